@@ -1,0 +1,39 @@
+/** One mount. Contract core-http §4.2. */
+export type MountTable = 'auth' | 'secret'
+
+/** The code behind a mount; several type names may share one. */
+export type PluginName = 'jwt' | 'cloud' | 'system' | 'identity' | 'cubbyhole' | 'token'
+
+export type MountConfig = {
+  default_lease_ttl: number
+  max_lease_ttl: number
+  force_no_cache: boolean
+  token_type?: string
+  audit_non_hmac_request_keys?: string[]
+  audit_non_hmac_response_keys?: string[]
+  listing_visibility?: string
+  passthrough_request_headers?: string[]
+  allowed_response_headers?: string[]
+}
+
+export type Mount = {
+  readonly table: MountTable
+  /** Namespace id; `root` for the root namespace. */
+  readonly namespace: string
+  /** Full path with trailing slash, relative to the namespace; auth mounts begin with `auth/`. */
+  readonly path: string
+  readonly type: string
+  readonly plugin: PluginName
+  readonly accessor: string
+  readonly uuid: string
+  readonly description: string
+  readonly config: MountConfig
+  readonly options: Record<string, string> | null
+  readonly local: boolean
+  readonly seal_wrap: boolean
+  readonly external_entropy_access: boolean
+  /** Being removed: requests get 404. */
+  readonly tainted: boolean
+  /** Milliseconds since the epoch: tokens this mount issued before are no longer valid (it was moved since). */
+  readonly tokensValidFrom: number
+}

@@ -1,0 +1,49 @@
+/** Why a request failed, in the core's terms; `http/error-reply.ts` alone knows the statuses. */
+export type ErrorKind =
+  | 'invalid'
+  | 'denied'
+  | 'missing'
+  | 'unsupported'
+  | 'too-large'
+  | 'unsupported-media'
+  | 'throttled'
+  | 'internal'
+  | 'upstream'
+  | 'sealed'
+  | 'unavailable'
+  | 'overloaded'
+
+export type ServiceErrorOptions = ErrorOptions & {
+  /** True when something failed (the text goes out as a list of causes on authenticated paths), false when a handler refused. Contract tokens §0.2. */
+  wrapped?: boolean
+  /** Stable word for logs, audit and metrics. Contract jwt-oidc §11.7. Never part of the answer. */
+  reason?: string
+}
+
+/** A failure the caller is told about. Anything else thrown is a bug and answers 500 without detail. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError'
+  readonly kind: ErrorKind
+  readonly wrapped: boolean
+  readonly reason: string | undefined
+
+  constructor(kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.kind = kind
+    this.wrapped = options.wrapped ?? false
+    this.reason = options.reason
+  }
+}
+
+/** Several causes as one text, in the form clients match. Contract core-http §0.1, `M(x)`. */
+export function causeList(...causes: string[]): string {
+  const head = causes.length === 1 ? '1 error occurred:' : `${causes.length} errors occurred:`
+  return `${head}\n${causes.map((cause) => `\t* ${cause}\n`).join('')}\n`
+}
+
+/** A handler's refusal: bare text. */
+export const refuse = (kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) => new ServiceError(kind, message, options)
+
+/** Something failed: the text goes out wrapped on authenticated paths. */
+export const fail = (kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) =>
+  new ServiceError(kind, message, { ...options, wrapped: true })
