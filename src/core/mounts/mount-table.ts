@@ -1,0 +1,113 @@
+import type { Mount, MountTable } from './mount.ts'
+
+/** The mount a path belongs to, and what of the path lies below it (no leading slash). */
+export type Resolved = { readonly mount: Mount; readonly below: string }
+
+/** One path segment: the segments after it, and the mount that ends with it. */
+type Segment = { readonly next: Map<string, Segment>; mount: Mount | undefined }
+
+function entryOf(segments: Map<string, Segment>, name: string): Segment {
+  const known = segments.get(name)
+  if (known !== undefined) return known
+  const fresh: Segment = { next: new Map(), mount: undefined }
+  segments.set(name, fresh)
+  return fresh
+}
+
+/**
+ * All mounts of the server as they were at one moment; never changed, only replaced as a whole, so a request that was routed with one keeps
+ * its answer. Contract core-http §4.10.
+ */
+export class MountIndex {
+  readonly #rootByNamespace = new Map<string, Segment>()
+  readonly #byAccessor = new Map<string, Mount>()
+  readonly #byUuid = new Map<string, Mount>()
+
+  constructor(mounts: Iterable<Mount>) {
+    for (const mount of mounts) {
+      this.#byAccessor.set(mount.accessor, mount)
+      this.#byUuid.set(mount.uuid, mount)
+      this.#insert(mount)
+    }
+  }
+
+  #insert(mount: Mount): void {
+    const root = entryOf(this.#rootByNamespace, mount.namespace)
+    const last = mount.path
+      .slice(0, -1)
+      .split('/')
+      .reduce((at, name) => entryOf(at.next, name), root)
+    last.mount = mount
+  }
+
+  /**
+   * The mount with the longest path that `path` (relative to the namespace, decoded) begins with; where none does, the one that `path + "/"`
+   * names. Tainted mounts are found too. Time grows with the length of the path only: the walk ends at the first segment no mount has.
+   */
+  resolve(namespace: string, path: string): Resolved | undefined {
+    let at = this.#rootByNamespace.get(namespace)
+    let found: Mount | undefined
+    let start = 0
+    while (at !== undefined) {
+      const end = path.indexOf('/', start)
+      if (end < 0) {
+        const whole: Mount | undefined = found === undefined ? at.next.get(path.slice(start))?.mount : undefined
+        if (whole !== undefined) return { mount: whole, below: '' }
+        break
+      }
+      at = at.next.get(path.slice(start, end))
+      if (at?.mount !== undefined) found = at.mount
+      start = end + 1
+    }
+    return found === undefined ? undefined : { mount: found, below: path.slice(found.path.length) }
+  }
+
+  /** The mount with exactly this path (trailing slash; auth mounts with `auth/`). */
+  at(namespace: string, path: string): Mount | undefined {
+    const resolved = this.resolve(namespace, path)
+    return resolved?.mount.path === path ? resolved.mount : undefined
+  }
+
+  byAccessor(accessor: string): Mount | undefined {
+    return this.#byAccessor.get(accessor)
+  }
+
+  byUuid(uuid: string): Mount | undefined {
+    return this.#byUuid.get(uuid)
+  }
+
+  /** The mounts of one table of a namespace, ordered by path. */
+  list(namespace: string, table: MountTable): Mount[] {
+    return this.all()
+      .filter((mount) => mount.namespace === namespace && mount.table === table)
+      .sort((a, b) => (a.path < b.path ? -1 : 1))
+  }
+
+  all(): Mount[] {
+    return [...this.#byUuid.values()]
+  }
+
+  /** A mount of the namespace that stands in the way of a new one at `path`: at the same place, above it, or below it. */
+  inTheWay(namespace: string, path: string): Mount | undefined {
+    let at = this.#rootByNamespace.get(namespace)
+    for (const name of path.slice(0, -1).split('/')) {
+      at = at?.next.get(name)
+      if (at === undefined) return undefined
+      if (at.mount !== undefined) return at.mount
+    }
+    return at === undefined ? undefined : firstBelow(at)
+  }
+
+  /** The same mounts but for those of `changed`, which come in by uuid, and those of `gone`, which are left out. */
+  with(changed: readonly Mount[], gone: readonly Mount[] = []): MountIndex {
+    const next = new Map(this.#byUuid)
+    for (const mount of gone) next.delete(mount.uuid)
+    for (const mount of changed) next.set(mount.uuid, mount)
+    return new MountIndex(next.values())
+  }
+}
+
+function firstBelow(at: Segment): Mount | undefined {
+  const [child] = at.next.values()
+  return child === undefined ? undefined : (child.mount ?? firstBelow(child))
+}

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import type { Mount } from '../../../src/core/mounts/mount.ts'
+import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
+
+const aMount = (path: string, namespace = 'root'): Mount => ({
+  table: path.startsWith('auth/') ? 'auth' : 'secret',
+  namespace,
+  path,
+  type: 'jwt',
+  plugin: 'jwt',
+  accessor: `accessor of ${namespace}:${path}`,
+  uuid: `uuid of ${namespace}:${path}`,
+  description: '',
+  config: { default_lease_ttl: 0, max_lease_ttl: 0, force_no_cache: false },
+  options: null,
+  local: false,
+  seal_wrap: false,
+  external_entropy_access: false,
+  tainted: false,
+  tokensValidFrom: 0,
+})
+
+const table = new MountIndex([
+  aMount('sys/'),
+  aMount('cloud/'),
+  aMount('team/a/'),
+  aMount('team/ab/'),
+  aMount('auth/token/'),
+  aMount('auth/team/a/jwt/'),
+  aMount('jwt/', 'ns1'),
+])
+
+describe('resolve', () => {
+  test.each([
+    { path: 'cloud/creds/x', mount: 'cloud/', below: 'creds/x' },
+    { path: 'cloud/', mount: 'cloud/', below: '' },
+    { path: 'cloud', mount: 'cloud/', below: '' },
+    { path: 'cloud/a/', mount: 'cloud/', below: 'a/' },
+    { path: 'team/a/x', mount: 'team/a/', below: 'x' },
+    { path: 'team/ab/x', mount: 'team/ab/', below: 'x' },
+    { path: 'team/ab', mount: 'team/ab/', below: '' },
+    { path: 'auth/team/a/jwt/role/r', mount: 'auth/team/a/jwt/', below: 'role/r' },
+    { path: 'auth/token', mount: 'auth/token/', below: '' },
+    { path: 'sys/auth/token/tune', mount: 'sys/', below: 'auth/token/tune' },
+  ])('$path belongs to $mount', ({ path, mount, below }) => {
+    const resolved = table.resolve('root', path)
+
+    expect(resolved?.mount.path).toBe(mount)
+    expect(resolved?.below).toBe(below)
+  })
+
+  test.each([
+    '',
+    '/',
+    'cloudy',
+    'cloudy/x',
+    'Cloud/x',
+    'team',
+    'team/',
+    'team/abc/x',
+    'auth',
+    'auth/',
+    'auth/jwt/x',
+    'auth/cloud/x',
+    'jwt/x',
+    '/cloud/x',
+    '__proto__/x',
+  ])('%j belongs to no mount of the root namespace', (path) => {
+    expect(table.resolve('root', path)).toBeUndefined()
+  })
+
+  test('each namespace has its own mounts', () => {
+    expect(table.resolve('ns1', 'jwt/x')?.mount.namespace).toBe('ns1')
+    expect(table.resolve('ns1', 'cloud/x')).toBeUndefined()
+    expect(table.resolve('ns2', 'jwt/x')).toBeUndefined()
+  })
+})
+
+test('a mount is found by exact path, accessor and uuid', () => {
+  expect(table.at('root', 'cloud/')?.path).toBe('cloud/')
+  expect(table.at('root', 'cloud/x/')).toBeUndefined()
+  expect(table.at('root', 'cloud')).toBeUndefined()
+  expect(table.byAccessor('accessor of root:cloud/')?.path).toBe('cloud/')
+  expect(table.byUuid('uuid of ns1:jwt/')?.namespace).toBe('ns1')
+})
+
+test('a listing holds one table of one namespace, by path', () => {
+  expect(table.list('root', 'secret').map((mount) => mount.path)).toEqual(['cloud/', 'sys/', 'team/a/', 'team/ab/'])
+  expect(table.list('root', 'auth').map((mount) => mount.path)).toEqual(['auth/team/a/jwt/', 'auth/token/'])
+})
+
+test.each([
+  { path: 'cloud/', by: 'cloud/' },
+  { path: 'cloud/x/y/', by: 'cloud/' },
+  { path: 'team/', by: 'team/a/' },
+  { path: 'auth/team/a/', by: 'auth/team/a/jwt/' },
+  { path: 'clou/', by: undefined },
+  { path: 'cloudy/', by: undefined },
+  { path: 'team/a1/', by: undefined },
+  { path: 'new/', by: undefined },
+])('in the way of $path: $by', ({ path, by }) => {
+  expect(table.inTheWay('root', path)?.path).toBe(by)
+})
+
+test('a changed table leaves the one before as it was', () => {
+  const cloud = aMount('cloud/')
+
+  const next = table.with([{ ...cloud, path: 'moved/' }], [aMount('sys/')])
+
+  expect(next.resolve('root', 'moved/x')?.mount.uuid).toBe(cloud.uuid)
+  expect(next.resolve('root', 'cloud/x')).toBeUndefined()
+  expect(next.resolve('root', 'sys/x')).toBeUndefined()
+  expect(table.resolve('root', 'cloud/x')?.mount.path).toBe('cloud/')
+})
