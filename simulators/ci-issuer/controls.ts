@@ -1,0 +1,71 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Claims, type Provider, providers } from './pipeline-claims.ts'
+import { type Algorithm, algorithms, type RotateOptions } from './signing-keys.ts'
+import { type Document, documents, type Trouble } from './trouble.ts'
+
+/** What the controls may do with the issuer. */
+export type Steered = {
+  signPipeline(provider: Provider, claims: Claims, options: { algorithm: Algorithm }): Promise<string>
+  rotate(options: RotateOptions): Promise<void>
+  misbehave(trouble: Trouble, document?: Document): void
+  behave(): void
+}
+
+const bodyLimit = 65_536
+
+/**
+ * The few requests a person steers the issuer with: `POST /token` answers a JWT as plain text, `POST /rotate` makes new keys, `POST /trouble` orders
+ * a misbehaviour (`{}` ends it). Never rejects: what goes wrong is the answer.
+ */
+export async function answerControl(issuer: Steered, path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  try {
+    const text = await act(issuer, path, await readObject(request))
+    response.writeHead(text === undefined ? 404 : 200, { 'content-type': 'text/plain' }).end(`${text ?? 'not found'}\n`)
+  } catch (error) {
+    response.writeHead(400, { 'content-type': 'text/plain' }).end(`${error instanceof Error ? error.message : 'bad request'}\n`)
+  }
+}
+
+async function act(issuer: Steered, path: string, body: Record<string, unknown>): Promise<string | undefined> {
+  if (path === '/token') {
+    const provider: Provider = oneOf(providers, body.provider ?? 'github', 'provider')
+    const algorithm: Algorithm = oneOf(algorithms, body.algorithm ?? 'RS256', 'algorithm')
+    return await issuer.signPipeline(provider, claimsOf(body.claims), { algorithm })
+  }
+  if (path === '/rotate') {
+    await issuer.rotate({ keepOld: body.keep_old !== false })
+    return 'new keys'
+  }
+  if (path !== '/trouble') return undefined
+  issuer.behave()
+  if (body.kind === undefined) return 'behaving'
+  const document = body.document === undefined ? undefined : oneOf(documents, body.document, 'document')
+  // a stand-in for developers: an unknown kind leaves the request without an answer, which is trouble too
+  issuer.misbehave(body as Trouble, document)
+  return 'misbehaving'
+}
+
+function oneOf<T extends string>(allowed: readonly T[], value: unknown, name: string): T {
+  const found = allowed.find((one) => one === value)
+  if (found === undefined) throw new Error(`${name} is one of ${allowed.join(', ')}`)
+  return found
+}
+
+function claimsOf(value: unknown): Claims {
+  if (value === undefined) return {}
+  if (!isObject(value)) throw new Error('claims is an object')
+  return value
+}
+
+async function readObject(request: IncomingMessage): Promise<Record<string, unknown>> {
+  let text = ''
+  for await (const chunk of request.setEncoding('utf8')) {
+    text += chunk
+    if (text.length > bodyLimit) throw new Error('the body is too long')
+  }
+  const body: unknown = text.trim() === '' ? {} : JSON.parse(text)
+  if (!isObject(body)) throw new Error('the body is a JSON object')
+  return body
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,17 @@
+import { once } from 'node:events'
+import { parseArgs } from 'node:util'
+import { startIssuer } from './issuer.ts'
+
+/** `node simulators/ci-issuer/main.ts [--port 9000]`: an issuer for a person with curl. Ends with Ctrl-C. */
+const { values } = parseArgs({ options: { port: { type: 'string', default: '0' } } })
+
+await using issuer = await startIssuer({ port: Number(values.port), controls: true })
+process.stdout.write(`Issuer: ${issuer.url}
+
+  JWT=$(curl -s ${issuer.url}/token -d '{"provider": "github", "claims": {"repository": "acme/shop", "aud": "gatehouse"}}')
+  JWT=$(curl -s ${issuer.url}/token -d '{"provider": "gitlab", "algorithm": "ES256"}')
+  curl -s ${issuer.url}/rotate -d '{"keep_old": false}'
+  curl -s ${issuer.url}/trouble -d '{"kind": "status", "status": 500, "document": "jwks"}'
+  curl -s ${issuer.url}/trouble -d '{}'
+`)
+await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])

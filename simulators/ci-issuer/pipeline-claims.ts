@@ -1,0 +1,109 @@
+import { createHash, randomUUID } from 'node:crypto'
+
+/** Claims of one JWT. */
+export type Claims = Record<string, unknown>
+
+/** Whose pipeline the token imitates. */
+export const providers = ['github', 'gitlab'] as const
+export type Provider = (typeof providers)[number]
+
+export type PipelineClaimsInput = {
+  issuer: string
+  /** Seconds since the epoch. */
+  now: number
+  /** Added to the imitation; a value of undefined takes a claim out. `sub` follows from the others unless given. */
+  claims?: Claims
+}
+
+/** The claims a job of the given provider would carry, with the given ones laid over them. */
+export const pipelineClaims = (provider: Provider, input: PipelineClaimsInput): Claims =>
+  provider === 'github' ? githubClaims(input) : gitlabClaims(input)
+
+const commitOf = (name: string) => createHash('sha1').update(name).digest('hex')
+
+/** The OIDC token of a GitHub Actions job: valid 6 minutes, from 10 minutes before. Numbers and booleans are strings there. */
+export function githubClaims({ issuer, now, claims = {} }: PipelineClaimsInput): Claims {
+  const repository = textOf(claims.repository, 'acme/shop')
+  const owner = textOf(claims.repository_owner, repository.split('/')[0] ?? '')
+  const ref = textOf(claims.ref, 'refs/heads/main')
+  const environment = claims.environment
+  const sha = commitOf(ref)
+  const workflow = `${repository}/.github/workflows/deploy.yml@${ref}`
+  const place = typeof environment === 'string' ? `environment:${environment}` : `ref:${ref}`
+  return {
+    jti: randomUUID(),
+    sub: `repo:${repository}:${place}`,
+    aud: `https://github.com/${owner}`,
+    ref,
+    ref_type: 'branch',
+    ref_protected: 'true',
+    sha,
+    repository,
+    repository_id: '701245',
+    repository_owner: owner,
+    repository_owner_id: '65411',
+    repository_visibility: 'private',
+    run_id: '9120457733',
+    run_number: '118',
+    run_attempt: '1',
+    runner_environment: 'github-hosted',
+    actor: 'octavia',
+    actor_id: '30211',
+    event_name: 'push',
+    head_ref: '',
+    base_ref: '',
+    workflow: 'deploy',
+    workflow_ref: workflow,
+    workflow_sha: sha,
+    job_workflow_ref: workflow,
+    job_workflow_sha: sha,
+    iss: issuer,
+    iat: now,
+    nbf: now - 600,
+    exp: now + 360,
+    ...claims,
+  }
+}
+
+/** The ID token of a GitLab CI job: valid as long as the job may run (an hour), from 5 seconds before. */
+export function gitlabClaims({ issuer, now, claims = {} }: PipelineClaimsInput): Claims {
+  const projectPath = textOf(claims.project_path, 'acme/platform/shop')
+  const namespacePath = textOf(claims.namespace_path, projectPath.split('/').slice(0, -1).join('/'))
+  const ref = textOf(claims.ref, 'main')
+  const refType = textOf(claims.ref_type, 'branch')
+  return {
+    jti: randomUUID(),
+    sub: `project_path:${projectPath}:ref_type:${refType}:ref:${ref}`,
+    aud: issuer,
+    namespace_id: '72',
+    namespace_path: namespacePath,
+    project_id: '20',
+    project_path: projectPath,
+    project_visibility: 'private',
+    user_id: '1',
+    user_login: 'octavia',
+    user_email: 'octavia@acme.example',
+    user_access_level: 'maintainer',
+    user_identities: [{ provider: 'saml', extern_uid: 'octavia' }],
+    groups_direct: ['acme/platform', 'acme/release'],
+    pipeline_id: '574',
+    pipeline_source: 'push',
+    job_id: '302',
+    ref,
+    ref_type: refType,
+    ref_path: refType === 'tag' ? `refs/tags/${ref}` : `refs/heads/${ref}`,
+    ref_protected: 'true',
+    runner_id: 1,
+    runner_environment: 'self-hosted',
+    sha: commitOf(ref),
+    ci_config_ref_uri: `gitlab.example/${projectPath}//.gitlab-ci.yml@refs/heads/${ref}`,
+    ci_config_sha: commitOf(ref),
+    iss: issuer,
+    iat: now,
+    nbf: now - 5,
+    exp: now + 3600,
+    ...claims,
+  }
+}
+
+const textOf = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise)
