@@ -1,0 +1,60 @@
+import type { IncomingMessage } from 'node:http'
+import type { Caller } from '../core/access.ts'
+import type { Mount } from '../core/mounts/mount.ts'
+import type { Namespace } from '../core/namespaces/namespace.ts'
+import type { JsonValue } from '../lib/json.ts'
+
+/** What a verb asks for. Contract core-http §1.2. `write` becomes create or update once the target's existence is known. */
+export type Operation = 'read' | 'list' | 'scan' | 'write' | 'patch' | 'delete' | 'header' | 'help' | 'preflight'
+
+/** An answer settled by the request's head alone. */
+export type EarlyReply =
+  | { kind: 'errors'; status: number }
+  | { kind: 'empty'; status: number }
+  | { kind: 'redirect'; location: string }
+  | { kind: 'text'; status: number; text: string }
+  | { kind: 'refusal'; status: number; text: string }
+
+/** One request as the house sees it: made once from the raw target by the mount router, carried along, completed by `admit`. */
+export type Call = {
+  readonly requestId: string
+  /** The verb as sent. */
+  readonly verb: string
+  /** Undefined: a verb or `list` value nobody offers; `refusedStatus` says what it gets. */
+  readonly operation: Operation | undefined
+  readonly refusedStatus: number
+  /** Decoded, without `/v1/`, relative to the namespace; ends in `/` for list and scan. */
+  readonly path: string
+  /** Raw query without `?`. */
+  readonly query: string
+  readonly namespace: Namespace | undefined
+  /** The namespace was written into the path: no copies at the top level of the envelope. Contract core-http §1.5. */
+  readonly namespaceInPath: boolean
+  readonly mount: Mount | undefined
+  /** Path below the mount. */
+  readonly below: string
+  readonly early: EarlyReply | undefined
+  /** Address that counts as the client's. Contract core-http §1.10. */
+  remoteAddress: string
+  /** Fields as sent: body of a write, query of the rest. Set by `admit`. */
+  sent: Record<string, JsonValue>
+  caller: Caller | undefined
+  /** The caller's write turned out to make something new. */
+  creates: boolean
+  /** Converted fields, when the existence check had to convert them. */
+  converted: Converted | undefined
+}
+
+export type Converted = { values: unknown; unknown: string[]; replaced: string[] }
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    call?: Call
+  }
+}
+
+/** The call of a raw request. Every request passes the router first, so it is there. */
+export function callOf(raw: IncomingMessage): Call {
+  if (raw.call === undefined) throw new Error('a request has passed the router without a call')
+  return raw.call
+}

@@ -1,0 +1,74 @@
+import type { Call } from './call.ts'
+
+/** The `auth` object of a login, creation or renewal. Contract core-http §1.5. */
+export type AuthBlock = {
+  client_token: string
+  accessor: string
+  policies: string[]
+  token_policies?: string[]
+  identity_policies?: string[]
+  metadata: Record<string, string> | null
+  lease_duration: number
+  renewable: boolean
+  entity_id: string
+  token_type: string
+  orphan: boolean
+  mfa_requirement: null
+  num_uses: number
+}
+
+/** What a handler gives back; `undefined` instead of it: nothing. Contract core-http §1.5. */
+export type Reply = {
+  data?: object | null
+  warnings?: readonly string[]
+  auth?: AuthBlock
+  /** Sent as it is, without envelope. */
+  raw?: { status: number; contentType: string; body: string }
+}
+
+const copied = new Set([
+  'sys/audit',
+  'sys/auth',
+  'sys/config/cors',
+  'sys/config/auditing/request-headers',
+  'sys/capabilities',
+  'sys/capabilities-accessor',
+  'sys/capabilities-self',
+  'sys/ha-status',
+  'sys/key-status',
+  'sys/mounts',
+  'sys/policy',
+  'sys/rekey/backup',
+  'sys/rekey/recovery-key-backup',
+  'sys/rotate/root/backup',
+  'sys/rotate/recovery/backup',
+  'sys/remount',
+  'sys/rotate',
+  'sys/rotate/keyring',
+  'sys/wrapping/wrap',
+])
+const copiedBelow = ['sys/audit/', 'sys/audit-hash/', 'sys/auth/', 'sys/config/auditing/request-headers/', 'sys/mounts/', 'sys/policy/']
+
+/** Does this path repeat the keys of `data` at the top level? Contract core-http §1.5. */
+function copiesData(call: Call): boolean {
+  if (!call.path.startsWith('sys/') || call.namespaceInPath) return false
+  const path = call.path
+  return copied.has(path) || copiedBelow.some((prefix) => path.startsWith(prefix))
+}
+
+/** The success body all routes share, as text ending in a newline. */
+export function envelope(call: Call, reply: Reply): string {
+  const body = {
+    request_id: call.requestId,
+    lease_id: '',
+    renewable: false,
+    lease_duration: 0,
+    data: reply.data ?? null,
+    wrap_info: null,
+    warnings: reply.warnings === undefined || reply.warnings.length === 0 ? null : reply.warnings,
+    auth: reply.auth ?? null,
+    mount_type: call.mount?.type ?? '',
+  }
+  const whole = copiesData(call) && reply.data !== null && reply.data !== undefined ? { ...reply.data, ...body } : body
+  return `${JSON.stringify(whole)}\n`
+}

@@ -1,0 +1,34 @@
+import { causeList, type ErrorKind, ServiceError } from '../errors.ts'
+
+/** The one place that knows statuses; a new kind without one does not compile. Contract core-http §1.8. */
+const statusOf: Record<ErrorKind, number> = {
+  invalid: 400,
+  denied: 403,
+  missing: 404,
+  unsupported: 405,
+  'too-large': 413,
+  'unsupported-media': 415,
+  throttled: 429,
+  internal: 500,
+  upstream: 502,
+  sealed: 503,
+  unavailable: 503,
+  overloaded: 503,
+}
+
+export type ErrorReply = { status: number; body: string; retryAfter: string | undefined }
+
+export const errorBody = (...errors: string[]): string => `${JSON.stringify({ errors })}\n`
+
+/** Status and body of a failure. `open`: the path needs no token, so causes go out bare. Contract tokens §0.2. */
+export function errorReply(error: ServiceError, open: boolean): ErrorReply {
+  const text = error.wrapped && !open ? causeList(error.message) : error.message
+  const status = statusOf[error.kind]
+  const retryAfter = error.kind === 'unavailable' || error.kind === 'overloaded' ? retrySeconds(error.message) : undefined
+  return { status, body: text === '' ? errorBody() : errorBody(text), retryAfter }
+}
+
+/** What is thrown and no ServiceError is a bug: no detail leaves the house. */
+export const bugReply = (open: boolean): ErrorReply => errorReply(new ServiceError('internal', 'internal error'), open)
+
+const retrySeconds = (text: string): string => (text === 'storage is full' || text === 'storage is read-only' ? '10' : '1')

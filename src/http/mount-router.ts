@@ -1,0 +1,158 @@
+import type { IncomingMessage } from 'node:http'
+import type { Mount } from '../core/mounts/mount.ts'
+import { resolveNamespace, rootNamespace } from '../core/namespaces/namespace.ts'
+import type { Random } from '../lib/random.ts'
+import type { Call, EarlyReply, Operation } from './call.ts'
+import { cleanTarget, decodePath, firstOf, hasUnprintable, isRelative } from './target.ts'
+
+export type RouterParts = {
+  random: Random
+  /** The mount a path of a namespace belongs to. Contract core-http §4.10. */
+  resolve(namespace: string, path: string): { mount: Mount; below: string } | undefined
+  clientAddress(request: IncomingMessage): string | EarlyReply
+}
+
+/** Verbs of Fastify's router that carry our operations: it knows only those Node was built with. */
+export const carrierOf: Record<Operation, string> = {
+  read: 'GET',
+  list: 'SEARCH',
+  scan: 'REPORT',
+  write: 'POST',
+  patch: 'PATCH',
+  delete: 'DELETE',
+  header: 'HEAD',
+  help: 'SOURCE',
+  preflight: 'OPTIONS',
+}
+
+/** Where requests go that no mount takes; their answer is decided after the caller is known. */
+export const noRoute = '/-/none'
+
+const nodePaths = new Set(['init', 'seal-status', 'seal', 'step-down', 'unseal', 'leader', 'health'])
+const notInNamespaces =
+  /^sys\/(?:raw|generate-recovery-token|init|seal|step-down|unseal|health|rekey-recovery-key|rekey|storage|generate-root|metrics|pprof|in-flight-req)(?:\/|$)/
+const outside: Record<string, string> = { health: '/-/node/health', 'health/live': '/-/health/live', 'health/ready': '/-/health/ready' }
+
+/**
+ * Fastify's `rewriteUrl`: reads verb and target, finds namespace and mount, hangs the call on the request and answers with the canonical path of
+ * the mount's plugin. Contract core-http §1.1 steps 1–9, §1.3, §4.10.
+ */
+export function mountRouter({ random, resolve, clientAddress }: RouterParts): (request: IncomingMessage) => string {
+  return (request) => {
+    const verb = request.method ?? 'GET'
+    const route = locate(verb, request.url ?? '/', request.headers['x-vault-namespace'], resolve)
+    const address = clientAddress(request)
+    request.call = {
+      requestId: random.uuid(),
+      verb,
+      operation: route.operation,
+      refusedStatus: route.refusedStatus,
+      path: route.path,
+      query: route.query,
+      namespace: route.namespace,
+      namespaceInPath: false,
+      mount: route.mount,
+      below: route.below,
+      early: route.early ?? (typeof address === 'string' || route.url.startsWith('/-/health') ? undefined : address),
+      remoteAddress: typeof address === 'string' ? address : '',
+      sent: {},
+      caller: undefined,
+      creates: false,
+      converted: undefined,
+    }
+    request.method = route.operation === undefined ? 'GET' : carrierOf[route.operation]
+    return route.url
+  }
+}
+
+type Located = Pick<Call, 'operation' | 'refusedStatus' | 'path' | 'query' | 'namespace' | 'mount' | 'below' | 'early'> & { url: string }
+
+const nowhere: Located = {
+  operation: 'read',
+  refusedStatus: 405,
+  path: '',
+  query: '',
+  namespace: rootNamespace,
+  mount: undefined,
+  below: '',
+  early: undefined,
+  url: noRoute,
+}
+
+const early = (reply: EarlyReply): Located => ({ ...nowhere, early: reply })
+
+function locate(verb: string, target: string, namespaceHeader: string | string[] | undefined, resolve: RouterParts['resolve']): Located {
+  const question = target.indexOf('?')
+  const query = question < 0 ? '' : target.slice(question + 1)
+  const raw = question < 0 ? target : target.slice(0, question)
+  const rawPath = raw.startsWith('/') ? raw : withoutOrigin(raw)
+  const decoded = decodePath(rawPath)
+  if (decoded === undefined) return early({ kind: 'errors', status: 400 })
+  if (hasUnprintable(decoded)) return early({ kind: 'empty', status: 400 })
+  if (rawPath === '/v1' || rawPath === '/' || rawPath.startsWith('//')) return early({ kind: 'errors', status: 404 })
+  const clean = cleanTarget(rawPath)
+  if (clean !== rawPath) return early({ kind: 'redirect', location: query === '' ? clean : `${clean}?${query}` })
+
+  const { operation, status } = operationOf(verb, query)
+  let path = decoded.startsWith('/v1/') ? decoded.slice(4) : decoded.slice(1)
+  const header = firstOf(namespaceHeader)
+  if (header !== undefined && header !== '' && notInNamespaces.test(path)) {
+    return early({ kind: 'refusal', status: 400, text: 'operation unavailable in namespaces' })
+  }
+  const found = { ...nowhere, operation, refusedStatus: status, query }
+  const fixed = decoded === rawPath && !rawPath.startsWith('/v1/') ? outside[path] : undefined
+  if (fixed !== undefined) return { ...found, operation: operation ?? 'write', path, url: fixed }
+  if (path === 'robots.txt') return early({ kind: 'text', status: 200, text: 'User-agent: *\nDisallow: /\n' })
+  if (path === 'ui' || path.startsWith('ui/')) return early({ kind: 'errors', status: 404 })
+  if (path.startsWith('sys/') && operation !== 'help' && nodePaths.has(path.slice(4))) {
+    return { ...found, operation: operation ?? 'preflight', path, url: `/-/node/${path.slice(4)}` }
+  }
+  if ((operation === 'list' || operation === 'scan') && !path.endsWith('/')) path += '/'
+  const place = resolveNamespace(header, path)
+  if (place === undefined || isRelative(path)) return { ...found, path, namespace: place?.namespace }
+  const hit = resolve(place.namespace.id, place.path)
+  if (hit === undefined) return { ...found, path: place.path, namespace: place.namespace }
+  return { ...found, path: place.path, namespace: place.namespace, mount: hit.mount, below: hit.below, url: `/${hit.mount.plugin}/${escapeForRouter(hit.below)}` }
+}
+
+function withoutOrigin(target: string): string {
+  const path = target.indexOf('/', target.indexOf('://') + 3)
+  return path < 0 ? '/' : target.slice(path)
+}
+
+const verbs: Record<string, Operation> = {
+  GET: 'read',
+  LIST: 'list',
+  SCAN: 'scan',
+  POST: 'write',
+  PUT: 'write',
+  PATCH: 'patch',
+  DELETE: 'delete',
+  HEAD: 'header',
+  HELP: 'help',
+  OPTIONS: 'preflight',
+}
+const truths = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
+const falsehoods = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False'])
+
+/** Contract core-http §1.2: the verb, and for GET what `list` and `scan` ask for. */
+function operationOf(verb: string, query: string): { operation: Operation | undefined; status: number } {
+  const plain = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
+  if (plain === undefined) return { operation: undefined, status: 405 }
+  if (query === '') return { operation: plain, status: 405 }
+  const parameters = new URLSearchParams(query)
+  if ((parameters.get('help') ?? '') !== '') return { operation: 'help', status: 405 }
+  if (plain !== 'read') return { operation: plain, status: 405 }
+  const list = parameters.get('list') ?? ''
+  const scan = parameters.get('scan') ?? ''
+  const readable = (truths.has(list) || falsehoods.has(list)) && (truths.has(scan) || falsehoods.has(scan))
+  if (!readable || (truths.has(list) && truths.has(scan))) return { operation: undefined, status: 400 }
+  return { operation: truths.has(list) ? 'list' : truths.has(scan) ? 'scan' : 'read', status: 405 }
+}
+
+const special = /[%?#]/
+
+/** A decoded path as the router reads it back: it decodes once more and cuts at `?` and `#`. */
+function escapeForRouter(path: string): string {
+  return special.test(path) ? path.replace(/[%?#]/g, encodeURIComponent) : path
+}

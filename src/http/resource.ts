@@ -1,0 +1,291 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Caller } from '../core/access.ts'
+import type { Mount } from '../core/mounts/mount.ts'
+import { fail, refuse } from '../errors.ts'
+import { convertFields, FieldError } from '../lib/fields.ts'
+import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
+import { type Call, type Converted, callOf } from './call.ts'
+import { type AuthBlock, envelope, type Reply } from './envelope.ts'
+import { carrierOf } from './mount-router.ts'
+
+export type { AuthBlock, Reply }
+
+/** Captures of a path template: `:name` is a generic name (contract core-http §3.1), a final `*` is the rest, slashes included. */
+export type Captures<Path extends string> = Path extends `${infer Head}/${infer Tail}`
+  ? Captures<Head> & Captures<Tail>
+  : Path extends `:${infer Name}`
+    ? Record<Name, string>
+    : Path extends '*'
+      ? Record<'rest', string>
+      : unknown
+
+/** What a handler gets. */
+export type Exchange<Input, Params> = {
+  readonly call: Call
+  /** The mount this request belongs to. */
+  readonly mount: Mount
+  readonly params: Params
+  /** The declared fields, converted. */
+  readonly input: Input
+  /** All fields as sent, undeclared ones too; numbers keep their text (lib/json.ts). */
+  readonly sent: Readonly<Record<string, JsonValue>>
+  /** Undefined on open paths, unless `sees` says otherwise. */
+  readonly caller: Caller | undefined
+  /** Values of a request header; the first of several. */
+  header(name: string): string | undefined
+}
+
+type Outcome = Promise<Reply | undefined> | Reply | undefined
+
+export type VerbSpec<Input extends z.ZodObject, Params> = {
+  summary: string
+  /** Declared fields (query of a read or list, body of a write). */
+  input?: Input
+  /** Shape of `data` in the answer, for the API document only. */
+  output?: z.ZodType
+  /** Fields beyond the declared ones are data, not mistakes. */
+  anyFields?: boolean
+  /** The existence of the target was looked up: `call.creates` says whether a write makes it. */
+  handle(exchange: Exchange<z.output<Input>, Params>): Outcome
+}
+
+export type ResourceSpec<Params, Read extends z.ZodObject, Write extends z.ZodObject, List extends z.ZodObject, Remove extends z.ZodObject> = {
+  /** One line for `?help=1`. */
+  help: string
+  /** Needs no token. Contract core-http §3.2 rule 6. */
+  open?: boolean
+  /** Open, but a token that is sent must be a good one (`sys/internal/ui/mounts`): the handler then sees its caller. */
+  caller?: 'optional' | 'required-inside'
+  /** Root-protected: the deciding rule must have `sudo` too. Contract tokens §4.10. */
+  sudo?: boolean
+  /** Also served with a slash at the end: a collection. */
+  collection?: boolean
+  /** Existence check of writes. Contract core-http §2.1, tokens §4.7. */
+  exists?(exchange: Exchange<z.output<Write>, Params>): Promise<boolean> | boolean
+  read?: VerbSpec<Read, Params>
+  write?: VerbSpec<Write, Params>
+  list?: VerbSpec<List, Params>
+  delete?: VerbSpec<Remove, Params>
+}
+
+type AnyVerb = VerbSpec<z.ZodObject, never>
+
+/** What `admit` needs to know of the route a request met. */
+export type RouteRules = {
+  readonly open: boolean
+  readonly caller: 'none' | 'optional' | 'required-inside'
+  readonly sudo: boolean
+  readonly exists: ((exchange: Exchange<unknown, unknown>) => Promise<boolean> | boolean) | undefined
+  convert(call: Call, params: Record<string, string>): Converted
+  exchange(request: FastifyRequest): Exchange<unknown, unknown>
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    rules?: RouteRules
+    help?: string
+  }
+}
+
+const none = z.object({})
+const namePattern = '^\\w(?:[\\w.\\-]*\\w)?$'
+const allCarriers = Object.values(carrierOf).filter((carrier) => carrier !== 'OPTIONS')
+
+/**
+ * Gives one path of a plugin its verbs: a Fastify route each, with the schema the API document is made of, and 405 for the verbs it does not offer.
+ * Paths are relative to the mount: `/role/:name`.
+ */
+export function resource<
+  const Path extends string,
+  Read extends z.ZodObject = typeof none,
+  Write extends z.ZodObject = typeof none,
+  List extends z.ZodObject = typeof none,
+  Remove extends z.ZodObject = typeof none,
+>(app: FastifyInstance, path: Path, spec: ResourceSpec<Captures<Path>, Read, Write, List, Remove>): void {
+  const offered = { read: spec.read, write: spec.write, list: spec.list, delete: spec.delete }
+  const captures = [...path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? '').concat(path.endsWith('*') ? ['rest'] : [])
+  const base = path.replace(/:(\w+)/g, `:$1(${namePattern})`)
+  const urls = spec.collection === true ? [base, `${base}/`] : [base]
+  const left = new Set(allCarriers)
+
+  for (const operation of ['read', 'write', 'list', 'delete'] as const) {
+    // the verbs of one resource share its captures; inputs differ, and each handler only ever meets values its own schema gave
+    const verb = offered[operation] as AnyVerb | undefined
+    if (verb === undefined) continue
+    left.delete(carrierOf[operation])
+    const rules = rulesOf(spec as unknown as ResourceSpec<unknown, Read, Write, List, Remove>, operation, verb, captures)
+    for (const [index, url] of urls.entries()) {
+      app.route({
+        method: carrierOf[operation],
+        url,
+        schema: index === 0 ? documented(path, operation, verb, captures) : { hide: true },
+        config: { rules, help: spec.help },
+        handler: (request, reply) => answer(request, reply, operation, verb, rules),
+      })
+    }
+  }
+  const rest = rulesOf(spec as unknown as ResourceSpec<unknown, Read, Write, List, Remove>, 'header', undefined, captures)
+  for (const url of urls) {
+    app.route({
+      method: [...left],
+      url,
+      schema: { hide: true },
+      config: { rules: rest, help: spec.help },
+      handler: (request, reply) => {
+        if (callOf(request.raw).operation === 'help') return sendHelp(reply, spec.help)
+        throw fail('unsupported', 'unsupported operation')
+      },
+    })
+  }
+}
+
+/** The end of a plugin's routes: every path it does not know. */
+export function unknownPaths(app: FastifyInstance): void {
+  const rules = rulesOf({ help: '' }, 'read', undefined, [])
+  app.route({
+    method: [...allCarriers, 'OPTIONS'],
+    url: '/*',
+    schema: { hide: true },
+    config: { rules },
+    handler: () => {
+      throw fail('missing', 'unsupported path')
+    },
+  })
+}
+
+function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodObject, D extends z.ZodObject>(
+  spec: ResourceSpec<unknown, R, W, L, D>,
+  operation: 'read' | 'write' | 'list' | 'delete' | 'header',
+  verb: AnyVerb | undefined,
+  captures: readonly string[],
+): RouteRules {
+  const schema = inputOf(operation, verb)
+  return {
+    open: spec.open === true || spec.caller !== undefined,
+    caller: spec.caller ?? 'none',
+    sudo: spec.sudo === true,
+    exists: operation === 'write' && spec.exists !== undefined ? (spec.exists as RouteRules['exists']) : undefined,
+    convert: (call) => convert(schema, call.sent, captures, verb?.anyFields === true),
+    exchange(request) {
+      const call = callOf(request.raw)
+      if (call.mount === undefined) throw new Error('a plugin was reached without a mount')
+      return {
+        call,
+        mount: call.mount,
+        params: captures.length === 0 ? {} : capturesOf(request.params),
+        input: call.converted?.values,
+        sent: call.sent,
+        caller: call.caller,
+        header: (name) => {
+          const value = request.headers[name]
+          return Array.isArray(value) ? value[0] : value
+        },
+      }
+    },
+  }
+}
+
+function capturesOf(params: unknown): Record<string, string> {
+  const { '*': rest, ...named } = params as Record<string, string>
+  return rest === undefined ? named : { ...named, rest }
+}
+
+/** `after` and `limit` are fields of every list. Contract README: decisions. */
+const paging = z.object({
+  after: z.unknown().optional().describe('List the names after this one'),
+  limit: z.unknown().optional().describe('List at most so many names; 0 or `max` for all'),
+})
+
+function inputOf(operation: string, verb: AnyVerb | undefined): z.ZodObject {
+  const declared = verb?.input ?? none
+  return operation === 'list' ? paging.extend(declared.shape) : declared
+}
+
+function convert(schema: z.ZodObject, sent: Record<string, JsonValue>, captures: readonly string[], anyFields: boolean): Converted {
+  const replaced = captures.filter((name) => name !== 'rest' && Object.hasOwn(sent, name))
+  const fields = replaced.length === 0 ? sent : Object.fromEntries(Object.entries(sent).filter(([name]) => !replaced.includes(name)))
+  const { values, unknown } = convertFields(schema, fields)
+  return { values, unknown: anyFields ? [] : unknown, replaced }
+}
+
+/** From an admitted request to its answer: fields, handler, envelope. */
+async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  operation: 'read' | 'write' | 'list' | 'delete',
+  verb: AnyVerb,
+  rules: RouteRules,
+): Promise<FastifyReply> {
+  const call = callOf(request.raw)
+  if (call.converted === undefined) {
+    try {
+      call.converted = rules.convert(call, {})
+    } catch (error) {
+      throw error instanceof FieldError ? refuse('invalid', `Field validation failed: ${error.text}`) : error
+    }
+  }
+  // the exchange was made from this verb's own schema and path
+  const handle = verb.handle as (exchange: Exchange<unknown, unknown>) => Outcome
+  const result = await handle(rules.exchange(request))
+  if (result?.raw !== undefined) return reply.code(result.raw.status).header('content-type', result.raw.contentType).send(result.raw.body)
+  const warnings = [...(result?.warnings ?? []), ...warningsOf(call.converted)]
+  if (operation === 'list') return sendList(reply, call, result, warnings)
+  if (result === undefined) {
+    if (operation === 'read') throw refuse('missing', '')
+    return reply.code(204).header('content-type', 'application/json').send()
+  }
+  return send(reply, envelope(call, { ...result, warnings }))
+}
+
+function warningsOf({ unknown, replaced }: Converted): string[] {
+  const warnings: string[] = []
+  if (unknown.length > 0) warnings.push(`Endpoint ignored these unrecognized parameters: [${unknown.join(' ')}]`)
+  if (replaced.length > 0) {
+    warnings.push(`Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [${replaced.toSorted().join(' ')}]`)
+  }
+  return warnings
+}
+
+/** Contract core-http §1.2: a list of nothing is 404, unless there is something to say; `after` and `limit` cut it. */
+function sendList(reply: FastifyReply, call: Call, result: Reply | undefined, warnings: string[]): FastifyReply {
+  const data = page(result?.data ?? {}, call.sent)
+  const keys = 'keys' in data ? data.keys : undefined
+  const empty = (!Array.isArray(keys) || keys.length === 0) && Object.keys(data).every((key) => key === 'keys')
+  if (empty && warnings.length === 0) throw refuse('missing', '')
+  return send(reply, envelope(call, { ...result, data: empty ? {} : data, warnings }))
+}
+
+function page(data: object, sent: Readonly<Record<string, JsonValue>>): object {
+  if (!('keys' in data) || !Array.isArray(data.keys) || (sent['after'] === undefined && sent['limit'] === undefined)) return data
+  const after = typeof sent['after'] === 'string' ? sent['after'] : ''
+  const limit = limitOf(sent['limit'])
+  const rest = after === '' ? data.keys : data.keys.filter((key: unknown) => typeof key === 'string' && key > after)
+  const keys: unknown[] = limit > 0 ? rest.slice(0, limit) : rest
+  if (!('key_info' in data) || typeof data.key_info !== 'object' || data.key_info === null) return { ...data, keys }
+  return { ...data, keys, key_info: Object.fromEntries(Object.entries(data.key_info).filter(([key]) => keys.includes(key))) }
+}
+
+function limitOf(sent: JsonValue | undefined): number {
+  if (sent === undefined || sent === 'max' || sent === '' || sent === null) return 0
+  const text = isJsonNumber(sent) ? numberText(sent) : sent
+  if (typeof text !== 'string' || !/^[+-]?\d{1,15}$/.test(text)) {
+    throw refuse('invalid', `Field validation failed: error converting input for field "limit": '' cannot parse value as 'int': strconv.ParseInt: invalid syntax`)
+  }
+  return Number(text)
+}
+
+function send(reply: FastifyReply, body: string): FastifyReply {
+  return reply.code(200).header('content-type', 'application/json').send(body)
+}
+
+export function sendHelp(reply: FastifyReply, help: string): FastifyReply {
+  return send(reply, `${JSON.stringify({ help, see_also: null, openapi: null })}\n`)
+}
+
+function documented(path: string, operation: 'read' | 'write' | 'list' | 'delete', verb: AnyVerb, captures: readonly string[]): Record<string, unknown> {
+  const params = captures.length === 0 ? {} : { params: z.object(Object.fromEntries(captures.map((name) => [name === 'rest' ? '*' : name, z.string()]))) }
+  const schema = inputOf(operation, verb)
+  const fields = Object.keys(schema.shape).length === 0 ? {} : { [operation === 'write' ? 'body' : 'querystring']: schema }
+  return { summary: verb.summary, operationId: `${operation}-${path}`, ...params, ...fields, ...(verb.output === undefined ? {} : { response: { 200: verb.output } }) }
+}

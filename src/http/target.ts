@@ -1,0 +1,38 @@
+/** Pure reading of a request target. Contract core-http §1.1 step 1, §1.3. */
+
+const plain = /^[!-$&-~]*$/
+
+/** Percent-decoded once; `undefined` for a broken escape. Bytes that are no UTF-8 become U+FFFD. */
+export function decodePath(raw: string): string | undefined {
+  if (plain.test(raw)) return raw
+  if (/%(?![0-9A-Fa-f]{2})/.test(raw)) return undefined
+  const bytes = raw.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(bytes, 'latin1').toString('utf8')
+}
+
+/** Something that is neither letter, mark, number, punctuation, symbol nor a blank. */
+export function hasUnprintable(decoded: string): boolean {
+  return !plain.test(decoded) && /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(decoded)
+}
+
+/** The path without empty, `.` and `..` segments; a slash at the end stays. */
+export function cleanTarget(raw: string): string {
+  if (!raw.includes('//') && !raw.includes('/.')) return raw
+  const kept: string[] = []
+  for (const segment of raw.split('/')) {
+    if (segment === '..') kept.pop()
+    else if (segment !== '' && segment !== '.') kept.push(segment)
+  }
+  const folder = kept.length > 0 && /\/\.{0,2}$/.test(raw)
+  return `/${kept.join('/')}${folder ? '/' : ''}`
+}
+
+/** Has a `.` or `..` segment. */
+export function isRelative(path: string): boolean {
+  return path.includes('.') && path.split('/').some((segment) => segment === '.' || segment === '..')
+}
+
+/** The first value of a header that Node may give joined or as a list. */
+export function firstOf(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value
+}
