@@ -1,0 +1,288 @@
+import { Buffer } from 'node:buffer'
+
+declare global {
+  interface JSON {
+    rawJSON(text: string): JsonNumber
+    isRawJSON(value: unknown): value is JsonNumber
+  }
+}
+
+/** A number as it was written: `1e3` stays `1e3`. `JSON.stringify` writes it back letter for letter. */
+export type JsonNumber = { readonly rawJSON: string }
+
+/** Objects have no prototype: `__proto__` and `constructor` are keys like any other. */
+export type JsonObject = { [key: string]: JsonValue }
+
+export type JsonValue = null | boolean | string | JsonNumber | JsonValue[] | JsonObject
+
+/** Bounds on a document from outside; 0 or less switches one off. Contract core-http §1.4. */
+export type JsonLimits = {
+  /** Keys and string values together. */
+  maxStrings: number
+  /** Estimated decoded size: `bytesPerValue` for each key and value, plus its text. */
+  maxMemory: number
+  maxDepth: number
+}
+
+/** What may be thrown at a reader of JSON; `detail` words follow Contract core-http §1.4. */
+export class JsonSyntaxError extends Error {
+  override readonly name = 'JsonSyntaxError'
+  /** True when the document was well-formed so far, but larger than the limits allow. */
+  readonly tooComplex: boolean
+
+  constructor(message: string, tooComplex = false) {
+    super(message)
+    this.tooComplex = tooComplex
+  }
+}
+
+export const isJsonNumber = (value: unknown): value is JsonNumber => JSON.isRawJSON(value)
+
+/** The literal text of a number. */
+export const numberText = (value: JsonNumber): string => value.rawJSON
+
+/** A number from its literal text; throws when the text is no JSON number. */
+export function jsonNumber(text: string): JsonNumber {
+  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) throw new JsonSyntaxError('not a JSON number')
+  return JSON.rawJSON(text)
+}
+
+/**
+ * The first JSON value of a document from outside. What follows must be well-formed JSON too, and is ignored.
+ * One pass, no recursion: time grows with the length only, whatever the shape. Throws only `JsonSyntaxError`. Contract core-http §1.4.
+ */
+export function parseJson(bytes: Uint8Array, limits: JsonLimits): JsonValue {
+  const reader = new JsonReader(bytes, limits)
+  const value = reader.value()
+  while (!reader.atEnd()) reader.value()
+  return value
+}
+
+/** One JSON value without limits, for records we wrote ourselves: numbers keep their text. */
+export function parseLossless(text: string): JsonValue {
+  const reader = new JsonReader(Buffer.from(text), { maxStrings: 0, maxMemory: 0, maxDepth: 0 })
+  const value = reader.value()
+  if (!reader.atEnd()) throw reader.unexpected('after top-level value')
+  return value
+}
+
+const bytesPerValue = 48
+
+const quote = 0x22
+const comma = 0x2c
+const minus = 0x2d
+const colon = 0x3a
+const openBracket = 0x5b
+const backslash = 0x5c
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39
+
+const isHexDigit = (byte: number | undefined): boolean =>
+  isDigit(byte) || (byte !== undefined && ((byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66)))
+
+/** Works on bytes and cuts each text out by itself, so a short value never keeps a long document alive. */
+class JsonReader {
+  readonly #bytes: Buffer
+  readonly #limits: JsonLimits
+  #at = 0
+  #strings = 0
+  #memory = 0
+
+  constructor(bytes: Uint8Array, limits: JsonLimits) {
+    this.#bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.#limits = limits
+  }
+
+  atEnd(): boolean {
+    this.#skipBlanks()
+    return this.#at >= this.#bytes.length
+  }
+
+  unexpected(where: string): JsonSyntaxError {
+    const byte = this.#bytes[this.#at]
+    return new JsonSyntaxError(byte === undefined ? 'unexpected EOF' : `invalid character ${quoteByte(byte)} ${where}`)
+  }
+
+  value(): JsonValue {
+    const open: (JsonValue[] | JsonObject)[] = []
+    const keys: string[] = []
+    for (;;) {
+      this.#skipBlanks()
+      let value: JsonValue
+      const byte = this.#bytes[this.#at]
+      if (byte === openBrace || byte === openBracket) {
+        this.#count(0)
+        if (this.#limits.maxDepth > 0 && open.length >= this.#limits.maxDepth) throw new JsonSyntaxError('exceeded max depth')
+        this.#at++
+        const container: JsonValue[] | JsonObject = byte === openBracket ? [] : Object.create(null)
+        this.#skipBlanks()
+        if (this.#bytes[this.#at] === (byte === openBracket ? closeBracket : closeBrace)) {
+          this.#at++
+          value = container
+        } else {
+          open.push(container)
+          keys.push(byte === openBracket ? '' : this.#key())
+          continue
+        }
+      } else {
+        value = this.#scalar(byte)
+      }
+      // a value is complete: it goes into what is open around it, and may complete that as well
+      for (;;) {
+        const around = open.at(-1)
+        if (around === undefined) return value
+        this.#skipBlanks()
+        const next = this.#bytes[this.#at]
+        if (Array.isArray(around)) {
+          around.push(value)
+          if (next !== comma && next !== closeBracket) throw this.unexpected('after array element')
+        } else {
+          around[keys.at(-1) ?? ''] = value
+          if (next !== comma && next !== closeBrace) throw this.unexpected('after object key:value pair')
+        }
+        this.#at++
+        if (next === comma) {
+          if (!Array.isArray(around)) keys[keys.length - 1] = this.#key()
+          break
+        }
+        open.pop()
+        keys.pop()
+        value = around
+      }
+    }
+  }
+
+  #skipBlanks(): void {
+    const bytes = this.#bytes
+    let at = this.#at
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at]
+      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) break
+    }
+    this.#at = at
+  }
+
+  #count(textBytes: number): void {
+    this.#memory += bytesPerValue + textBytes
+    if (this.#limits.maxMemory > 0 && this.#memory > this.#limits.maxMemory) {
+      throw new JsonSyntaxError('exceeded maximum estimated memory limits', true)
+    }
+  }
+
+  #key(): string {
+    this.#skipBlanks()
+    if (this.#bytes[this.#at] !== quote) throw this.unexpected('looking for beginning of object key string')
+    const key = this.#string()
+    this.#skipBlanks()
+    if (this.#bytes[this.#at] !== colon) throw this.unexpected('after object key')
+    this.#at++
+    return key
+  }
+
+  #scalar(byte: number | undefined): JsonValue {
+    switch (byte) {
+      case quote:
+        return this.#string()
+      case 0x74:
+        return this.#word('true', true)
+      case 0x66:
+        return this.#word('false', false)
+      case 0x6e:
+        return this.#word('null', null)
+      default:
+        if (byte === minus || isDigit(byte)) return this.#number()
+        throw this.unexpected('looking for beginning of value')
+    }
+  }
+
+  #word<T>(word: string, value: T): T {
+    this.#count(0)
+    this.#at++
+    for (let index = 1; index < word.length; index++, this.#at++) {
+      if (this.#bytes[this.#at] !== word.charCodeAt(index)) throw this.unexpected(`in literal ${word} (expecting '${word[index]}')`)
+    }
+    return value
+  }
+
+  #number(): JsonNumber {
+    const start = this.#at
+    if (this.#bytes[this.#at] === minus) this.#at++
+    if (this.#bytes[this.#at] === 0x30) this.#at++
+    else this.#digits('in numeric literal')
+    if (this.#bytes[this.#at] === 0x2e) {
+      this.#at++
+      this.#digits('after decimal point in numeric literal')
+    }
+    const exponent = this.#bytes[this.#at]
+    if (exponent === 0x65 || exponent === 0x45) {
+      this.#at++
+      const sign = this.#bytes[this.#at]
+      if (sign === 0x2b || sign === minus) this.#at++
+      this.#digits('in exponent of numeric literal')
+    }
+    this.#count(this.#at - start)
+    return JSON.rawJSON(this.#bytes.toString('latin1', start, this.#at))
+  }
+
+  #digits(where: string): void {
+    if (!isDigit(this.#bytes[this.#at])) throw this.unexpected(where)
+    while (isDigit(this.#bytes[this.#at])) this.#at++
+  }
+
+  #string(): string {
+    this.#strings++
+    if (this.#limits.maxStrings > 0 && this.#strings > this.#limits.maxStrings) {
+      throw new JsonSyntaxError('exceeded maximum number of strings', true)
+    }
+    const bytes = this.#bytes
+    const start = this.#at
+    let isAscii = true
+    let isEscaped = false
+    let at = start + 1
+    for (; ; at++) {
+      const byte = bytes[at]
+      if (byte === quote) break
+      if (byte === backslash) {
+        isEscaped = true
+        at = this.#escape(at + 1)
+      } else if (byte === undefined || byte < 0x20) {
+        this.#at = at
+        throw this.unexpected('in string literal')
+      } else if (byte >= 0x80) {
+        isAscii = false
+      }
+    }
+    this.#at = at + 1
+    this.#count(at - start - 1)
+    if (!isEscaped) return bytes.toString(isAscii ? 'latin1' : 'utf8', start + 1, at)
+    // half of a surrogate pair has no UTF-8 form: it becomes U+FFFD here, not later in some copies only
+    return String(JSON.parse(bytes.toString('utf8', start, at + 1))).toWellFormed()
+  }
+
+  /** Checks the escape whose letter is at `at`; gives the place of its last byte. */
+  #escape(at: number): number {
+    const letter = this.#bytes[at]
+    if (letter === 0x75) {
+      for (let digit = at + 1; digit <= at + 4; digit++) {
+        if (isHexDigit(this.#bytes[digit])) continue
+        this.#at = digit
+        throw this.unexpected('in \\u hexadecimal character escape')
+      }
+      return at + 4
+    }
+    if (letter !== undefined && '"\\/bfnrt'.includes(String.fromCharCode(letter))) return at
+    this.#at = at
+    throw this.unexpected('in string escape code')
+  }
+}
+
+/** A byte the way the reference prints it: as the character of that number. */
+function quoteByte(byte: number): string {
+  if (byte === 0x27) return "'\\''"
+  if (byte === quote) return "'\"'"
+  if (byte < 0x20 || byte === 0x7f) return `'\\x${byte.toString(16).padStart(2, '0')}'`
+  return `'${String.fromCharCode(byte)}'`
+}

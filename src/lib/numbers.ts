@@ -1,0 +1,39 @@
+/** What a text means as a number to the reference's parser. */
+export type ParsedNumber = { number: number } | { error: 'invalid syntax' | 'value out of range' }
+
+const invalid: ParsedNumber = { error: 'invalid syntax' }
+const outOfRange: ParsedNumber = { error: 'value out of range' }
+
+const wholeNumber = /^([+-]?)(?:(0[xX](?:_?[\dA-Fa-f])+)|(0[bB](?:_?[01])+)|0[oO]?((?:_?[0-7])+)|(0|[1-9](?:_?\d)*))$/
+
+/**
+ * A whole number in base 10, 16 (`0x`), 8 (`0o` or a leading 0) or 2 (`0b`), with `_` between digits. Contract core-http §2.3.
+ * Beyond 2^53 - 1 it is out of range: we never keep another number than was sent.
+ */
+export function parseWholeNumber(text: string): ParsedNumber {
+  const match = wholeNumber.exec(text)
+  if (!match) return invalid
+  const [, sign, hexadecimal, binary, octal, decimal] = match
+  const literal = hexadecimal ?? binary ?? (octal === undefined ? decimal : `0o${octal}`) ?? ''
+  const digits = literal.replaceAll('_', '')
+  const significant = digits.replace(/^0[xXoObB]?0*/, '')
+  if (significant.length > 64) return outOfRange
+  const number = Number(digits)
+  // `|| 0`: never -0
+  return Number.isSafeInteger(number) ? { number: (sign === '-' ? -number : number) || 0 } : outOfRange
+}
+
+/** A decimal, or hexadecimal with a binary exponent. Infinity and NaN are out of range: no answer could carry them. Contract core-http §2.3. */
+export function parseFloatingPoint(text: string): ParsedNumber {
+  if (/^[+-]?(?:inf(?:inity)?|nan)$/i.test(text)) return outOfRange
+  if (/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) return finite(Number(text))
+  const match = /^([+-]?)0[xX]((?:_?[\dA-Fa-f])*)(?:\.([\dA-Fa-f]*))?[pP]([+-]?\d+)$/.exec(text)
+  const [, sign, whole = '', fraction = '', exponent] = match ?? []
+  const digits = whole.replaceAll('_', '') + fraction
+  if (digits === '') return invalid
+  if (digits.length > 64) return outOfRange
+  const number = Number(`0x${digits}`) * 2 ** (Number(exponent) - 4 * fraction.length)
+  return finite(sign === '-' ? -number : number)
+}
+
+const finite = (number: number): ParsedNumber => (Number.isFinite(number) ? { number: number || 0 } : outOfRange)

@@ -1,0 +1,69 @@
+import { isJsonNumber } from './json.ts'
+
+/** An instant as RFC 3339 text in UTC with up to nine digits of fraction, or the text that says why not. */
+export type ParsedTime = { time: string } | { error: string }
+
+const unreadable = 'could not parse string as date and time'
+const maxDateSeconds = 8_640_000_000_000
+const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d?):([0-5]\d):([0-5]\d)(?:[.,](\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
+
+/**
+ * A time as it comes over the wire: RFC 3339 text, or whole seconds since 1970. Contract core-http §2.6.
+ * The result may lie outside of the years 0 to 9999 (an offset moved it there): `hasFourDigitYear` tells.
+ */
+export function parseTime(input: unknown): ParsedTime {
+  if (isJsonNumber(input)) return parseNumber(input.rawJSON)
+  if (typeof input === 'number') return parseNumber(String(input))
+  if (typeof input !== 'string') return { error: 'could not parse time from input type' }
+  return isWholeNumber(input) ? { time: fromSeconds(Number(input)) } : parseText(input)
+}
+
+/** An instant as answers print it: UTC, `Z`, no trailing zeros in the fraction. Contract core-http §2.6. */
+export const formatTime = (milliseconds: number): string =>
+  printTime(Math.floor(milliseconds / 1000), String(mod(milliseconds, 1000)).padStart(3, '0'))
+
+/** Milliseconds since the epoch of a text `parseTime` gave; digits below a millisecond are cut. */
+export const timeMilliseconds = (time: string): number => Number(timeNanoseconds(time) / 1_000_000n)
+
+/** Nanoseconds since the epoch of a text `parseTime` gave; 0 for another text. */
+export function timeNanoseconds(time: string): bigint {
+  const [, whole = '', fraction = ''] = /^(.*?)(?:\.(\d{1,9}))?Z$/.exec(time) ?? []
+  const milliseconds = Date.parse(`${whole}Z`)
+  return Number.isNaN(milliseconds) ? 0n : BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, '0'))
+}
+
+/** Only such a time can be stored and printed. */
+export const hasFourDigitYear = (time: string): boolean => /^\d{4}-/.test(time)
+
+function parseNumber(text: string): ParsedTime {
+  if (!/^-?\d+$/.test(text)) return { error: `strconv.ParseInt: parsing "${text}": invalid syntax` }
+  if (!isWholeNumber(text)) return { error: `strconv.ParseInt: parsing "${text.slice(0, 40)}": value out of range` }
+  return { time: fromSeconds(Number(text)) }
+}
+
+/** A signed whole number of 64 bits or nearly so: the ends are far outside of every calendar. */
+const isWholeNumber = (text: string): boolean => /^[+-]?0*\d{1,19}$/.test(text)
+
+function parseText(text: string): ParsedTime {
+  const match = rfc3339.exec(text)
+  if (!match) return { error: unreadable }
+  const [, year, month, day, hour, minute, second, fraction = '', sign, offsetHours = '0', offsetMinutes = '0'] = match
+  const date = new Date(0)
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
+  date.setUTCHours(Number(hour), Number(minute), Number(second))
+  const isReal = date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day) && Number(hour) < 24
+  if (!isReal) return { error: unreadable }
+  const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60
+  return { time: printTime(date.getTime() / 1000 - (sign === '-' ? -offset : offset), fraction.slice(0, 9)) }
+}
+
+const fromSeconds = (seconds: number): string => printTime(Math.max(-maxDateSeconds, Math.min(maxDateSeconds, seconds)), '')
+
+function printTime(seconds: number, fraction: string): string {
+  // years outside of 0..9999 come as +010000 or -000001
+  const [, sign = '', year = '', rest = ''] = /^([+-]?)0*(\d{4,})(-.*)\.000Z$/.exec(new Date(seconds * 1000).toISOString()) ?? []
+  const digits = fraction.replace(/0+$/, '')
+  return `${sign === '-' ? '-' : ''}${year}${rest}${digits === '' ? '' : `.${digits}`}Z`
+}
+
+const mod = (value: number, divisor: number): number => ((Math.trunc(value) % divisor) + divisor) % divisor
