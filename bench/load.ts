@@ -1,0 +1,120 @@
+import { connect, type Socket } from 'node:net'
+
+/**
+ * The load generator: a program of its own, so that the measured server shares no thread with it. Closed loop: each connection sends its next request
+ * when the answer to the last has arrived. Requests are built before the clock runs, answers are read no further than their length.
+ */
+export type LoadJob = {
+  port: number
+  connections: number
+  /** Ends after so many milliseconds … */
+  forMs: number
+  method: string
+  path: string
+  headers: Record<string, string>
+  /** Taken in turn; none for a request without body. */
+  bodies: string[]
+  /** … or, if true, once each body was sent once. */
+  once: boolean
+}
+
+export type LoadResult = {
+  requests: number
+  seconds: number
+  p50Ms: number
+  p99Ms: number
+  maxMs: number
+  /** Answers that were not 2xx, by status; 0 stands for a broken connection. */
+  failures: Record<string, number>
+}
+
+/** Runs one job to its end. */
+export async function runLoad(job: LoadJob): Promise<LoadResult> {
+  const requests = buildRequests(job)
+  const latencies: number[] = []
+  const failures: Record<string, number> = {}
+  const startedAt = performance.now()
+  const endsAt = startedAt + job.forMs
+  let next = 0
+  const takeRequest = (at: number): Buffer | undefined => {
+    if (at >= endsAt || (job.once && next >= requests.length)) return undefined
+    return requests[next++ % requests.length]
+  }
+  const record = (latencyMs: number, status: number) => {
+    latencies.push(latencyMs)
+    if (status < 200 || status > 299) failures[status] = (failures[status] ?? 0) + 1
+  }
+  await Promise.all(Array.from({ length: job.connections }, () => runConnection(job.port, takeRequest, record)))
+  return { ...summarise(latencies), seconds: (performance.now() - startedAt) / 1000, failures }
+}
+
+function buildRequests({ method, path, headers, port, bodies }: LoadJob): Buffer[] {
+  const head = [`${method} ${path} HTTP/1.1`, `host: 127.0.0.1:${port}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)]
+  if (bodies.length === 0) return [Buffer.from(`${head.join('\r\n')}\r\n\r\n`)]
+  return bodies.map((body) => Buffer.from([...head, `content-length: ${Buffer.byteLength(body)}`, '', body].join('\r\n')))
+}
+
+function summarise(latencies: number[]): Omit<LoadResult, 'seconds' | 'failures'> {
+  const sorted = Float64Array.from(latencies).sort()
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+  return { requests: sorted.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
+}
+
+function runConnection(
+  port: number,
+  takeRequest: (at: number) => Buffer | undefined,
+  record: (latencyMs: number, status: number) => void,
+): Promise<void> {
+  return new Promise((resolve) => {
+    let sentAt = 0
+    let status = 0
+    // bytes of the current answer still to come; -1 before its head
+    let missing = -1
+    const send = (socket: Socket, at: number) => {
+      const request = takeRequest(at)
+      if (request === undefined) return socket.destroy()
+      sentAt = at
+      missing = -1
+      socket.write(request)
+    }
+    const read = (length: number, buffer: Uint8Array): boolean => {
+      if (missing === -1) {
+        // the buffer handed to connect() below
+        const text = (buffer as Buffer).latin1Slice(0, Math.min(length, 2048))
+        status = Number(text.slice(9, 12))
+        missing = wholeLength(text)
+      }
+      missing -= length
+      if (missing === 0) {
+        const at = performance.now()
+        record(at - sentAt, status)
+        send(socket, at)
+      }
+      return true
+    }
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer: Buffer.allocUnsafe(65_536), callback: read } })
+    socket.on('connect', () => send(socket, performance.now()))
+    socket.on('error', () => record(0, 0))
+    socket.on('close', () => resolve())
+    // the server closed first: nothing more to measure on this connection
+    socket.on('end', () => record(0, 0))
+  })
+}
+
+const lengthHeader = /\r\ncontent-length: (\d+)\r\n/i
+
+/** Bytes of head and body together. A head comes in one piece from servers on loopback; an answer without length ends the run. */
+function wholeLength(head: string): number {
+  const body = lengthHeader.exec(head)?.[1]
+  const headEnd = head.indexOf('\r\n\r\n')
+  if (body === undefined && head.startsWith('HTTP/1.1 204')) return headEnd + 4
+  if (body === undefined || headEnd === -1) throw new Error(`the load generator cannot read this answer: ${head.slice(0, 300)}`)
+  return headEnd + 4 + Number(body)
+}
+
+if (process.send !== undefined) {
+  process.on('message', (job: LoadJob) => {
+    void runLoad(job).then((result) => process.send?.(result))
+  })
+  process.on('disconnect', () => process.exit())
+}
