@@ -80,7 +80,7 @@ function runConnection(
     const read = (length: number, buffer: Uint8Array): boolean => {
       if (missing === -1) {
         // the buffer handed to connect() below
-        const text = (buffer as Buffer).latin1Slice(0, Math.min(length, 2048))
+        const text = (buffer as Buffer).toString('latin1', 0, Math.min(length, 2048))
         status = Number(text.slice(9, 12))
         missing = wholeLength(text)
       }
