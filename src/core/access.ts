@@ -1,13 +1,75 @@
+import { fail, refuse } from '../errors.ts'
+import { addressMatches } from '../lib/cidr.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { IdentityStore } from './identity/identity-store.ts'
 import type { Acl } from './policies/acl.ts'
+import type { PolicyStore } from './policies/policy-store.ts'
 import type { Token } from './tokens/token.ts'
+import type { TokenStore } from './tokens/token-store.ts'
 
 /** Who is asking: a valid token, and what it may do. */
 export type Caller = {
   readonly token: Token
   /** The id as presented; kept for the length of the request only. */
   readonly tokenId: string
-  /** Token and identity policies, sorted. */
-  readonly policies: readonly string[]
   readonly identityPolicies: readonly string[]
   readonly acl: Acl
+}
+
+export type AccessParts = { tokens: TokenStore; identities: IdentityStore; policies: PolicyStore; clock: Clock }
+
+const denied = () => refuse('denied', 'permission denied')
+
+/** From a token id to a caller with rights. Contract tokens §0.4 steps 6–12. */
+export class Access {
+  readonly #parts: AccessParts
+
+  constructor(parts: AccessParts) {
+    this.#parts = parts
+  }
+
+  /** Throws `denied` (bare) for a token that is missing, unknown, expired, spent, used from elsewhere, or whose entity is disabled or gone. */
+  async authenticate(tokenId: string, remoteAddress: string): Promise<Caller> {
+    if (tokenId === '') throw denied()
+    const { tokens } = this.#parts
+    let token = await tokens.lookup(tokenId)
+    if (token === undefined) throw denied()
+    if (token.bound_cidrs.length > 0 && token.expire_time !== null && !addressMatches(token.bound_cidrs, remoteAddress)) throw denied()
+    if (token.num_uses !== 0) {
+      token = await tokens.spendUse(token)
+      if (token === undefined) throw denied()
+    }
+    const rights = await this.#rightsOf(token)
+    if (rights === undefined) throw denied()
+    return { token, tokenId, ...rights }
+  }
+
+  /** What the token of this id may do. Throws for one that is not valid. Contract tokens §4.12. */
+  async aclOfToken(tokenId: string): Promise<Acl> {
+    return this.#aclOf(await this.#parts.tokens.lookup(tokenId), 'invalid token')
+  }
+
+  /** What the token of this accessor may do. Throws for one that is not valid. Contract tokens §4.12. */
+  async aclOfAccessor(accessor: string): Promise<Acl> {
+    return this.#aclOf(await this.#parts.tokens.lookupByAccessor(accessor), 'invalid accessor')
+  }
+
+  async #aclOf(token: Token | undefined, refusal: string): Promise<Acl> {
+    const rights = token === undefined ? undefined : await this.#rightsOf(token)
+    if (rights === undefined) throw fail('invalid', refusal)
+    return rights.acl
+  }
+
+  /** Undefined when the token's entity is disabled or gone. */
+  async #rightsOf(token: Token): Promise<Pick<Caller, 'identityPolicies' | 'acl'> | undefined> {
+    const { identities, policies, clock } = this.#parts
+    if (token.entity_id === '') {
+      return { identityPolicies: [], acl: await policies.aclFor(token.namespace, token.policies, { now: clock.now() }) }
+    }
+    const identity = await identities.identityOf(token.entity_id)
+    if (identity === undefined || identity.entity.disabled) return undefined
+    const names = identity.policies.length === 0 ? token.policies : [...token.policies, ...identity.policies]
+    const acl = await policies.aclFor(token.namespace, names, { entity: identity.entity, groups: identity.groups, now: clock.now() })
+    return { identityPolicies: identity.policies, acl }
+  }
 }

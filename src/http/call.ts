@@ -34,6 +34,8 @@ export type Call = {
   /** Path below the mount. */
   readonly below: string
   readonly early: EarlyReply | undefined
+  /** `Content-Type` as sent. */
+  readonly contentType: string | undefined
   /** Address that counts as the client's. Contract core-http §1.10. */
   remoteAddress: string
   /** Fields as sent: body of a write, query of the rest. Set by `admit`. */

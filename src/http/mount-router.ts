@@ -54,12 +54,15 @@ export function mountRouter({ random, resolve, clientAddress }: RouterParts): (r
       mount: route.mount,
       below: route.below,
       early: route.early ?? (typeof address === 'string' || route.url.startsWith('/-/health') ? undefined : address),
+      contentType: request.headers['content-type'],
       remoteAddress: typeof address === 'string' ? address : '',
       sent: {},
       caller: undefined,
       creates: false,
       converted: undefined,
     }
+    // the body rule looks at the type itself; Fastify's own idea of it must not refuse anything
+    if (request.headers['content-type'] !== undefined) request.headers['content-type'] = 'application/octet-stream'
     request.method = route.operation === undefined ? 'GET' : carrierOf[route.operation]
     return route.url
   }

@@ -77,7 +77,7 @@ export type RouteRules = {
   readonly caller: 'none' | 'optional' | 'required-inside'
   readonly sudo: boolean
   readonly exists: ((exchange: Exchange<unknown, unknown>) => Promise<boolean> | boolean) | undefined
-  convert(call: Call, params: Record<string, string>): Converted
+  convert(call: Call): Converted
   exchange(request: FastifyRequest): Exchange<unknown, unknown>
 }
 
@@ -90,7 +90,7 @@ declare module 'fastify' {
 
 const none = z.object({})
 const namePattern = '^\\w(?:[\\w.\\-]*\\w)?$'
-const allCarriers = Object.values(carrierOf).filter((carrier) => carrier !== 'OPTIONS')
+const allCarriers = Object.values(carrierOf)
 
 /**
  * Gives one path of a plugin its verbs: a Fastify route each, with the schema the API document is made of, and 405 for the verbs it does not offer.
@@ -144,7 +144,7 @@ export function resource<
 export function unknownPaths(app: FastifyInstance): void {
   const rules = rulesOf({ help: '' }, 'read', undefined, [])
   app.route({
-    method: [...allCarriers, 'OPTIONS'],
+    method: allCarriers,
     url: '/*',
     schema: { hide: true },
     config: { rules },
@@ -220,14 +220,20 @@ async function answer(
   const call = callOf(request.raw)
   if (call.converted === undefined) {
     try {
-      call.converted = rules.convert(call, {})
+      call.converted = rules.convert(call)
     } catch (error) {
       throw error instanceof FieldError ? refuse('invalid', `Field validation failed: ${error.text}`) : error
     }
   }
   // the exchange was made from this verb's own schema and path
   const handle = verb.handle as (exchange: Exchange<unknown, unknown>) => Outcome
-  const result = await handle(rules.exchange(request))
+  const leave = request.server.enterMount(call)
+  let result: Reply | undefined
+  try {
+    result = await handle(rules.exchange(request))
+  } finally {
+    leave()
+  }
   if (result?.raw !== undefined) return reply.code(result.raw.status).header('content-type', result.raw.contentType).send(result.raw.body)
   const warnings = [...(result?.warnings ?? []), ...warningsOf(call.converted)]
   if (operation === 'list') return sendList(reply, call, result, warnings)

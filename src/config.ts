@@ -1,0 +1,145 @@
+import { z } from 'zod'
+
+/** A setting that cannot be used; ends the start with exit code 2 and this one line. */
+export class SettingError extends Error {
+  override readonly name = 'SettingError'
+}
+
+const durationUnits: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const sizeUnits: Record<string, number> = { '': 1, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
+
+const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
+const count = z
+  .string()
+  .regex(/^\d{1,12}$/, 'must be a whole number')
+  .transform(Number)
+/** `500ms`, `10s`, `24h`; inside: milliseconds. */
+const duration = z
+  .string()
+  .regex(/^\d{1,9}(?:ms|s|m|h|d)$/, 'must be a duration like 500ms, 10s or 24h')
+  .transform((text) => Number.parseInt(text, 10) * (durationUnits[text.replace(/^\d+/, '')] ?? 0))
+/** `32MiB`; inside: bytes. */
+const size = z
+  .string()
+  .regex(/^\d{1,9}(?:\.\d{1,3})?(?:B|KiB|MiB|GiB)?$/, 'must be a size like 512KiB or 32MiB')
+  .transform((text) => Math.round(Number.parseFloat(text) * (sizeUnits[text.replace(/^[\d.]+/, '')] ?? 0)))
+const list = z.string().transform((text) => (text === '' ? [] : text.split(',').map((item) => item.trim())))
+const network = /^[0-9a-fA-F.:]+(?:\/\d{1,3})?$/
+const networks = list.refine((items) => items.every((item) => network.test(item)), 'must be a list of networks like 10.0.0.0/8')
+
+/** `host:port` of the listener; port 0 lets the system choose. */
+const listen = z
+  .string()
+  .regex(/^(?:\[[0-9a-fA-F:.]+\]|[^:[\]\s]+):\d{1,5}$/, 'must be host:port')
+  .transform((text) => ({ host: text.slice(0, text.lastIndexOf(':')).replace(/^\[|\]$/g, ''), port: Number(text.slice(text.lastIndexOf(':') + 1)) }))
+  .refine(({ port }) => port < 65536, 'must have a port below 65536')
+
+const storage = z
+  .string()
+  .regex(/^(?:memory:|sqlite:.+)$/, 'must be memory: or sqlite:PATH')
+  .transform((text) => (text === 'memory:' ? { kind: 'memory' as const } : { kind: 'sqlite' as const, path: text.slice('sqlite:'.length) }))
+
+const mounts = list
+  .refine((items) => items.every((item) => /^[^=\s]+=[a-z]+$/.test(item)), 'must be a list of PATH=TYPE')
+  .transform((items) => items.map((item) => ({ path: item.slice(0, item.indexOf('=')), type: item.slice(item.indexOf('=') + 1) })))
+
+/** Semantic version, as clients parse it. */
+const version = z.string().regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/, 'must be a semantic version')
+
+type Setting = { readonly name: string; readonly fallback: string | undefined; readonly secret: boolean; readonly about: string; readonly schema: z.ZodType }
+
+const setting = <Schema extends z.ZodType>(schema: Schema, name: string, fallback: string | undefined, about: string, secret = false) => ({
+  name,
+  fallback,
+  secret,
+  about,
+  schema,
+})
+
+/** Every setting: environment name `GATEHOUSE_<name>`, default, meaning. `secret`: never printed. Contract operations §1. */
+export const settings = {
+  listen: setting(listen, 'LISTEN', '127.0.0.1:8200', 'host:port to listen on'),
+  tls: setting(z.enum(['auto', 'off']), 'TLS', 'auto', 'auto: plain HTTP on loopback only; off: plain HTTP anywhere (a proxy in front speaks TLS)'),
+  trustedProxies: setting(networks, 'TRUSTED_PROXIES', '', 'networks that may send X-Forwarded-For'),
+  trustedProxyHops: setting(count, 'TRUSTED_PROXY_HOPS', '0', 'addresses skipped from the right end of X-Forwarded-For'),
+  trustedProxyRequired: setting(flag, 'TRUSTED_PROXY_REQUIRED', 'false', 'true: refuse requests that do not come through a trusted proxy'),
+  drainDelayMs: setting(duration, 'DRAIN_DELAY', '0s', 'how long a stopping server still accepts while it says not ready'),
+  stopTimeoutMs: setting(duration, 'STOP_TIMEOUT', '30s', 'how long running requests may take when the server stops'),
+  storage: setting(storage, 'STORAGE', 'sqlite:data/gatehouse.db', 'sqlite:PATH, or memory: for nothing that outlives the process'),
+  allowNetworkDisk: setting(flag, 'ALLOW_NETWORK_DISK', 'false', 'true: accept a database file on NFS, SMB, FUSE or 9p'),
+  background: setting(z.enum(['on', 'off']), 'BACKGROUND', 'on', 'off: nothing expires by itself (to look into a copy)'),
+  sealKeyFile: setting(z.string().min(1), 'SEAL_KEY_FILE', 'data/seal.key', 'file with the seal key, 32 bytes as hex or base64'),
+  sealKey: setting(z.string().min(1), 'SEAL_KEY', undefined, 'the seal key itself, instead of the file', true),
+  sealPreviousKeyFile: setting(z.string().min(1), 'SEAL_PREVIOUS_KEY_FILE', undefined, 'the former seal key, while it is changed'),
+  rootToken: setting(z.string().regex(/^[^\s.]+$/, 'must have no blanks and no dots'), 'ROOT_TOKEN', undefined, 'npm run dev only: the root token (there: root)', true),
+  rootTokenFile: setting(z.string().min(1), 'ROOT_TOKEN_FILE', undefined, 'where the first root token is written (mode 0600) instead of printed'),
+  defaultMounts: setting(mounts, 'DEFAULT_MOUNTS', 'auth/jwt=jwt,cloud=cloud', 'PATH=TYPE list mounted at the first start; empty: none'),
+  defaultLeaseTtlMs: setting(duration, 'DEFAULT_LEASE_TTL', '768h', 'lifetime of tokens and leases that ask for none'),
+  maxLeaseTtlMs: setting(duration, 'MAX_LEASE_TTL', '768h', 'longest lifetime, unless a mount is tuned otherwise'),
+  logLevel: setting(z.enum(['trace', 'debug', 'info', 'warn', 'error']), 'LOG_LEVEL', 'info', 'trace, debug, info, warn or error'),
+  logFormat: setting(z.enum(['json', 'text']), 'LOG_FORMAT', 'json', 'json: one object a line; text: for people (npm run dev: text)'),
+  accessLog: setting(flag, 'ACCESS_LOG', 'false', 'true: a log line for each request'),
+  replicaName: setting(z.string().min(1), 'REPLICA_NAME', undefined, 'name of this process in logs (the host name)'),
+  maxRequestSize: setting(size, 'MAX_REQUEST_SIZE', '32MiB', 'largest request body'),
+  maxJsonStrings: setting(count, 'MAX_JSON_STRINGS', '1000', 'most strings in a JSON body, keys counted; 0: no limit'),
+  maxJsonMemory: setting(size, 'MAX_JSON_MEMORY', '32.5MiB', 'estimated decoded size of a JSON body; 0: no limit'),
+  maxJwtSize: setting(size, 'MAX_JWT_SIZE', '512KiB', 'largest JWT at login'),
+  maxInFlight: setting(count, 'MAX_IN_FLIGHT', '1024', 'requests handled at once; beyond, 503'),
+  maxBuffered: setting(size, 'MAX_BUFFERED', '256MiB', 'bytes of all request bodies together; beyond, 503'),
+  maxConnections: setting(count, 'MAX_CONNECTIONS', '10000', 'open connections; beyond, closed at once'),
+  headerTimeoutMs: setting(duration, 'HEADER_TIMEOUT', '10s', 'time for the head of a request'),
+  bodyTimeoutMs: setting(duration, 'BODY_TIMEOUT', '30s', 'time for a whole request to arrive'),
+  idleTimeoutMs: setting(duration, 'IDLE_TIMEOUT', '5m', 'how long an idle connection is kept'),
+  outboundDeny: setting(networks, 'OUTBOUND_DENY', '169.254.0.0/16,fe80::/10', 'networks the server never fetches keys from'),
+  reportedVersion: setting(version, 'REPORTED_VERSION', '1.16.3+ent', 'version clients are told'),
+} satisfies Record<string, Setting>
+
+type Settings = typeof settings
+type Value<Entry extends Setting> = Entry['fallback'] extends string ? z.output<Entry['schema']> : z.output<Entry['schema']> | undefined
+export type Config = { readonly [Name in keyof Settings]: Value<Settings[Name]> } & {
+  /** Development: readable log, fixed root token, memory unless a storage is given. */
+  readonly dev: boolean
+}
+
+const injected = /_(?:SERVICE_HOST|SERVICE_PORT(?:_.*)?|PORT|PORT_\d+_.*)$/
+
+/** What `npm run dev` has instead of the defaults. */
+const devFallbacks: Partial<Record<keyof Settings, string>> = { storage: 'memory:', rootToken: 'root', logFormat: 'text' }
+
+/**
+ * The environment as a frozen config. Throws a SettingError that names the first wrong setting; names nobody knows go to `warn`.
+ * Contract operations §1.
+ */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>, options: { dev: boolean; warn(text: string): void }): Config {
+  const known = new Set<string>()
+  const values: Record<string, unknown> = { dev: options.dev }
+  for (const [key, entry] of Object.entries(settings) as [keyof Settings, Setting][]) {
+    const name = `GATEHOUSE_${entry.name}`
+    known.add(name)
+    const text = environment[name] ?? (options.dev ? devFallbacks[key] : undefined) ?? entry.fallback
+    if (text === undefined) continue
+    const parsed = entry.schema.safeParse(text)
+    if (!parsed.success) throw new SettingError(`${name}: ${parsed.error.issues[0]?.message ?? 'not valid'}`)
+    values[key] = parsed.data
+  }
+  for (const name of Object.keys(environment)) {
+    if (name.startsWith('GATEHOUSE_') && !known.has(name) && !injected.test(name)) options.warn(`unknown setting ${name}`)
+  }
+  // built entry by entry from the table above, so it has exactly its members
+  const config = values as unknown as Config
+  checkTogether(config, environment)
+  return Object.freeze(config)
+}
+
+const loopback = new Set(['localhost', '::1'])
+
+function checkTogether(config: Config, environment: Readonly<Record<string, string | undefined>>): void {
+  if (!config.dev && environment['GATEHOUSE_ROOT_TOKEN'] !== undefined) {
+    throw new SettingError('GATEHOUSE_ROOT_TOKEN: only npm run dev takes a root token from outside')
+  }
+  const { host } = config.listen
+  if (config.tls === 'auto' && !loopback.has(host) && !host.startsWith('127.')) {
+    throw new SettingError(`GATEHOUSE_LISTEN: plain HTTP on ${host} is refused; set GATEHOUSE_TLS=off if a proxy in front speaks TLS`)
+  }
+  if (config.defaultLeaseTtlMs > config.maxLeaseTtlMs) throw new SettingError('GATEHOUSE_DEFAULT_LEASE_TTL: must not be above GATEHOUSE_MAX_LEASE_TTL')
+}

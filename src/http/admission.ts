@@ -1,0 +1,118 @@
+import type { FastifyRequest } from 'fastify'
+import type { Access, Caller } from '../core/access.ts'
+import type { AclOperation } from '../core/policies/acl.ts'
+import { fail, refuse, ServiceError } from '../errors.ts'
+import { FieldError } from '../lib/fields.ts'
+import type { JsonLimits, JsonValue } from '../lib/json.ts'
+import { queryFields, readFields, readPatchFields } from './body.ts'
+import { type Call, callOf, type Operation } from './call.ts'
+import { checkMfaHeader, tokenOf, wrapTtlOf } from './request-headers.ts'
+import type { RouteRules } from './resource.ts'
+import { isRelative } from './target.ts'
+
+export type AdmissionParts = {
+  access: Access
+  jsonLimits: JsonLimits
+  isSealed(): boolean
+}
+
+const rootOnly =
+  /^sys\/(?:audit|audit-hash|config\/(?:auditing|cors|reload|state|ui\/headers)|generate-recovery-token|generate-root|health|host-info|in-flight-req|init|internal\/counters\/config|internal\/inspect\/router|loggers|metrics|monitor|pprof|quotas|raw|rekey|rekey-recovery-key|seal|step-down|storage|unseal)(?:\/|$)/
+
+/**
+ * Everything between a routed request and its handler, in the order of contract core-http §1.1 steps 10–22: the first refusal wins. Afterwards the
+ * call holds its fields and its caller.
+ */
+export function admission({ access, jsonLimits, isSealed }: AdmissionParts): (request: FastifyRequest) => Promise<void> {
+  return async (request) => {
+    const rules = request.routeOptions.config.rules
+    if (rules === undefined) return
+    const call = callOf(request.raw)
+    call.sent = fieldsOf(call, request, jsonLimits)
+    const wrapTtl = wrapTtlOf(request.raw)
+    checkMfaHeader(request.raw)
+    if (isRelative(call.path)) throw refuse('invalid', 'relative paths not supported')
+    if (isSealed()) throw refuse('sealed', 'Vault is sealed')
+    if (call.namespace === undefined) throw refuse('missing', 'namespace not found')
+    if (call.namespace.id !== 'root' && rootOnly.test(call.path)) throw refuse('invalid', 'operation only available in root namespace')
+    if ((call.operation === 'write' || call.operation === 'patch') && call.path.endsWith('/')) {
+      throw refuse('invalid', "cannot write to a path ending in '/'")
+    }
+    if (call.operation === 'preflight') throw refuse('invalid', 'cannot handle internal-only request operation')
+    if (rules.open) await admitOpen(call, rules, request, access)
+    else await admitCaller(call, rules, request, access, wrapTtl)
+    // wrapping is not offered yet: a caller who asked for it must not get the secret itself
+    if (wrapTtl > 0) throw refuse('invalid', 'response wrapping is not available yet')
+    if (call.mount?.tainted === true) {
+      throw refuse('missing', `no handler for route "${call.path}" on namespace "${call.namespace.path}". route entry or namespace is tainted.`)
+    }
+  }
+}
+
+/** Contract core-http §1.2, §1.4: where the fields of an operation come from. */
+function fieldsOf(call: Call, request: FastifyRequest, limits: JsonLimits): Record<string, JsonValue> {
+  if (call.operation === undefined) throw new ServiceError(call.refusedStatus === 400 ? 'invalid' : 'unsupported', '')
+  const body = request.body instanceof Uint8Array ? request.body : undefined
+  if (call.operation === 'write') return readFields(body, call.contentType, limits)
+  if (call.operation === 'patch') return readPatchFields(body, call.contentType, limits)
+  if (call.query === '') return {}
+  const fields = queryFields(call.query)
+  // GET ?list=true is a list, and the word itself is no field of it
+  if (call.verb === 'GET') {
+    delete fields['list']
+    delete fields['scan']
+  }
+  return fields
+}
+
+async function admitOpen(call: Call, rules: RouteRules, request: FastifyRequest, access: Access): Promise<void> {
+  if (rules.caller === 'none') return
+  const token = tokenOf(request.raw)
+  if (token === '' && rules.caller === 'optional') return
+  call.caller = await access.authenticate(token, call.remoteAddress)
+}
+
+async function admitCaller(call: Call, rules: RouteRules, request: FastifyRequest, access: Access, wrapTtl: number): Promise<void> {
+  const caller = await access.authenticate(tokenOf(request.raw), call.remoteAddress)
+  call.caller = caller
+  if (rules.exists !== undefined) await lookForTarget(call, rules, rules.exists, request, caller)
+  if (call.operation === 'help') return
+  const operation = aclOperation[call.operation ?? 'read']
+  const verdict = caller.acl.decide({
+    operation: operation === 'update' && call.creates ? 'create' : operation,
+    path: call.path,
+    fields: call.sent,
+    wrapTtlSeconds: wrapTtl,
+  })
+  if (!verdict.allowed || (rules.sudo && !verdict.sudo)) throw fail('denied', 'permission denied')
+}
+
+const aclOperation: Record<Operation, AclOperation> = {
+  read: 'read',
+  header: 'read',
+  list: 'list',
+  scan: 'scan',
+  write: 'update',
+  patch: 'patch',
+  delete: 'delete',
+  help: 'help',
+  preflight: 'read',
+}
+
+/** Step 20: conversion and the existence check come before the rights, but not for a caller who could not write there at all (D-5). */
+async function lookForTarget(
+  call: Call,
+  rules: RouteRules,
+  exists: NonNullable<RouteRules['exists']>,
+  request: FastifyRequest,
+  caller: Caller,
+): Promise<void> {
+  const rights = caller.acl.capabilities(call.path)
+  if (!rights.some((right) => right === 'root' || right === 'create' || right === 'update')) throw fail('denied', 'permission denied')
+  try {
+    call.converted = rules.convert(call)
+  } catch (error) {
+    throw error instanceof FieldError ? refuse('invalid', error.text) : error
+  }
+  call.creates = !(await exists(rules.exchange(request)))
+}

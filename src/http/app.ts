@@ -1,0 +1,117 @@
+import type { IncomingMessage } from 'node:http'
+import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { refuse, ServiceError } from '../errors.ts'
+import { type EarlyReply, callOf } from './call.ts'
+import { bugReply, type ErrorReply, errorBody, errorReply } from './error-reply.ts'
+import { createListServer, type ListServerOptions } from './list-verb.ts'
+import { carrierOf, noRoute } from './mount-router.ts'
+
+export type AppParts = {
+  server: ListServerOptions
+  maxBodyBytes: number
+  route(request: IncomingMessage): string
+  /** Contract core-http §1.1 steps 10–22. */
+  admit(request: FastifyRequest): Promise<void>
+  /** Told of every failure that is ours. */
+  onBug(error: unknown, requestId: string): void
+  /** A request is inside a mount until the returned function is called. */
+  enter(call: ReturnType<typeof callOf>): () => void
+  /** Called when an answer is on its way: one-use tokens end here. */
+  afterAnswer(call: ReturnType<typeof callOf>): void
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Counts a request as inside its mount; call what comes back when it has left. */
+    enterMount(call: ReturnType<typeof callOf>): () => void
+  }
+}
+
+const commonHeaders = {
+  'cache-control': 'no-store',
+  'strict-transport-security': 'max-age=31536000; includeSubDomains',
+}
+
+/** Fastify as this house needs it: every verb, one body rule, no answer of its own shape. Contract core-http §1. */
+export function createApp(parts: AppParts): FastifyInstance {
+  const app = fastify({
+    serverFactory: (handler) => createListServer(parts.server, handler),
+    rewriteUrl: parts.route,
+    bodyLimit: parts.maxBodyBytes,
+    routerOptions: { maxParamLength: 1 << 16, caseSensitive: true, ignoreTrailingSlash: false },
+    exposeHeadRoutes: false,
+    genReqId: (raw: IncomingMessage) => callOf(raw).requestId,
+    requestIdHeader: false,
+    frameworkErrors: (_error, _request, reply) => sendError(reply as unknown as FastifyReply, { status: 400, body: errorBody(), retryAfter: undefined }),
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+  })
+  for (const method of ['SEARCH', 'REPORT', 'SOURCE']) app.addHttpMethod(method)
+  app.setValidatorCompiler(() => () => true)
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data))
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.decorate('enterMount', parts.enter)
+  app.setErrorHandler((error: FastifyError | ServiceError, request, reply) => {
+    const call = callOf(request.raw)
+    return sendError(reply, replyFor(error, request.routeOptions.config.rules?.open === true, (bug) => parts.onBug(bug, call.requestId)))
+  })
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(commonHeaders)
+    const namespace = request.headers['x-vault-namespace']
+    if (typeof namespace === 'string' && namespace !== '') reply.header('x-vault-namespace', namespace)
+    const early = callOf(request.raw).early
+    if (early === undefined) done()
+    else sendEarly(reply, early)
+  })
+  app.addHook('preValidation', (request) => parts.admit(request))
+  app.addHook('onResponse', (request, _reply, done) => {
+    parts.afterAnswer(callOf(request.raw))
+    done()
+  })
+  app.route({
+    method: Object.values(carrierOf),
+    url: noRoute,
+    schema: { hide: true },
+    config: { rules: { open: false, caller: 'none', sudo: false, exists: undefined, convert: () => ({ values: {}, unknown: [], replaced: [] }), exchange: noExchange } },
+    handler: (request) => {
+      throw refuse('missing', `no handler for route "${callOf(request.raw).path}". route entry not found.`)
+    },
+  })
+  return app
+}
+
+const noExchange = () => {
+  throw new Error('nothing is mounted here')
+}
+
+function replyFor(error: FastifyError | ServiceError, open: boolean, onBug: (error: unknown) => void): ErrorReply {
+  if (error instanceof ServiceError) {
+    if (error.kind === 'internal') onBug(error)
+    return errorReply(error, open)
+  }
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return errorReply(refuse('too-large', 'http: request body too large'), true)
+  if (error.statusCode !== undefined && error.statusCode < 500) return { status: 400, body: errorBody(), retryAfter: undefined }
+  onBug(error)
+  return bugReply(open)
+}
+
+function sendError(reply: FastifyReply, { status, body, retryAfter }: ErrorReply): FastifyReply {
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
+  return reply.code(status).headers(commonHeaders).header('content-type', 'application/json').send(body)
+}
+
+function sendEarly(reply: FastifyReply, early: EarlyReply): FastifyReply {
+  switch (early.kind) {
+    case 'errors':
+      return sendError(reply, { status: early.status, body: errorBody(), retryAfter: undefined })
+    case 'refusal':
+      return sendError(reply, { status: early.status, body: errorBody(early.text), retryAfter: undefined })
+    case 'redirect':
+      return reply.code(307).header('location', early.location).send()
+    case 'text':
+      return reply.code(early.status).header('content-type', 'text/plain').send(early.text)
+    case 'empty':
+      return reply.code(early.status).send()
+  }
+}

@@ -1,0 +1,32 @@
+import type { IncomingMessage } from 'node:http'
+import { inNetworks } from '../lib/cidr.ts'
+import type { EarlyReply } from './call.ts'
+
+export type ProxyRules = {
+  /** Networks that may speak for a client; empty: nobody. */
+  trusted: readonly string[]
+  /** Addresses skipped from the right end of the header. */
+  hops: number
+  /** Refuse instead of ignoring a header from elsewhere, and a missing one. */
+  required: boolean
+}
+
+const refusal = (text: string): EarlyReply => ({ kind: 'refusal', status: 400, text })
+
+/** The address that counts as the client's, or why the request is refused. Contract core-http §1.10. */
+export function clientAddressReader({ trusted, hops, required }: ProxyRules): (request: IncomingMessage) => string | EarlyReply {
+  if (trusted.length === 0) return (request) => request.socket.remoteAddress ?? ''
+  return (request) => {
+    const peer = request.socket.remoteAddress ?? ''
+    if (!inNetworks(peer, trusted)) {
+      return required ? refusal('client address not authorized for x-forwarded-for and configured to reject connection') : peer
+    }
+    const header = request.headers['x-forwarded-for']
+    if (header === undefined || header.length === 0) {
+      return required ? refusal('missing x-forwarded-for header and configured to reject when not present') : peer
+    }
+    const addresses = String(header).split(',')
+    const chosen = addresses[addresses.length - 1 - hops]
+    return chosen === undefined ? refusal('malformed x-forwarded-for configuration or request, hops to skip larger than x-forwarded-for header length') : chosen.trim()
+  }
+}

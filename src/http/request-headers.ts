@@ -1,0 +1,50 @@
+import type { IncomingMessage } from 'node:http'
+import { refuse } from '../errors.ts'
+import { parseDuration } from '../lib/duration.ts'
+
+/** Values of every header of that name as sent; `name` in lower case. Node joins or drops repeated ones. */
+function valuesOf(request: IncomingMessage, name: string): string[] {
+  const values: string[] = []
+  for (let index = 0; index < request.rawHeaders.length; index += 2) {
+    if (request.rawHeaders[index]?.toLowerCase() === name) values.push(request.rawHeaders[index + 1] ?? '')
+  }
+  return values
+}
+
+/** The token of a request: `X-Vault-Token`, else the first `Authorization: Bearer`; empty if neither. Contract core-http §1.7. */
+export function tokenOf(request: IncomingMessage): string {
+  const sent = request.headers['x-vault-token']
+  if (typeof sent === 'string' && sent !== '') {
+    const first = sent.includes(',') ? valuesOf(request, 'x-vault-token')[0] : sent
+    const token = first?.trim() ?? ''
+    if (token !== '') return token
+  }
+  const authorization = request.headers.authorization
+  if (authorization === undefined) return ''
+  const bearer = authorization.startsWith('Bearer ') ? authorization : valuesOf(request, 'authorization').find((value) => value.startsWith('Bearer '))
+  return bearer?.slice(7).trim() ?? ''
+}
+
+/** Seconds asked for by `X-Vault-Wrap-TTL`, 0 for none. Contract core-http §1.7. */
+export function wrapTtlOf(request: IncomingMessage): number {
+  const sent = request.headers['x-vault-wrap-ttl']
+  if (sent === undefined || sent === '') return 0
+  const ttl = parseDuration(String(sent), { signed: true })
+  if ('error' in ttl) throw refuse('invalid', `error parsing X-Vault-Wrap-TTL header: ${ttl.error}`)
+  if (ttl.seconds < 0) throw refuse('invalid', 'error parsing X-Vault-Wrap-TTL header: requested wrap ttl cannot be negative')
+  return ttl.seconds
+}
+
+/** `X-Vault-MFA` is read for its form; no method is configured that it could serve. True when it was sent. */
+export function checkMfaHeader(request: IncomingMessage): boolean {
+  if (request.headers['x-vault-mfa'] === undefined) return false
+  for (const value of valuesOf(request, 'x-vault-mfa')) {
+    const colon = value.indexOf(':')
+    const method = colon < 0 ? value : value.slice(0, colon)
+    if (method === '') throw refuse('invalid', 'failed to parse X-Vault-MFA header: invalid data in header "X-Vault-MFA"; missing method name or ID')
+    if (colon >= 0 && colon === value.length - 1) {
+      throw refuse('invalid', 'failed to parse X-Vault-MFA header: invalid data in header "X-Vault-MFA"; missing method value')
+    }
+  }
+  return true
+}

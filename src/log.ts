@@ -1,0 +1,38 @@
+import { hostname } from 'node:os'
+import pino, { type DestinationStream, type Logger } from 'pino'
+import type { Config } from './config.ts'
+
+export type Log = Logger
+
+const maxWaitingBytes = 1 << 20
+
+/**
+ * One JSON object a line on standard error: `time` (RFC 3339), `level` (word), `event`, `msg`, `replica`. A reader that does not keep up loses
+ * lines, it never holds the server up. Contract operations §6.
+ */
+export async function openLog(config: Pick<Config, 'logLevel' | 'logFormat' | 'replicaName'>): Promise<Log> {
+  return pino(
+    {
+      level: config.logLevel,
+      base: { replica: config.replicaName ?? hostname() },
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: errorFields },
+    },
+    config.logFormat === 'text' ? await readable() : pino.destination({ fd: 2, sync: false, maxLength: maxWaitingBytes }),
+  )
+}
+
+async function readable(): Promise<DestinationStream> {
+  const { default: pretty } = await import('pino-pretty')
+  return pretty({ destination: 2, colorize: process.stderr.isTTY, ignore: 'pid,hostname,replica', translateTime: 'SYS:HH:MM:ss', sync: true })
+}
+
+/** Type, code and message of a failure, and of its causes; the stack only of what is no ServiceError. */
+function errorFields(error: unknown): object {
+  if (!(error instanceof Error)) return { type: typeof error }
+  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}
+  const cause = error.cause === undefined ? {} : { cause: errorFields(error.cause) }
+  const stack = error.name === 'ServiceError' ? {} : { stack: error.stack }
+  return { type: error.name, ...code, message: error.message, ...cause, ...stack }
+}

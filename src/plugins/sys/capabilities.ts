@@ -1,0 +1,60 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Access } from '../../core/access.ts'
+import type { Acl } from '../../core/policies/acl.ts'
+import { fail, refuse } from '../../errors.ts'
+import { type Reply, resource } from '../../http/resource.ts'
+import { commaListField, stringField } from '../../lib/fields.ts'
+
+const paths = z.object({
+  paths: commaListField.optional().describe('Paths to judge'),
+  path: commaListField.optional().describe('Old name of paths'),
+})
+
+/** `sys/capabilities`, `-self`, `-accessor`. Contract core-http §6.4, tokens §4.12. */
+export function capabilityRoutes(app: FastifyInstance, { access }: { access: Access }): void {
+  resource(app, '/capabilities-self', {
+    help: 'What the calling token may do on paths.',
+    write: { summary: 'Capabilities of the caller', input: paths.extend({ token: stringField.optional() }), handle: ({ input, caller }) => judged(caller?.acl, input) },
+  })
+  resource(app, '/capabilities', {
+    help: 'What a token may do on paths.',
+    write: {
+      summary: 'Capabilities of a token',
+      input: paths.extend({ token: stringField.default('') }),
+      handle: async ({ input }) => {
+        if (input.token === '') throw refuse('invalid', 'no token found')
+        wanted(input)
+        return judged(await access.aclOfToken(input.token), input)
+      },
+    },
+  })
+  resource(app, '/capabilities-accessor', {
+    help: 'What the token of an accessor may do on paths.',
+    write: {
+      summary: 'Capabilities of a token, by its accessor',
+      input: paths.extend({ accessor: stringField.default('') }),
+      handle: async ({ input }) => {
+        if (input.accessor === '') throw refuse('invalid', 'missing accessor')
+        return judged(await access.aclOfAccessor(input.accessor), input)
+      },
+    },
+  })
+}
+
+type Asked = { paths?: string[] | undefined; path?: string[] | undefined }
+
+function wanted({ paths, path }: Asked): string[] {
+  const list = paths !== undefined && paths.length > 0 ? paths : (path ?? [])
+  if (list.length === 0) throw refuse('invalid', 'paths must be supplied')
+  return list
+}
+
+function judged(acl: Acl | undefined, asked: Asked): Reply {
+  const list = wanted(asked)
+  if (list.includes('')) throw fail('invalid', 'missing path')
+  const rights: Record<string, string[]> = {}
+  for (const path of list) rights[path] = acl?.capabilities(path.startsWith('/') ? path.slice(1) : path) ?? ['deny']
+  const [only] = list
+  return { data: list.length === 1 && only !== undefined ? { ...rights, capabilities: rights[only] } : rights }
+}

@@ -1,0 +1,177 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Call, callOf } from '../../http/call.ts'
+import { errorBody } from '../../http/error-reply.ts'
+import { carrierOf } from '../../http/mount-router.ts'
+
+/** The state of this process as health checks and clients see it. */
+export type NodeState = {
+  isInitialized(): boolean
+  isSealed(): boolean
+  /** `ready`, or the first thing that is in the way. Contract operations §5. */
+  readiness(): 'ready' | 'starting' | 'sealed' | 'storage' | 'stopping'
+  /** The storage answers. */
+  isStorageUp(): boolean
+  readonly version: string
+  readonly clusterId: string
+  readonly storageType: string
+  now(): number
+}
+
+export type NodeStateParts = {
+  state: NodeState
+  /** Seals the server for a caller with `update` and `sudo` on the path; throws otherwise. */
+  seal(request: FastifyRequest, call: Call): Promise<void>
+  /** Throws unless the caller has `update` and `sudo` on the path. */
+  stepDown(request: FastifyRequest, call: Call): Promise<void>
+}
+
+const clusterName = (state: NodeState) => `vault-cluster-${state.clusterId.slice(0, 8)}`
+const truths = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
+const falsehoods = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False'])
+
+/** The node-level paths: no envelope, no token, served while sealed. Contract core-http §6.3, operations §5. */
+export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): void {
+  const { state } = parts
+  route(app, '/-/health/live', ['GET', 'HEAD'], (reply) => json(reply, 200, { status: 'live' }))
+  route(app, '/-/health/ready', ['GET', 'HEAD'], (reply) => {
+    const status = state.readiness()
+    if (status !== 'ready') reply.header('retry-after', '1')
+    return json(reply, status === 'ready' ? 200 : 503, { status })
+  })
+  route(app, '/-/node/health', ['GET', 'HEAD'], (reply, call) => health(reply, call, state))
+  route(app, '/-/node/init', ['GET', 'POST', 'PUT'], (reply, call) => {
+    if (call.verb === 'GET') return json(reply, 200, { initialized: state.isInitialized() })
+    return json(reply, 400, { errors: ['Vault is already initialized'] })
+  })
+  route(app, '/-/node/seal-status', ['GET'], (reply) => json(reply, 200, sealStatus(state)))
+  route(app, '/-/node/leader', ['GET'], (reply) =>
+    json(reply, 200, {
+      ha_enabled: false,
+      is_self: false,
+      active_time: '0001-01-01T00:00:00Z',
+      leader_address: '',
+      leader_cluster_address: '',
+      performance_standby: false,
+      performance_standby_last_remote_wal: 0,
+    }),
+  )
+  route(app, '/-/node/seal', ['POST', 'PUT'], async (reply, call, request) => {
+    if (!state.isSealed()) await parts.seal(request, call)
+    return reply.code(204).header('content-type', 'application/json').send()
+  })
+  route(app, '/-/node/step-down', ['POST', 'PUT'], async (reply, call, request) => {
+    await parts.stepDown(request, call)
+    return reply.code(204).header('content-type', 'application/json').send()
+  })
+  route(app, '/-/node/unseal', ['POST', 'PUT'], (reply, _call, request) => unseal(reply, request, state))
+}
+
+type Handler = (reply: FastifyReply, call: Call, request: FastifyRequest) => FastifyReply | Promise<FastifyReply>
+
+function route(app: FastifyInstance, url: string, verbs: readonly string[], handle: Handler): void {
+  app.route({
+    method: Object.values(carrierOf),
+    url,
+    schema: { hide: true },
+    handler: (request, reply) => {
+      const call = callOf(request.raw)
+      return verbs.includes(call.verb) ? handle(reply, call, request) : reply.code(405).header('content-type', 'application/json').send(errorBody())
+    },
+  })
+}
+
+const json = (reply: FastifyReply, status: number, body: object): FastifyReply =>
+  reply.code(status).header('content-type', 'application/json').send(`${JSON.stringify(body)}\n`)
+
+function health(reply: FastifyReply, call: Call, state: NodeState): FastifyReply {
+  const query = new URLSearchParams(call.query)
+  const codes = { uninitcode: 501, sealedcode: 503, standbycode: 429, activecode: 200, storagecode: 503 }
+  for (const name of Object.keys(codes) as (keyof typeof codes)[]) {
+    const sent = query.get(name)
+    if (sent === null) continue
+    if (!/^[+-]?\d{1,9}$/.test(sent)) return json(reply, 400, { errors: [] })
+    codes[name] = Number(sent)
+  }
+  const standbyOk = query.get('standbyok')
+  if (standbyOk !== null && !truths.has(standbyOk) && !falsehoods.has(standbyOk)) return json(reply, 400, { errors: [] })
+  const open = state.isInitialized() && !state.isSealed()
+  const storage = open && !state.isStorageUp() ? { storage: 'unavailable' } : {}
+  const code = !state.isInitialized() ? codes.uninitcode : state.isSealed() ? codes.sealedcode : 'storage' in storage ? codes.storagecode : codes.activecode
+  return json(reply, code >= 200 && code <= 599 ? code : 500, {
+    initialized: state.isInitialized(),
+    sealed: !open,
+    standby: !open,
+    performance_standby: false,
+    replication_performance_mode: open ? 'disabled' : 'unknown',
+    replication_dr_mode: open ? 'disabled' : 'unknown',
+    server_time_utc: Math.floor(state.now() / 1000),
+    version: state.version,
+    enterprise: state.version.includes('ent'),
+    ...(open ? { cluster_name: clusterName(state), cluster_id: state.clusterId } : {}),
+    ...storage,
+  })
+}
+
+function sealStatus(state: NodeState): object {
+  const sealed = state.isSealed()
+  return {
+    type: 'static',
+    initialized: state.isInitialized(),
+    sealed,
+    t: 0,
+    n: 0,
+    progress: 0,
+    nonce: '',
+    version: state.version,
+    build_date: '2026-01-01T00:00:00Z',
+    commit_date: '2026-01-01T00:00:00Z',
+    migration: false,
+    ...(sealed ? {} : { cluster_name: clusterName(state), cluster_id: state.clusterId }),
+    recovery_seal: true,
+    storage_type: state.storageType,
+  }
+}
+
+/** A server with a static seal opens itself at its next start; shares mean nothing to it. */
+function unseal(reply: FastifyReply, request: FastifyRequest, state: NodeState): FastifyReply {
+  const fields = structOf(request.body)
+  if (typeof fields === 'string') return json(reply, 400, { errors: [fields] })
+  const key = fields.get('key')
+  const reset = fields.get('reset')
+  for (const [value, type, name] of [
+    [key, 'string', 'key'],
+    [reset, 'boolean', 'reset'],
+  ] as const) {
+    // biome-ignore lint/suspicious/useValidTypeof: the type is one of the two words above
+    if (value !== undefined && value !== null && typeof value !== type) {
+      const text = `failed to parse JSON input: json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field UnsealRequest.${name} of type ${type === 'boolean' ? 'bool' : type}`
+      return json(reply, 400, { errors: [text] })
+    }
+  }
+  if (reset === true) return state.isSealed() ? json(reply, 200, sealStatus(state)) : json(reply, 400, { errors: ['vault is unsealed'] })
+  if (typeof key !== 'string' || key === '') {
+    return json(reply, 400, { errors: ["'key' must be specified in request body as JSON, or 'reset' set to true"] })
+  }
+  const isHex = /^(?:[0-9a-fA-F]{2})+$/.test(key)
+  const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(key)
+  if (!isHex && !isBase64) return json(reply, 400, { errors: ["'key' must be a valid hex or base64 string"] })
+  return json(reply, 200, sealStatus(state))
+}
+
+const jsonTypeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value)
+
+/** A body read into a fixed struct: keys match in any case, unknown ones are ignored. Contract core-http §1.4, last row. */
+function structOf(body: unknown): Map<string, unknown> | string {
+  const text = body instanceof Uint8Array ? Buffer.from(body).toString('utf8').trim() : ''
+  if (text === '') return new Map()
+  try {
+    const value: unknown = JSON.parse(text)
+    if (value === null) return new Map()
+    if (typeof value !== 'object' || Array.isArray(value)) {
+      return `failed to parse JSON input: json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type http.UnsealRequest`
+    }
+    return new Map(Object.entries(value).map(([name, entry]) => [name.toLowerCase(), entry]))
+  } catch {
+    return `failed to parse JSON input: ${/^[{[]/.test(text) ? 'unexpected EOF' : `invalid character '${text.slice(0, 1)}' looking for beginning of value`}`
+  }
+}

@@ -1,0 +1,76 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { PolicyStore } from '../../core/policies/policy-store.ts'
+import { type Reply, resource } from '../../http/resource.ts'
+import { stringField } from '../../lib/fields.ts'
+
+const newInput = z.object({ policy: stringField.default('').describe('The rules, as HCL or JSON, plain or base64') })
+const oldInput = newInput.extend({ rules: stringField.default('').describe('Old name of policy') })
+
+/** `sys/policies/acl` and its older form `sys/policy`. Contract tokens §4.13. */
+export function policyRoutes(app: FastifyInstance, { policies }: { policies: PolicyStore }): void {
+  const names = async (namespace: string, folder = ''): Promise<Reply> => ({ data: { keys: await policies.list(namespace, folder) } })
+
+  resource(app, '/policies/acl', {
+    help: 'List the names of the ACL policies.',
+    collection: true,
+    list: { summary: 'List policies', handle: ({ mount }) => names(mount.namespace) },
+  })
+  resource(app, '/policies/acl/*', {
+    help: 'Read, write or delete an ACL policy.',
+    list: { summary: 'List the policies of a folder', handle: ({ mount, params }) => names(mount.namespace, params.rest) },
+    read: {
+      summary: 'Read a policy',
+      handle: async ({ mount, params }) => {
+        const policy = await policies.get(mount.namespace, params.rest)
+        return policy === undefined ? undefined : { data: { name: policy.name, policy: policy.text } }
+      },
+    },
+    write: {
+      summary: 'Create or replace a policy',
+      input: newInput,
+      handle: async ({ mount, params, input }) => said(await policies.put(mount.namespace, params.rest, input.policy)),
+    },
+    delete: { summary: 'Delete a policy', handle: ({ mount, params }) => gone(policies.delete(mount.namespace, params.rest)) },
+  })
+
+  const oldNames = async (namespace: string, folder = ''): Promise<Reply> => {
+    const keys = await policies.list(namespace, folder)
+    return { data: { keys, policies: keys } }
+  }
+  resource(app, '/policy', {
+    help: 'List the names of the ACL policies (old form).',
+    collection: true,
+    read: { summary: 'List policies (old form)', handle: ({ mount }) => oldNames(mount.namespace) },
+    list: { summary: 'List policies (old form)', handle: ({ mount }) => oldNames(mount.namespace) },
+  })
+  resource(app, '/policy/*', {
+    help: 'Read, write or delete an ACL policy (old form).',
+    list: { summary: 'List the policies of a folder (old form)', handle: ({ mount, params }) => oldNames(mount.namespace, params.rest) },
+    read: {
+      summary: 'Read a policy (old form)',
+      handle: async ({ mount, params }) => {
+        const policy = await policies.get(mount.namespace, params.rest)
+        return policy === undefined ? undefined : { data: { name: policy.name, rules: policy.text } }
+      },
+    },
+    write: {
+      summary: 'Create or replace a policy (old form)',
+      input: oldInput,
+      handle: async ({ mount, params, input }) => {
+        const old = input.policy === '' && input.rules !== ''
+        const warnings = await policies.put(mount.namespace, params.rest, old ? input.rules : input.policy)
+        return said(old ? [...warnings, "'rules' is deprecated, please use 'policy' instead"] : warnings)
+      },
+    },
+    delete: { summary: 'Delete a policy (old form)', handle: ({ mount, params }) => gone(policies.delete(mount.namespace, params.rest)) },
+  })
+}
+
+/** Nothing to say is 204. */
+const said = (warnings: readonly string[]): Reply | undefined => (warnings.length === 0 ? undefined : { warnings })
+
+async function gone(deletion: Promise<void>): Promise<undefined> {
+  await deletion
+}
+

@@ -1,0 +1,10 @@
+import type { FastifyInstance } from 'fastify'
+import { resource } from '../../http/resource.ts'
+
+/** What user interfaces ask. Contract core-http §6.9. */
+export function uiRoutes(app: FastifyInstance): void {
+  resource(app, '/internal/ui/resultant-acl', {
+    help: 'What the calling token may do, for user interfaces.',
+    read: { summary: 'Rights of the caller', handle: ({ caller }) => ({ data: caller?.acl.resultant() ?? {} }) },
+  })
+}

@@ -1,0 +1,72 @@
+import { closeSync, fchmodSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { type Config, readConfig, SettingError } from './config.ts'
+import { StartError } from './errors.ts'
+import { type Log, openLog } from './log.ts'
+import { type RootTokenTeller, startServer } from './server.ts'
+
+const exitCodes = { setting: 2, stopTimeout: 6 }
+
+/** The server's process: settings from the environment, one server, a signal, an orderly end. Exit codes: contract operations §1. */
+export async function run(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
+  const config = configOf(args, environment)
+  if (config === undefined) return
+  const log = await openLog(config)
+  const stopping = new AbortController()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort(signal))
+  try {
+    const server = await startServer(config, { log, rootToken: rootTokenTeller(config) })
+    if (config.dev) process.stderr.write('Development mode: everything here is for trying out, do not use it in production.\n')
+    log.info({ event: 'started', address: server.url, version: config.reportedVersion }, `listening on ${server.url}`)
+    await aborted(stopping.signal)
+    await stop(server, config, log)
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = error.exitCode
+  }
+}
+
+function configOf(args: readonly string[], environment: NodeJS.ProcessEnv): Config | undefined {
+  const unknown = args.find((arg) => arg !== '--dev')
+  try {
+    if (unknown !== undefined) throw new SettingError(`unknown argument ${unknown}`)
+    return readConfig(environment, { dev: args.includes('--dev'), warn: (text) => process.stderr.write(`warning: ${text}\n`) })
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = exitCodes.setting
+    return undefined
+  }
+}
+
+/** What becomes of the first root token: kept in its file before it is valid, told once on standard output when it is. */
+function rootTokenTeller({ rootTokenFile }: Config): RootTokenTeller {
+  if (rootTokenFile === undefined) return { keep: () => {}, tell: (token) => process.stdout.write(`Root token: ${token}\n`) }
+  return {
+    keep: (token) => writePrivateFile(rootTokenFile, `${token}\n`),
+    tell: () => process.stdout.write(`Root token written to ${rootTokenFile}\n`),
+  }
+}
+
+function writePrivateFile(path: string, text: string): void {
+  const file = openSync(path, 'w', 0o600)
+  fchmodSync(file, 0o600)
+  writeSync(file, text)
+  fsyncSync(file)
+  closeSync(file)
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })))
+
+/** Not ready at once, a pause for load balancers, then the end; past the limit the process is ended. Contract operations §5. */
+async function stop(server: Awaited<ReturnType<typeof startServer>>, config: Config, log: Log): Promise<void> {
+  log.info({ event: 'stopping' }, 'stopping')
+  const limit = setTimeout(() => {
+    log.error({ event: 'stopping' }, 'requests still running at the end of GATEHOUSE_STOP_TIMEOUT')
+    process.exit(exitCodes.stopTimeout)
+  }, config.drainDelayMs + config.stopTimeoutMs)
+  await server.drain(config.drainDelayMs)
+  await server[Symbol.asyncDispose]()
+  clearTimeout(limit)
+}
