@@ -1,0 +1,119 @@
+import type { NonSharedBuffer } from 'node:buffer'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import type { TlsOptions } from 'node:tls'
+import { emptyErrors, type RawStatus, rawHeaders, statusOfParserError } from './raw-errors.ts'
+import { RequestFeed } from './request-feed.ts'
+
+/** What an operator sets about connections. Contract operations §1. */
+export type ListServerOptions = {
+  /** From the first byte of a request to the end of its head. */
+  headerTimeoutMs?: number
+  /** From the first byte of a request to the end of its body. */
+  bodyTimeoutMs?: number
+  /** How long a connection may wait for its next request. Go's clients keep one for 90 s. */
+  idleTimeoutMs?: number
+  /** How often the first two are looked after. */
+  timeoutCheckMs?: number
+  /** Bytes of request line and headers; more is 431. */
+  maxHeadBytes?: number
+  /** Bytes of the request target; more is 414. */
+  maxTargetBytes?: number
+  /** Connections beyond are closed as they come. */
+  maxConnections?: number
+  /** Certificate and key: the server then speaks TLS only. */
+  tls?: TlsOptions
+}
+
+/** Headers of one request; a client that sends more is refused, none is silently dropped. */
+const maxHeaders = 1000
+
+/**
+ * An HTTP server whose handler sees every method token as the client sent it: `LIST`, which Node's parser refuses, and
+ * whatever else RFC 9110 §9.1 allows, up to 32 bytes. What no handler can be given is answered here with `E[]`.
+ * Contract core-http §1.2, §1.13.
+ */
+export function createListServer(options: ListServerOptions, handler: RequestListener): Server {
+  const serverOptions = {
+    headersTimeout: options.headerTimeoutMs ?? 10_000,
+    requestTimeout: options.bodyTimeoutMs ?? 30_000,
+    keepAliveTimeout: options.idleTimeoutMs ?? 300_000,
+    connectionsCheckingInterval: options.timeoutCheckMs ?? 1_000,
+    maxHeaderSize: options.maxHeadBytes ?? 128 * 1024,
+    requireHostHeader: false,
+  }
+  const server = options.tls === undefined ? createServer(serverOptions) : createTlsServer({ ...serverOptions, ...options.tls })
+  server.maxHeadersCount = maxHeaders + 1
+  if (options.maxConnections !== undefined) server.maxConnections = options.maxConnections
+
+  const feedBySocket = new WeakMap<Socket, RequestFeed>()
+  const maxTargetBytes = options.maxTargetBytes ?? 64 * 1024
+
+  function receive(request: IncomingMessage, response: ServerResponse): void {
+    const feed = feedBySocket.get(request.socket)
+    if (feed?.accept(request, response) !== true) return
+    const refusal = headRefusal(request, maxTargetBytes)
+    if (refusal === undefined) handler(request, response)
+    else refuseInTurn(feed, response, refusal)
+  }
+
+  server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => feedBySocket.set(socket, feedOf(socket)))
+  server.on('request', receive)
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    const feed = feedBySocket.get(request.socket)
+    if (feed?.accept(request, response) === true) refuseInTurn(feed, response, 417)
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const feed = feedBySocket.get(socket)
+    if (error.code === 'ECONNRESET' || feed === undefined) socket.destroy()
+    else if (error.code === 'HPE_CLOSED_CONNECTION') feed.stop()
+    else feed.refuse(statusOfParserError(error.code))
+  })
+  return server
+}
+
+/** The two Fastify options that put a Fastify application behind such a server: Fastify's own answer to malformed requests must stay away. */
+export function listVerb(options: ListServerOptions) {
+  return {
+    serverFactory: (handler: RequestListener) => createListServer(options, handler),
+    clientErrorHandler: () => {},
+  }
+}
+
+/** Puts a feed between the socket and the listener by which the server just attached its parser. */
+function feedOf(socket: Socket): RequestFeed {
+  const [parse] = socket.listeners('data')
+  if (parse === undefined) throw new Error('the HTTP server did not attach a parser to its connection')
+  const feed = new RequestFeed(socket, (bytes) => parse.call(socket, bytes))
+  socket.removeAllListeners('data')
+  socket.on('data', (bytes: NonSharedBuffer) => feed.take(bytes))
+  return feed
+}
+
+/** What is wrong with a head that the parser let through. Contract core-http §1.13. */
+function headRefusal(request: IncomingMessage, maxTargetBytes: number): RawStatus | undefined {
+  if (request.rawHeaders.length > 2 * maxHeaders) return 431
+  if ((request.url ?? '').length > maxTargetBytes) return 414
+  const hosts = countHosts(request.rawHeaders)
+  if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) return 400
+  const coding = request.headers['transfer-encoding']
+  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || request.httpVersion !== '1.1')) return 400
+  return undefined
+}
+
+function countHosts(rawHeaders: readonly string[]): number {
+  let hosts = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts
+}
+
+/** Refuses a request behind the answers that are due before it, and reads nothing more from its connection. */
+function refuseInTurn(feed: RequestFeed, response: ServerResponse, status: RawStatus): void {
+  feed.stop()
+  response.writeHead(status, rawHeaders)
+  response.end(emptyErrors)
+}

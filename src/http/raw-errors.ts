@@ -1,0 +1,62 @@
+import type { Socket } from 'node:net'
+
+/** Statuses of requests that are refused before a handler of ours sees them. */
+export type RawStatus = 400 | 408 | 413 | 414 | 417 | 431
+
+const reasonOf: Record<RawStatus, string> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  413: 'Payload Too Large',
+  414: 'URI Too Long',
+  417: 'Expectation Failed',
+  431: 'Request Header Fields Too Large',
+}
+
+/** The body of an answer that has nothing to say. Contract core-http §0.1, `E[]`. */
+export const emptyErrors = '{"errors":[]}\n'
+
+/** Headers of every answer given before routing. Contract core-http §1.9. */
+export const rawHeaders: Readonly<Record<string, string>> = {
+  'Content-Type': 'application/json',
+  'Cache-Control': 'no-store',
+  'Strict-Transport-Security': 'max-age=31536000; includeSubDomains',
+  'Content-Length': String(emptyErrors.length),
+  Connection: 'close',
+}
+
+const headLines = Object.entries(rawHeaders)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('')
+
+/** How long a refused client may go on sending before it is cut off: a reset would take the answer from it. */
+const lingerMs = 1000
+
+/** The whole answer to a request that no handler will see, as it goes over the wire. */
+export function rawAnswer(status: RawStatus): string {
+  return `HTTP/1.1 ${status} ${reasonOf[status]}\r\n${headLines}\r\n${emptyErrors}`
+}
+
+/** The status for what Node's parser or its clock reports about a connection. */
+export function statusOfParserError(code: string | undefined): RawStatus {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return 431
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return 413
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return 408
+    default:
+      return 400
+  }
+}
+
+/** Answers on the bare socket and closes it, giving the client a moment to read. The caller sees to it that no other answer is due first. */
+export function answerAndClose(socket: Socket, status: RawStatus): void {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const cutOff = setTimeout(() => socket.destroy(), lingerMs)
+  socket.once('close', () => clearTimeout(cutOff))
+  socket.end(rawAnswer(status))
+}

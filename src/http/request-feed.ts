@@ -1,0 +1,161 @@
+import type { NonSharedBuffer } from 'node:buffer'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { answerAndClose, type RawStatus } from './raw-errors.ts'
+
+/** A listener as the HTTP server puts it on a socket: hands bytes to Node's parser. */
+type Parse = (bytes: NonSharedBuffer) => void
+
+/** Where in a message the next byte stands. */
+type Phase = 'start' | 'head' | 'counted' | 'chunked' | 'closed'
+
+/** Verbs that Node's parser reads by itself in every version. All others, `CONNECT` among them, are respelled. */
+const nativeVerbs: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
+
+/** What the parser reads in place of a verb that is not native. The handler never sees it: it gets the verb as sent. */
+const carrier = Buffer.from('GET')
+
+const longestVerb = 32
+
+const lf = 0x0a
+const cr = 0x0d
+const space = 0x20
+const blankLine = Buffer.from('\n\r\n')
+
+/** RFC 9110 §5.6.2 `tchar`, by byte. */
+const isTokenByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(String.fromCharCode(byte)) ? 1 : 0))
+
+/**
+ * Stands between one socket and Node's parser and lets any method token through.
+ *
+ * Only the parser decides where a message ends. The feed gives it the bytes in pieces that end where a message may end
+ * (behind a blank line, or behind as many bytes as `Content-Length` said), asks after each piece whether the request is
+ * complete, and reads a method token only then. So nothing inside a body can be taken for one; a disagreement closes the
+ * connection.
+ */
+export class RequestFeed {
+  readonly #socket: Socket
+  readonly #parse: Parse
+  #phase: Phase = 'start'
+  #held: NonSharedBuffer | undefined
+  #verb: string | undefined
+  #request: IncomingMessage | undefined
+  #response: ServerResponse | undefined
+  #bytesLeft = 0
+
+  constructor(socket: Socket, parse: Parse) {
+    this.#socket = socket
+    this.#parse = parse
+  }
+
+  /** Takes bytes as they come off the wire. */
+  take(bytes: NonSharedBuffer): void {
+    let chunk = bytes
+    if (this.#held !== undefined) {
+      chunk = Buffer.concat([this.#held, bytes])
+      this.#held = undefined
+    }
+    let at = 0
+    while (at < chunk.length && this.#phase !== 'closed') {
+      if (this.#socket.isPaused()) {
+        this.#socket.unshift(chunk.subarray(at))
+        return
+      }
+      at = this.#phase === 'start' ? this.#readVerb(chunk, at) : this.#feed(chunk, at, this.#pieceEnd(chunk, at))
+    }
+  }
+
+  /**
+   * Called with each request the parser reports, before any handler. Puts the verb back that the client sent.
+   * False when the request came where none can begin; the connection is gone then.
+   */
+  accept(request: IncomingMessage, response: ServerResponse): boolean {
+    if (this.#phase !== 'head' || this.#request !== undefined) {
+      this.abort()
+      return false
+    }
+    this.#request = request
+    this.#response = response
+    if (this.#verb !== undefined) {
+      request.method = this.#verb
+      this.#verb = undefined
+    }
+    return true
+  }
+
+  /** Reads nothing more from this connection. Answers under way are still sent. */
+  stop(): void {
+    this.#phase = 'closed'
+    this.#held = undefined
+  }
+
+  /** Refuses what the client sent last, behind the answers it is still owed, and closes. */
+  refuse(status: RawStatus): void {
+    if (this.#phase === 'closed') return
+    const response = this.#response
+    const midRequest = this.#request?.complete === false
+    this.stop()
+    if (response === undefined || response.writableFinished) answerAndClose(this.#socket, status)
+    else if (!midRequest) response.once('close', () => answerAndClose(this.#socket, status))
+    else if (response.socket !== null && !response.headersSent) answerAndClose(this.#socket, status)
+    else this.#socket.destroy()
+  }
+
+  /** Closes at once, without a word. */
+  abort(): void {
+    this.stop()
+    this.#socket.destroy()
+  }
+
+  /** At the start of a message: reads its method token and returns where the rest begins. */
+  #readVerb(chunk: NonSharedBuffer, from: number): number {
+    let at = from
+    while (chunk[at] === cr || chunk[at] === lf) at++
+    let end = at
+    while (end < chunk.length && end - at <= longestVerb && isTokenByte[chunk[end] ?? 0] === 1) end++
+    if (end === chunk.length && end - at <= longestVerb) {
+      if (end > at) this.#held = Buffer.from(chunk.subarray(at))
+      return end
+    }
+    if (end === at || end - at > longestVerb || chunk[end] !== space) {
+      this.refuse(400)
+      return chunk.length
+    }
+    this.#phase = 'head'
+    this.#request = undefined
+    const verb = chunk.toString('latin1', at, end)
+    if (nativeVerbs.has(verb)) return this.#feed(chunk, at, this.#pieceEnd(chunk, at))
+    this.#verb = verb
+    this.#parse(carrier)
+    return end
+  }
+
+  /** The end of the next piece the parser may be given: no message ends before it. */
+  #pieceEnd(chunk: NonSharedBuffer, at: number): number {
+    if (this.#phase === 'counted') return Math.min(chunk.length, at + this.#bytesLeft)
+    if (chunk[at] === lf) return at + 1
+    if (chunk[at] === cr && chunk[at + 1] === lf) return at + 2
+    const found = chunk.indexOf(blankLine, at)
+    return found === -1 ? chunk.length : found + blankLine.length
+  }
+
+  #feed(chunk: NonSharedBuffer, from: number, to: number): number {
+    this.#parse(from === 0 && to === chunk.length ? chunk : chunk.subarray(from, to))
+    if (this.#phase === 'counted') this.#bytesLeft -= to - from
+    if (this.#phase !== 'closed' && this.#request !== undefined) this.#advance(this.#request)
+    return to
+  }
+
+  #advance(request: IncomingMessage): void {
+    if (this.#phase === 'head' && !request.complete) this.#expectBody(request)
+    else if (this.#phase === 'counted' && (this.#bytesLeft === 0) !== request.complete) this.abort()
+    else if (request.complete) this.#phase = 'start'
+  }
+
+  #expectBody(request: IncomingMessage): void {
+    this.#bytesLeft = Number(request.headers['content-length'] ?? 0)
+    if (request.headers['transfer-encoding'] !== undefined) this.#phase = 'chunked'
+    else if (this.#bytesLeft > 0) this.#phase = 'counted'
+    else this.abort()
+  }
+}
