@@ -1,0 +1,31 @@
+import { quoted } from '../../lib/go-text.ts'
+
+const maxPairs = 64
+const maxKeyLength = 128
+const maxValueLength = 512
+
+/** Why metadata of an entity, a group or a new alias is refused; undefined when it is fine. Contract tokens §5. */
+export function metadataProblem(metadata: Readonly<Record<string, string>>): string | undefined {
+  const pairs = Object.entries(metadata)
+  if (pairs.length > maxPairs) return `metadata cannot contain more than ${maxPairs} key/value pairs`
+  for (const [key, value] of pairs) {
+    const problem = pairProblem(key, value)
+    if (problem !== undefined) return `failed to load metadata pair (${quoted(key)}, ${quoted(value)}): ${problem}`
+  }
+  return undefined
+}
+
+function pairProblem(key: string, value: string): string | undefined {
+  if (key === '') return 'key cannot be blank'
+  if (!/^[a-zA-Z0-9=/+_-]+$/.test(key)) return 'key contains invalid characters'
+  if (key.length > maxKeyLength) return `key is too long (limit: ${maxKeyLength} characters)`
+  if (key.startsWith('vault-')) return 'key prefix "vault-" is reserved for internal use'
+  return Buffer.byteLength(value) > maxValueLength ? `value is too long (limit: ${maxValueLength} characters)` : undefined
+}
+
+/** Same pairs, whatever their order. */
+export function sameMetadata(a: Readonly<Record<string, string>> | null, b: Readonly<Record<string, string>>): boolean {
+  const pairs = Object.entries(b)
+  const known = a ?? {}
+  return Object.keys(known).length === pairs.length && pairs.every(([key, value]) => Object.hasOwn(known, key) && known[key] === value)
+}

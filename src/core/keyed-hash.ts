@@ -1,0 +1,36 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { fail } from '../errors.ts'
+import type { Random } from '../lib/random.ts'
+import type { View } from './barrier/view.ts'
+
+/** HMAC-SHA256 under one key. */
+export type KeyedHash = (text: string) => Buffer
+
+const keyBytes = 32
+
+/** Keyed hashes under the keys stored at `key`, one for each of `names`; made at the first call. */
+export async function openKeyedHashes<Name extends string>(
+  view: View,
+  random: Random,
+  key: string,
+  names: readonly Name[],
+): Promise<Record<Name, KeyedHash>> {
+  const fresh = Object.fromEntries(names.map((name) => [name, Buffer.from(random.bytes(keyBytes)).toString('base64')]))
+  await view.putIfAbsent(key, fresh)
+  const stored = await view.get(key)
+  const hashes = names.map((name) => [name, keyedHash(secretOf(stored, name))] as const)
+  // fromEntries forgets which names it was given; they are exactly `names`
+  return Object.fromEntries(hashes) as Record<Name, KeyedHash>
+}
+
+function secretOf(stored: unknown, name: string): KeyObject {
+  const text = typeof stored === 'object' && stored !== null ? new Map(Object.entries(stored)).get(name) : undefined
+  const bytes = typeof text === 'string' ? Buffer.from(text, 'base64') : Buffer.alloc(0)
+  if (bytes.length !== keyBytes) throw fail('internal', 'internal error', { cause: new Error(`stored key "${name}" is not usable`) })
+  return createSecretKey(bytes)
+}
+
+const keyedHash =
+  (secret: KeyObject): KeyedHash =>
+  (text) =>
+    createHmac('sha256', secret).update(text).digest()

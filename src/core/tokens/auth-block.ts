@@ -1,0 +1,41 @@
+import { joined } from './policy-names.ts'
+import type { Token, TokenType } from './token.ts'
+
+/** What a login, a creation or a renewal gives to the caller. Contract tokens §3.2. */
+export type AuthBlock = {
+  client_token: string
+  accessor: string
+  policies: string[]
+  token_policies?: string[]
+  identity_policies?: string[]
+  metadata: Record<string, string> | null
+  lease_duration: number
+  renewable: boolean
+  entity_id: string
+  token_type: TokenType
+  orphan: boolean
+  mfa_requirement: null
+  num_uses: number
+}
+
+/** An auth block with the warnings that go beside it. */
+export type Issued = { readonly auth: AuthBlock; readonly warnings: string[] }
+
+/** `id` is empty where the caller showed only an accessor. */
+export function authBlock(token: Token, id: string, identityPolicies: readonly string[]): AuthBlock {
+  return {
+    client_token: id,
+    accessor: token.accessor,
+    policies: joined(token.policies, identityPolicies),
+    ...(token.policies.length === 0 ? {} : { token_policies: [...token.policies] }),
+    ...(identityPolicies.length === 0 ? {} : { identity_policies: [...identityPolicies] }),
+    metadata: token.meta,
+    lease_duration: token.granted_ttl,
+    renewable: token.renewable,
+    entity_id: token.entity_id,
+    token_type: token.type,
+    orphan: token.parent === '',
+    mfa_requirement: null,
+    num_uses: token.granted_uses,
+  }
+}

@@ -1,0 +1,94 @@
+import { fail, refuse } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { View } from '../barrier/view.ts'
+import type { Identity, IdentityStore } from '../identity/identity-store.ts'
+import type { Mount } from '../mounts/mount.ts'
+import { writeAttempts } from '../stored-record.ts'
+import { authBlock, type Issued } from './auth-block.ts'
+import { loginTokenName } from './display-name.ts'
+import { lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
+import { checkAssignable, sanitise } from './policy-names.ts'
+import type { TokenDraft, TokenStore } from './token-store.ts'
+import { loginTokenType, noBatchYet } from './token-type.ts'
+
+export type LoginParts = {
+  readonly tokens: TokenStore
+  readonly identity: IdentityStore
+  /** The view tokens and identity lie in. */
+  readonly view: View
+  readonly clock: Clock
+  readonly systemTtl: TtlBounds
+}
+
+/** What an auth method says of a login that succeeded. Spans are seconds, 0 is unset. */
+export type LoginAuth = {
+  readonly alias: { readonly name: string; readonly metadata: Readonly<Record<string, string>> }
+  /** The method's name for the caller, without the mount. */
+  readonly displayName: string
+  readonly groupNames: readonly string[]
+  readonly policies: readonly string[]
+  readonly ttl: number
+  readonly maxTtl: number
+  readonly explicitMaxTtl: number
+  readonly period: number
+  readonly numUses: number
+  /** The role's `token_type`. */
+  readonly tokenType: string
+  readonly boundCidrs: readonly string[]
+  readonly noDefaultPolicy: boolean
+  /** What the method needs at renewal. */
+  readonly internal: Readonly<Record<string, string>>
+}
+
+export type LoginRequest = {
+  readonly mount: Mount
+  /** Request path relative to the namespace: `auth/jwt/login`. */
+  readonly path: string
+  readonly auth: LoginAuth
+}
+
+/** Entity, alias and token of a login, in one write. Contract tokens §3.1 steps 3 to 7. */
+export async function issueLogin(parts: LoginParts, request: LoginRequest): Promise<Issued> {
+  const { mount, auth } = request
+  for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+    const login = await parts.identity.forLogin({ namespace: mount.namespace, mountAccessor: mount.accessor, ...auth.alias })
+    if (login.identity.entity.disabled) throw refuse('denied', 'permission denied')
+    const { draft, warnings } = loginDraft(parts, request, login.identity)
+    const minted = parts.tokens.mint(draft)
+    if (await parts.view.write(login.entries.length === 0 ? minted.entries : [...login.entries, ...minted.entries])) {
+      login.written()
+      parts.tokens.remember(minted.token)
+      return { auth: authBlock(minted.token, minted.id, login.identity.policies), warnings }
+    }
+    login.overtaken()
+  }
+  throw fail('unavailable', 'too many logins of one name at a time')
+}
+
+function loginDraft(parts: LoginParts, { mount, path, auth }: LoginRequest, identity: Identity): { draft: TokenDraft; warnings: string[] } {
+  if (loginTokenType(mount.config.token_type, auth.tokenType) === 'batch') throw noBatchYet()
+  const life = lifetime(mountTtl(mount.config, parts.systemTtl), auth, parts.clock.now())
+  if (!life.ok) throw refuse('invalid', life.reason)
+  const policies = sanitise(auth.policies, !auth.noDefaultPolicy)
+  if (policies.includes('root') || identity.policies.includes('root')) throw refuse('invalid', 'auth methods cannot create root tokens')
+  checkAssignable([...policies, ...identity.policies])
+  const draft: TokenDraft = {
+    parent: '',
+    namespace: mount.namespace,
+    policies,
+    path,
+    meta: auth.alias.metadata,
+    display_name: loginTokenName(mount.path, auth.displayName),
+    num_uses: auth.numUses,
+    ttl: life.ttl,
+    explicit_max_ttl: auth.explicitMaxTtl,
+    period: auth.period,
+    entity_id: identity.entity.id,
+    bound_cidrs: auth.boundCidrs,
+    type: 'service',
+    renewable: true,
+    mount_accessor: mount.accessor,
+    internal: auth.internal,
+  }
+  return { draft, warnings: life.warnings }
+}

@@ -1,0 +1,37 @@
+import type { View } from '../barrier/view.ts'
+import type { Mount } from '../mounts/mount.ts'
+import type { TokenDraft, TokenStore } from './token-store.ts'
+
+export type RootTokenParts = { readonly tokens: TokenStore; readonly view: View; readonly tokenMount: Mount }
+
+const rootDraft = (mount: Mount): TokenDraft => ({
+  parent: '',
+  namespace: mount.namespace,
+  policies: ['root'],
+  path: `${mount.path}root`,
+  meta: null,
+  display_name: 'root',
+  num_uses: 0,
+  ttl: 0,
+  explicit_max_ttl: 0,
+  period: 0,
+  entity_id: '',
+  bound_cidrs: [],
+  type: 'service',
+  renewable: false,
+  mount_accessor: mount.accessor,
+  internal: {},
+})
+
+/** Makes the root token of a new server; gives back its id. Contract tokens §1.1. */
+export async function createInitialRootToken({ tokens, view, tokenMount }: RootTokenParts): Promise<string> {
+  const minted = tokens.mint({ ...rootDraft(tokenMount), initial_root: true })
+  await view.write(minted.entries)
+  return minted.id
+}
+
+/** Makes the root token of a development server, whose id is given, unless it is there already. Contract tokens §2.7, last paragraph. */
+export async function ensureDevRootToken({ tokens, view, tokenMount }: RootTokenParts, id: string): Promise<void> {
+  const minted = tokens.mint({ ...rootDraft(tokenMount), path: `${tokenMount.path}create`, display_name: 'token' }, id)
+  await view.write(minted.entries)
+}

@@ -1,0 +1,55 @@
+import type { Random } from '../../lib/random.ts'
+import type { View } from '../barrier/view.ts'
+import { type KeyedHash, openKeyedHashes } from '../keyed-hash.ts'
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const accessorLength = 24
+/** Longer ids are nobody's: neither made nor looked up. */
+export const maxIdLength = 4096
+
+/**
+ * From a token's id to where it is stored, one way only: id → accessor (24 base62 characters of one keyed hash) → hash (hexadecimal, of another),
+ * the last part of the record's key. So an id and an accessor both lead to the record without an index, and neither is in the database.
+ */
+export class TokenKeys {
+  readonly #ofId: KeyedHash
+  readonly #ofAccessor: KeyedHash
+
+  private constructor(ofId: KeyedHash, ofAccessor: KeyedHash) {
+    this.#ofId = ofId
+    this.#ofAccessor = ofAccessor
+  }
+
+  /** Reads the keys from `view`; makes them at the first start. */
+  static async open(view: View, random: Random): Promise<TokenKeys> {
+    const { id, accessor } = await openKeyedHashes(view, random, 'token-keys', ['id', 'accessor'])
+    return new TokenKeys(id, accessor)
+  }
+
+  accessorOf(id: string): string {
+    const hash = this.#ofId(id)
+    let accessor = ''
+    // the modulo favours some letters by a little: 24 of them still tell 2^142 tokens apart, and nothing here is secret
+    for (let at = 0; at < accessorLength; at += 1) accessor += alphabet[(hash[at] ?? 0) % alphabet.length]
+    return accessor
+  }
+
+  hashOf(accessor: string): string {
+    return this.#ofAccessor(accessor).toString('hex')
+  }
+}
+
+export const tokenKey = (hash: string): string => `token/${hash}`
+
+/** Rows under `expire/` are in order of time. */
+export const expirePrefix = 'expire/'
+export const expireKey = (ms: number, hash: string): string => `${expirePrefix}${String(ms).padStart(13, '0')}/${hash}`
+
+/** Time and hash of a row under `expire/`. */
+export function readExpireKey(key: string): { time: number; hash: string } {
+  const [, time = '', hash = ''] = key.split('/')
+  return { time: Number(time), hash }
+}
+
+export const childPrefix = (parent: string): string => `child/${parent}/`
+export const childKey = (parent: string, child: string): string => `${childPrefix(parent)}${child}`

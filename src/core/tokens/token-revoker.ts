@@ -1,0 +1,160 @@
+import { fail } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { View, ViewEntry } from '../barrier/view.ts'
+import { writeAttempts } from '../stored-record.ts'
+import type { Token } from './token.ts'
+import { childKey, expireKey, expirePrefix, readExpireKey, tokenKey } from './token-keys.ts'
+import type { StoredToken, TokenStore } from './token-store.ts'
+
+export type TokenRevokerParts = {
+  readonly tokens: TokenStore
+  /** The view the tokens lie in. */
+  readonly view: View
+  readonly clock: Clock
+  /** Takes away what hangs on a token (cubbyhole, leases) before its record goes. Runs again when it failed or the server stopped in between. */
+  onRevoked(token: Token): Promise<void>
+}
+
+/** Expiry time of a token being revoked: in the past whatever the clock says, so it is refused at once and a sweep resumes what was left half done. */
+const revokedAt = 1
+const pageSize = 200
+
+/** Ends tokens: on demand with all their descendants, and when they expire. Contract tokens §1.3, §2.9. */
+export class TokenRevoker {
+  readonly #tokens: TokenStore
+  readonly #view: View
+  readonly #clock: Clock
+  readonly #onRevoked: TokenRevokerParts['onRevoked']
+
+  constructor(parts: TokenRevokerParts) {
+    this.#tokens = parts.tokens
+    this.#view = parts.view
+    this.#clock = parts.clock
+    this.#onRevoked = parts.onRevoked
+  }
+
+  /**
+   * Revokes a token and its descendants. It and they are refused from the first write on (a token is only as valid as its ancestors); then the
+   * records go, deepest first. False when there is no such token.
+   */
+  async revoke(accessor: string): Promise<boolean> {
+    const hash = this.#tokens.keys.hashOf(accessor)
+    if ((await this.#tokens.change(hash, ended)) === undefined) return false
+    await this.#destroyTree(hash)
+    return true
+  }
+
+  /** Revokes one token alone: its children become orphans, the grandchildren keep their parents. False when there is no such token. */
+  async revokeOrphan(accessor: string): Promise<boolean> {
+    const hash = this.#tokens.keys.hashOf(accessor)
+    if ((await this.#tokens.stored(hash)) === undefined) return false
+    for (;;) {
+      const children = await this.#tokens.childrenOf(hash, pageSize)
+      if (children.length === 0) break
+      for (const child of children) await this.#orphan(hash, child)
+    }
+    return this.revoke(accessor)
+  }
+
+  async #orphan(parent: string, child: string): Promise<void> {
+    const row = { key: childKey(parent, child), value: undefined }
+    const changed = await this.#tokens.change(child, (token) => (token.parent === '' ? undefined : { ...token, parent: '' }), [row])
+    if (changed === undefined) await this.#view.write([row])
+  }
+
+  /** Ends at most `pageSize` tokens whose time has come; `after` is where the last page ended. Undefined: no more are due. */
+  async sweepPage(after?: string): Promise<{ last: string; failures: unknown[] } | undefined> {
+    const now = this.#clock.now()
+    const page = await this.#view.listKeys(expirePrefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+    const due = page.filter((key) => readExpireKey(key).time <= now)
+    const last = due.at(-1)
+    if (last === undefined) return undefined
+    const failures: unknown[] = []
+    const leaves: string[] = []
+    for (const key of due) {
+      try {
+        const hash = await this.#dueToken(key, now)
+        if (hash === undefined) continue
+        if ((await this.#tokens.childrenOf(hash, 1)).length === 0) leaves.push(hash)
+        else await this.#destroyTree(hash)
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    failures.push(...(await this.#destroy(leaves)))
+    return { last, failures }
+  }
+
+  /** The token an expiry row stands for; a row that is no longer true is deleted. */
+  async #dueToken(key: string, now: number): Promise<string | undefined> {
+    const { hash, time } = readExpireKey(key)
+    const stored = await this.#tokens.stored(hash)
+    if (stored !== undefined && stored.token.expire_time !== null && stored.token.expire_time <= now) return hash
+    if (stored === undefined || stored.token.expire_time !== time) await this.#view.write([{ key, value: undefined }])
+    return undefined
+  }
+
+  /** Deletes a token that is no longer valid and all below it, deepest first, a page of leaves at a time. */
+  async #destroyTree(top: string): Promise<void> {
+    const path = [top]
+    for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {
+      const leaves: string[] = []
+      const branches: string[] = []
+      for (const child of await this.#tokens.childrenOf(at, pageSize)) {
+        const below = await this.#tokens.childrenOf(child, 1)
+        if (below.length > 0) branches.push(child)
+        else leaves.push(child)
+      }
+      await this.#destroyOrThrow(leaves, at)
+      if (branches.length > 0) path.push(...branches)
+      else if (leaves.length === 0) path.pop()
+    }
+    await this.#destroyOrThrow([top])
+  }
+
+  async #destroyOrThrow(hashes: readonly string[], parent?: string): Promise<void> {
+    const [failure] = await this.#destroy(hashes, parent)
+    if (failure !== undefined) throw failure
+  }
+
+  /** Deletes tokens without children in one write, but for those whose clean-up failed: gives back why. */
+  async #destroy(hashes: readonly string[], parent?: string): Promise<unknown[]> {
+    if (hashes.length === 0) return []
+    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+      const failures: unknown[] = []
+      const entries: ViewEntry[] = []
+      const gone: string[] = []
+      for (const hash of hashes) {
+        const stored = await this.#tokens.stored(hash)
+        const childRows: ViewEntry[] = parent === undefined ? [] : [{ key: childKey(parent, hash), value: undefined }]
+        if (stored === undefined) {
+          entries.push(...childRows)
+          continue
+        }
+        try {
+          await this.#onRevoked(stored.token)
+        } catch (error) {
+          failures.push(error)
+          continue
+        }
+        entries.push(...childRows, ...this.#deletion(stored, parent))
+        gone.push(stored.token.accessor)
+      }
+      if (entries.length === 0 || (await this.#view.write(entries))) {
+        for (const accessor of gone) this.#tokens.forget(accessor)
+        return failures
+      }
+    }
+    throw fail('unavailable', 'too many changes to the tokens to revoke')
+  }
+
+  #deletion({ hash, token, revision }: StoredToken, parent: string | undefined): ViewEntry[] {
+    const entries: ViewEntry[] = [{ key: tokenKey(hash), value: undefined, expect: revision }]
+    if (token.expire_time !== null) entries.push({ key: expireKey(token.expire_time, hash), value: undefined })
+    const own = token.parent === '' ? undefined : this.#tokens.keys.hashOf(token.parent)
+    if (own !== undefined && own !== parent) entries.push({ key: childKey(own, hash), value: undefined })
+    return entries
+  }
+}
+
+const ended = (token: Token): Token | undefined => (token.expire_time === revokedAt ? undefined : { ...token, expire_time: revokedAt })

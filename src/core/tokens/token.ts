@@ -1,0 +1,76 @@
+import { fail } from '../../errors.ts'
+
+export type TokenType = 'service' | 'batch'
+
+/**
+ * A token as stored, and as every part of the server sees it. It never holds the id: only the accessor, which is derived from it.
+ * Times are milliseconds since the epoch, spans whole seconds. Contract tokens §1.2, §2.7.
+ */
+export type Token = {
+  readonly accessor: string
+  /** Accessor of the parent; empty for an orphan. */
+  readonly parent: string
+  /** Namespace id. */
+  readonly namespace: string
+  /** Token policies, sanitised; identity policies are never stored. */
+  readonly policies: readonly string[]
+  /** Request path that made it. */
+  readonly path: string
+  readonly meta: Readonly<Record<string, string>> | null
+  readonly display_name: string
+  /** Uses left; 0 is without limit, −1 is spent. */
+  readonly num_uses: number
+  /** Uses at creation. */
+  readonly granted_uses: number
+  readonly creation_time: number
+  /** TTL at creation. */
+  readonly ttl: number
+  /** TTL of the last grant: creation or renewal. */
+  readonly granted_ttl: number
+  readonly explicit_max_ttl: number
+  readonly period: number
+  /** Token-store role it was made with. */
+  readonly role?: string
+  /** Empty if none. */
+  readonly entity_id: string
+  readonly bound_cidrs: readonly string[]
+  readonly type: TokenType
+  readonly cubbyhole_id: string
+  readonly renewable: boolean
+  readonly issue_time: number
+  /** Null: never. */
+  readonly expire_time: number | null
+  readonly last_renewal?: number
+  /** Accessor of the auth mount that issued it. */
+  readonly mount_accessor: string
+  /** What the method that issued it needs at renewal: the role's name. */
+  readonly internal: Readonly<Record<string, string>>
+  /** Names of the group aliases that matched at login. Contract tokens §3.5. */
+  readonly group_aliases?: readonly string[]
+  /** The token the server was initialised with: it has no lease. */
+  readonly initial_root?: true
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
+
+/** A stored record as a token. Only what rights hang on is checked: the record was sealed by this server. Throws kind `internal`. */
+export function readToken(value: unknown): Token {
+  if (!looksLikeToken(value)) throw fail('internal', 'internal error', { cause: new Error('a stored token has not the shape of one') })
+  return value
+}
+
+function looksLikeToken(value: unknown): value is Token {
+  if (typeof value !== 'object' || value === null) return false
+  const token: Partial<Record<keyof Token, unknown>> = value
+  return (
+    [token.accessor, token.parent, token.namespace, token.entity_id, token.mount_accessor, token.cubbyhole_id].every(isText) &&
+    [token.num_uses, token.issue_time, token.creation_time, token.ttl, token.period, token.explicit_max_ttl].every(isCount) &&
+    (token.expire_time === null || isCount(token.expire_time)) &&
+    Array.isArray(token.policies) &&
+    token.policies.every(isText) &&
+    Array.isArray(token.bound_cidrs)
+  )
+}
+
+export const isRoot = (token: Token): boolean => token.policies.includes('root')
