@@ -1,0 +1,112 @@
+import { Buffer } from 'node:buffer'
+import { unescape as unescapePercent } from 'node:querystring'
+import { refuse } from '../errors.ts'
+import { excerpt } from '../lib/go-text.ts'
+import { isJsonNumber, type JsonLimits, type JsonObject, JsonSyntaxError, type JsonValue, parseJson } from '../lib/json.ts'
+
+const formType = 'application/x-www-form-urlencoded'
+const mergePatchType = 'application/merge-patch+json'
+
+/**
+ * The fields of a POST or PUT: a JSON object whatever its media type, or a form that says it is one. Throws `ServiceError`.
+ * Contract core-http §1.4.
+ */
+export function readFields(raw: Uint8Array | undefined, contentType: string | undefined, limits: JsonLimits): Record<string, JsonValue> {
+  const first = raw?.find((byte) => !isBlank(byte))
+  if (raw === undefined || first === undefined) return noFields()
+  const isForm = first !== 0x7b && first !== 0x5b && contentType !== undefined && mediaType(contentType) === formType
+  return isForm ? readForm(raw, limits) : readObject(raw, limits)
+}
+
+/** The fields of a PATCH, which has one media type only. Throws `ServiceError`. Contract core-http §1.4. */
+export function readPatchFields(raw: Uint8Array | undefined, contentType: string | undefined, limits: JsonLimits): Record<string, JsonValue> {
+  if (contentType === undefined || contentType.trim() === '') throw refuse('invalid', 'mime: no media type')
+  const given = mediaType(contentType)
+  if (given !== mergePatchType) throw refuse('unsupported-media', `PATCH requires Content-Type of ${mergePatchType}, provided ${excerpt(given)}`)
+  return raw?.some((byte) => !isBlank(byte)) ? readObject(raw, limits) : noFields()
+}
+
+/**
+ * The fields of a read, list or delete: a key given once is its text, given several times the list of them; `help` is dropped, and
+ * so is every pair that cannot be decoded. Contract core-http §1.2.
+ */
+export function queryFields(search: string): Record<string, JsonValue> {
+  const fields = noFields()
+  for (const pair of pairsOf(search.startsWith('?') ? search.slice(1) : search)) {
+    if (pair === undefined || pair.key === 'help') continue
+    const before = fields[pair.key]
+    if (before === undefined) fields[pair.key] = pair.value
+    else if (Array.isArray(before)) before.push(pair.value)
+    else fields[pair.key] = [before, pair.value]
+  }
+  return fields
+}
+
+/** Without prototype: every name is a field and nothing else. */
+const noFields = (): JsonObject => Object.create(null)
+
+const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d
+
+const mediaType = (contentType: string): string => (contentType.split(';', 1)[0] ?? '').trim().toLowerCase()
+
+function readObject(raw: Uint8Array, limits: JsonLimits): Record<string, JsonValue> {
+  const value = parseBody(raw, limits)
+  if (value === null) return noFields()
+  if (typeof value === 'object' && !Array.isArray(value) && !isJsonNumber(value)) return value
+  throw refuse('invalid', `failed to parse JSON input: json: cannot unmarshal ${typeName(value)} into Go value of type map[string]interface {}`)
+}
+
+function parseBody(raw: Uint8Array, limits: JsonLimits): JsonValue {
+  try {
+    return parseJson(raw, limits)
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error
+    throw refuse(
+      'invalid',
+      error.tooComplex ? `refused JSON input due to high complexity: ${error.message}` : `failed to parse JSON input: ${error.message}`,
+    )
+  }
+}
+
+function typeName(value: JsonValue): string {
+  if (Array.isArray(value)) return 'array'
+  if (typeof value === 'boolean') return 'bool'
+  return typeof value === 'string' ? 'string' : 'number'
+}
+
+function readForm(raw: Uint8Array, limits: JsonLimits): Record<string, JsonValue> {
+  const valuesByKey = new Map<string, string[]>()
+  let strings = 0
+  for (const pair of pairsOf(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString())) {
+    if (pair === undefined) throw refuse('invalid', 'error parsing form data')
+    strings += 2
+    if (limits.maxStrings > 0 && strings > limits.maxStrings) {
+      throw refuse('invalid', 'refused form input due to high complexity: exceeded maximum number of strings')
+    }
+    const values = valuesByKey.get(pair.key)
+    if (values === undefined) valuesByKey.set(pair.key, [pair.value])
+    else values.push(pair.value)
+  }
+  const fields = noFields()
+  for (const [key, values] of valuesByKey) fields[key] = values.join(',')
+  return fields
+}
+
+/** The pairs of a form or query in order; undefined stands for one that cannot be decoded. */
+function* pairsOf(text: string): Generator<{ key: string; value: string } | undefined> {
+  for (let start = 0; start <= text.length; ) {
+    const ampersand = text.indexOf('&', start)
+    const end = ampersand < 0 ? text.length : ampersand
+    if (end > start) yield decodePair(text.slice(start, end))
+    start = end + 1
+  }
+}
+
+function decodePair(pair: string): { key: string; value: string } | undefined {
+  if (pair.includes(';') || /%(?![\dA-Fa-f]{2})/.test(pair)) return undefined
+  const cut = pair.indexOf('=')
+  return cut < 0 ? { key: decode(pair), value: '' } : { key: decode(pair.slice(0, cut)), value: decode(pair.slice(cut + 1)) }
+}
+
+/** Bytes that are no UTF-8 become U+FFFD. */
+const decode = (text: string): string => unescapePercent(text.replaceAll('+', ' '))
