@@ -1,0 +1,77 @@
+import type { Random } from '../../lib/random.ts'
+import type { Mount, MountTable, PluginName } from './mount.ts'
+import type { SystemTtls } from './mount-config.ts'
+import { type MountPlace, placeOf } from './mount-path.ts'
+import { MountIndex } from './mount-table.ts'
+import { offeredPlugin } from './mount-types.ts'
+import { identifiers, newMount } from './new-mount.ts'
+
+/** One mount the operator wants at the first start. */
+export type DefaultMount = { readonly table: MountTable; readonly path: string; readonly type: string }
+
+/** `auth/jwt=jwt,cloud=cloud`: paths and types of the mounts a first start makes. Throws an Error that names the item. Contract operations §1. */
+export function parseDefaultMounts(text: string): DefaultMount[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+    .map((item) => {
+      const [path = '', type = '', ...rest] = item.split('=')
+      const table = path.startsWith('auth/') ? 'auth' : 'secret'
+      if (path === '' || rest.length > 0 || offeredPlugin(table, type) === undefined) throw new Error(`"${item}" is no PATH=TYPE of a mount`)
+      return { table, path: table === 'auth' ? path.slice('auth/'.length) : path, type }
+    })
+}
+
+type Fixed = Pick<Mount, 'table' | 'path' | 'description'> &
+  Partial<Pick<Mount, 'local' | 'seal_wrap'>> & { type: string; plugin: PluginName; headers?: string[] }
+
+/** Contract core-http §4.2. */
+const fixedMounts: readonly Fixed[] = [
+  {
+    table: 'secret',
+    path: 'sys/',
+    type: 'system',
+    plugin: 'system',
+    description: 'system endpoints used for control, policy and debugging',
+    seal_wrap: true,
+    headers: ['Accept'],
+  },
+  { table: 'secret', path: 'cubbyhole/', type: 'cubbyhole', plugin: 'cubbyhole', description: 'per-token private secret storage', local: true },
+  { table: 'secret', path: 'identity/', type: 'identity', plugin: 'identity', description: 'identity store', headers: ['Authorization'] },
+  { table: 'auth', path: 'auth/token/', type: 'token', plugin: 'token', description: 'token based credentials' },
+]
+
+/** The mounts a namespace begins with: the fixed ones and the operator's. Accessors and uuids are fresh, so they must be stored once made. */
+export function firstMounts(random: Random, system: SystemTtls, defaults: readonly DefaultMount[], namespace = 'root'): Mount[] {
+  let table = new MountIndex([])
+  for (const fixed of fixedMounts) table = table.with([fixedMount(fixed, namespace, table, random)])
+  for (const { table: kind, path, type } of defaults) {
+    const place: MountPlace = placeOf(namespace, kind, path)
+    table = table.with([newMount(place, { type, options: null }, { table, system, namespaceInTheWay: () => undefined }, random)])
+  }
+  return table.all()
+}
+
+function fixedMount({ headers, local = false, seal_wrap = false, ...fixed }: Fixed, namespace: string, table: MountIndex, random: Random): Mount {
+  const type = namespace === 'root' ? fixed.type : `ns_${fixed.type}`
+  return {
+    ...fixed,
+    type,
+    namespace,
+    ...identifiers(fixed, type, table, random),
+    config: {
+      default_lease_ttl: 0,
+      max_lease_ttl: 0,
+      force_no_cache: false,
+      ...(fixed.table === 'auth' ? { token_type: 'default-service' } : {}),
+      ...(headers === undefined ? {} : { passthrough_request_headers: headers }),
+    },
+    options: null,
+    local,
+    seal_wrap,
+    external_entropy_access: false,
+    tainted: false,
+    tokensValidFrom: 0,
+  }
+}

@@ -1,0 +1,129 @@
+import { refuse } from '../../errors.ts'
+import { parseDuration } from '../../lib/duration.ts'
+import { excerpt } from '../../lib/go-text.ts'
+import { isJsonNumber, type JsonObject, type JsonValue, numberText } from '../../lib/json.ts'
+import type { MountConfig, MountTable } from './mount.ts'
+
+/** The lifetimes that count where a mount sets none, in seconds. */
+export type SystemTtls = { readonly defaultTtl: number; readonly maxTtl: number }
+
+/** The lists a mount may set, by their wire names. */
+export const listNames = [
+  'audit_non_hmac_request_keys',
+  'audit_non_hmac_response_keys',
+  'passthrough_request_headers',
+  'allowed_response_headers',
+] as const
+
+const tokenTypes = new Set(['default-service', 'default-batch', 'service', 'batch'])
+const visibilities = new Set(['', 'hidden', 'unauth'])
+const version = /^v?\d+(?:\.\d+)*(?:-[\w.~-]+)?(?:\+[\w.~-]+)?$/
+
+/** The `config` map of an enable call, decoded but not yet judged. */
+export type GivenConfig = {
+  readonly default_lease_ttl: string
+  readonly max_lease_ttl: string
+  readonly force_no_cache: boolean
+  readonly token_type: string
+  readonly listing_visibility: string
+  readonly plugin_version: string
+  readonly lockout: boolean
+  readonly lists: Pick<MountConfig, (typeof listNames)[number]>
+}
+
+/**
+ * Decodes `config` of an enable call: texts want a string or number, flags a bool, lists an array or a comma text; `null` is the zero value and
+ * unknown keys are ignored. Contract core-http §4.3.
+ */
+export function decodeConfig(table: MountTable, given: JsonObject | null | undefined): GivenConfig {
+  const config: JsonObject = given ?? {}
+  const badConfig = () => refuse('invalid', `unable to convert given ${table === 'auth' ? 'auth' : 'mount'} config information`)
+  const text = (value: JsonValue | undefined): string => {
+    if (value === undefined || value === null) return ''
+    if (isJsonNumber(value)) return numberText(value)
+    if (typeof value === 'string') return value
+    throw badConfig()
+  }
+  const flag = (value: JsonValue | undefined): boolean => {
+    if (value === undefined || value === null) return false
+    if (typeof value === 'boolean') return value
+    throw badConfig()
+  }
+  const list = (value: JsonValue | undefined): string[] => {
+    if (value === undefined || value === null || value === '') return []
+    const items = typeof value === 'string' ? value.split(',') : value
+    if (!Array.isArray(items)) throw badConfig()
+    return items.map((item) => text(item).trim())
+  }
+  return {
+    default_lease_ttl: text(config.default_lease_ttl),
+    max_lease_ttl: text(config.max_lease_ttl),
+    force_no_cache: flag(config.force_no_cache),
+    token_type: text(config.token_type),
+    listing_visibility: text(config.listing_visibility),
+    plugin_version: text(config.plugin_version),
+    lockout: table === 'auth' && asksLockout(config.user_lockout_config, badConfig),
+    lists: withoutEmpty(Object.fromEntries(listNames.map((name) => [name, list(config[name])]))),
+  }
+}
+
+/** A lockout map with anything in it; its threshold is a number, its times are numbers or texts, its switch a bool. */
+function asksLockout(given: JsonValue | undefined, badConfig: () => Error): boolean {
+  if (given === undefined || given === null) return false
+  if (typeof given !== 'object' || Array.isArray(given) || isJsonNumber(given)) throw badConfig()
+  const { lockout_threshold: threshold, lockout_disable: disable } = given
+  if (threshold !== undefined && threshold !== null && !isJsonNumber(threshold)) throw badConfig()
+  if (disable !== undefined && disable !== null && typeof disable !== 'boolean') throw badConfig()
+  return Object.keys(given).length > 0
+}
+
+/** Lists that hold something; an empty one is as good as unset. */
+export function withoutEmpty(lists: Readonly<Record<string, readonly string[]>>): GivenConfig['lists'] {
+  return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0))
+}
+
+/** A mount's TTL in seconds, 0 for the system's value; a text that cannot be read gives its reason. */
+export function readTtl(given: string): { seconds: number } | { error: string } {
+  return given === '' || given === 'system' ? { seconds: 0 } : parseDuration(given)
+}
+
+/** The TTLs of a new mount. Contract core-http §4.3. */
+export function newTtls(given: GivenConfig, system: SystemTtls): Pick<MountConfig, 'default_lease_ttl' | 'max_lease_ttl'> {
+  const read = (word: string, text: string): number => {
+    const ttl = readTtl(text)
+    if ('error' in ttl) throw refuse('invalid', `unable to parse ${word} TTL of ${excerpt(text)}: ${ttl.error}`)
+    return ttl.seconds
+  }
+  const default_lease_ttl = read('default', given.default_lease_ttl)
+  const max_lease_ttl = read('max', given.max_lease_ttl)
+  if (max_lease_ttl > 0 && default_lease_ttl > max_lease_ttl) throw refuse('invalid', 'given default lease TTL greater than given max lease TTL')
+  if (max_lease_ttl === 0 && default_lease_ttl > system.maxTtl) {
+    throw refuse('invalid', `given default lease TTL greater than system max lease TTL of ${system.maxTtl}`)
+  }
+  return { default_lease_ttl, max_lease_ttl }
+}
+
+/** The token type a mount shall give; empty is the default. */
+export function tokenType(given: string): string {
+  if (given === '') return 'default-service'
+  if (!tokenTypes.has(given)) throw refuse('invalid', "invalid value for 'token_type'")
+  return given
+}
+
+/** `listing_visibility`, unset when empty. */
+export function visibility(given: string): Pick<MountConfig, 'listing_visibility'> {
+  if (!visibilities.has(given)) throw refuse('invalid', `invalid listing_visibility ${excerpt(given)}`)
+  return given === '' ? {} : { listing_visibility: given }
+}
+
+/** A built-in plugin has no version to choose. */
+export function checkPluginVersion(given: string, type: string): void {
+  if (given === '') return
+  if (given.length > 256 || !version.test(given)) {
+    throw refuse('invalid', `version ${JSON.stringify(excerpt(given))} is not a valid semantic version: malformed version: ${excerpt(given)}`)
+  }
+  throw refuse('invalid', `plugin not found in the catalog: ${type}`)
+}
+
+/** Contract core-http §4.6: none of our auth types locks users out. */
+export const lockoutRefused = (type: string) => refuse('invalid', `tuning of user lockout configuration for auth type "${type}" not allowed`)

@@ -1,0 +1,48 @@
+import type { Mount, MountConfig } from './mount.ts'
+import type { SystemTtls } from './mount-config.ts'
+
+/** The default lifetime of what this mount issues, in seconds. Contract core-http §4.7. */
+export const effectiveDefaultTtl = ({ config }: Pick<Mount, 'config'>, system: SystemTtls): number => config.default_lease_ttl || system.defaultTtl
+
+/** The longest lifetime of what this mount issues, in seconds; a mount's own value may exceed the system's. Contract core-http §4.7. */
+export const effectiveMaxTtl = ({ config }: Pick<Mount, 'config'>, system: SystemTtls): number => config.max_lease_ttl || system.maxTtl
+
+/** One mount as the reads of `sys/auth` and `sys/mounts` show it. `version` is the reported product version. Contract core-http §4.2. */
+export function mountInfo(mount: Mount, version: string) {
+  const { default_lease_ttl, force_no_cache, max_lease_ttl, token_type } = mount.config
+  return {
+    accessor: mount.accessor,
+    config: { default_lease_ttl, force_no_cache, max_lease_ttl, ...(token_type === undefined ? {} : { token_type }), ...whenSet(mount.config) },
+    deprecation_status: 'supported',
+    description: mount.description,
+    external_entropy_access: mount.external_entropy_access,
+    local: mount.local,
+    options: mount.options,
+    plugin_version: '',
+    running_plugin_version: `v${version.split('+', 1)[0]}+builtin.vault`,
+    running_sha256: '',
+    seal_wrap: mount.seal_wrap,
+    type: mount.type,
+    uuid: mount.uuid,
+  }
+}
+
+/** What a tune read shows: lifetimes as they count, the rest as set. Contract core-http §4.6. */
+export function tuneInfo(mount: Mount, system: SystemTtls) {
+  const { force_no_cache, token_type } = mount.config
+  return {
+    default_lease_ttl: effectiveDefaultTtl(mount, system),
+    description: mount.description,
+    force_no_cache,
+    max_lease_ttl: effectiveMaxTtl(mount, system),
+    ...(token_type === undefined ? {} : { token_type }),
+    ...(mount.external_entropy_access ? { external_entropy_access: true } : {}),
+    ...whenSet(mount.config),
+    ...(mount.options === null || Object.keys(mount.options).length === 0 ? {} : { options: mount.options }),
+  }
+}
+
+function whenSet(config: MountConfig): Partial<MountConfig> {
+  const { default_lease_ttl, max_lease_ttl, force_no_cache, token_type, ...rest } = config
+  return rest
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import type { ViewEntry, ViewRecord } from '../barrier/view.ts'
+import type { Mount } from './mount.ts'
+import { pluginOf } from './mount-types.ts'
+
+/** Where the mount table is, below the root of everything stored: one record a mount, by uuid. */
+export const mountRecords = 'core/mounts/'
+
+const texts = z.array(z.string()).exactOptional()
+
+const storedMount = z.object({
+  table: z.enum(['auth', 'secret']),
+  namespace: z.string(),
+  path: z.string(),
+  type: z.string(),
+  accessor: z.string(),
+  uuid: z.string(),
+  description: z.string(),
+  config: z.object({
+    default_lease_ttl: z.number(),
+    max_lease_ttl: z.number(),
+    force_no_cache: z.boolean(),
+    token_type: z.string().exactOptional(),
+    audit_non_hmac_request_keys: texts,
+    audit_non_hmac_response_keys: texts,
+    listing_visibility: z.string().exactOptional(),
+    passthrough_request_headers: texts,
+    allowed_response_headers: texts,
+  }),
+  options: z.record(z.string(), z.string()).nullable(),
+  local: z.boolean(),
+  seal_wrap: z.boolean(),
+  external_entropy_access: z.boolean(),
+  tainted: z.boolean(),
+  tokensValidFrom: z.number(),
+})
+
+/** The record of a mount, its key relative to `mountRecords`. The plugin is not in it: that follows from the type. */
+export function mountEntry({ plugin, ...stored }: Mount): ViewEntry {
+  return { key: stored.uuid, value: stored }
+}
+
+/** The records of new mounts, keys relative to the root of everything stored, for a batch that writes them together with other things. */
+export const entriesFor = (mounts: readonly Mount[]): ViewEntry[] =>
+  mounts.map((mount) => ({ ...mountEntry(mount), key: `${mountRecords}${mount.uuid}`, expect: 'absent' }))
+
+/** A stored mount. Throws when it is none this server knows: then the server must not start. Contract README decisions (store at start). */
+export function readMount({ key, value }: ViewRecord): Mount {
+  const stored = storedMount.safeParse(value)
+  const plugin = stored.success ? pluginOf(stored.data.table, stored.data.type) : undefined
+  if (!stored.success || plugin === undefined || stored.data.uuid !== key) {
+    throw new Error(`the mount table cannot be read: record ${mountRecords}${key} is no mount of this version`)
+  }
+  return { ...stored.data, plugin }
+}

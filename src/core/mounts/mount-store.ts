@@ -1,0 +1,206 @@
+import { fail, refuse, ServiceError } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { quoted } from '../../lib/go-text.ts'
+import type { Random } from '../../lib/random.ts'
+import type { View } from '../barrier/view.ts'
+import type { Mount } from './mount.ts'
+import type { SystemTtls } from './mount-config.ts'
+import type { MountPlace } from './mount-path.ts'
+import { mountEntry, mountRecords, readMount } from './mount-record.ts'
+import { MountRooms } from './mount-rooms.ts'
+import { MountIndex } from './mount-table.ts'
+import { isFixedMount, isTokenType } from './mount-types.ts'
+import { checkFree, type Migration, Migrations, type Move, type MoveSide, planMove } from './move.ts'
+import { type MountRequest, newMount, type Surroundings } from './new-mount.ts'
+import { checkTunable, nothingToTune, type TuneRequest, tuned } from './tune.ts'
+
+export type MountStoreParts = {
+  /** The root of everything stored. */
+  view: View
+  random: Random
+  clock: Clock
+  system: SystemTtls
+  /** Ends every lease the mount has issued; tokens end by themselves. A rejection leaves the mount where it is. */
+  revokeLeases(mount: Mount): Promise<void>
+  /** A namespace, or a mount in one, at, above or below the path of a secrets mount. */
+  namespaceInTheWay(namespace: string, path: string): string | undefined
+  /** Told of work in the background that failed: a removal that start-up resumed, a move. */
+  onFailure(mount: Mount, error: unknown): void
+}
+
+/**
+ * The mounts of the server, kept in storage and as a table in memory. Each change is checked whole, written in one atomic step, and only then seen:
+ * a reader finds the table before or after it. Contract core-http §4.
+ */
+export class MountStore implements AsyncDisposable {
+  readonly #parts: MountStoreParts
+  readonly #records: View
+  readonly #rooms: MountRooms
+  readonly #migrations = new Migrations()
+  readonly #removals = new Map<string, Promise<void>>()
+  readonly #background = new Set<Promise<void>>()
+  #table: MountIndex
+  #lastChange: Promise<unknown> = Promise.resolve()
+
+  private constructor(parts: MountStoreParts, mounts: readonly Mount[]) {
+    this.#parts = parts
+    this.#records = parts.view.view(mountRecords)
+    this.#rooms = new MountRooms(parts.view)
+    this.#table = new MountIndex(mounts)
+    for (const mount of mounts) this.#rooms.add(mount)
+  }
+
+  /** Reads the stored table. Rejects when a record cannot be read or the fixed mounts are not there: the server must not start then. */
+  static async open(parts: MountStoreParts): Promise<MountStore> {
+    const mounts = (await parts.view.view(mountRecords).list('')).map(readMount)
+    const store = new MountStore(parts, mounts)
+    if (store.table.at('root', 'sys/') === undefined) throw new Error('the mount table cannot be read: there is no sys/ in it')
+    return store
+  }
+
+  /** The table as it is now; it is replaced, never changed. */
+  get table(): MountIndex {
+    return this.#table
+  }
+
+  /** Where a mount's data lie. Throws for a mount that is gone. */
+  viewOf(mount: Mount): View {
+    const view = this.#rooms.view(mount)
+    if (view === undefined) throw fail('missing', 'the mount is gone')
+    return view
+  }
+
+  /** Counts a request as inside the mount until what comes back is called. Undefined: the mount is being removed or moved, answer as for a tainted one. */
+  enter(mount: Mount): (() => void) | undefined {
+    return this.#rooms.enter(mount)
+  }
+
+  /** Contract core-http §4.3. */
+  enable(place: MountPlace, request: MountRequest): Promise<Mount> {
+    return this.#inTurn(async () => {
+      const mount = newMount(place, request, this.#surroundings(), this.#parts.random)
+      await this.#save(mount)
+      return mount
+    })
+  }
+
+  /** Contract core-http §4.6. */
+  tune(place: MountPlace, request: TuneRequest): Promise<void> {
+    return this.#inTurn(async () => {
+      checkTunable(place.path, request)
+      const mount = this.#table.at(place.namespace, place.path)
+      if (mount === undefined || mount.tainted) throw nothingToTune(place.path)
+      await this.#save(tuned(mount, request, this.#parts.system))
+    })
+  }
+
+  /** Removes a mount with everything in it; nothing to do when there is none. A second call joins or resumes a removal under way. Contract core-http §4.5. */
+  async disable(place: MountPlace): Promise<void> {
+    const mount = await this.#inTurn(async () => {
+      const found = this.#table.at(place.namespace, place.path)
+      if (found === undefined || found.tainted) return found
+      checkRemovable(found, place)
+      const tainted = { ...found, tainted: true }
+      await this.#save(tainted)
+      return tainted
+    })
+    if (mount !== undefined) await this.#remove(mount)
+  }
+
+  /** Finishes in the background what a crash or a failed revocation left half removed. */
+  resumeRemovals(): void {
+    for (const mount of this.#table.all()) {
+      if (mount.tainted) this.#inBackground(this.#remove(mount).catch((error: unknown) => this.#parts.onFailure(mount, error)))
+    }
+  }
+
+  /** Starts a move and gives the id of its migration: data, uuid and accessor stay, leases and tokens end. Contract core-http §4.8. */
+  remount(from: MoveSide, to: MoveSide): string {
+    const move = planMove(from, to, this.#surroundings())
+    if (this.#rooms.isClosed(move.mount)) throw refuse('invalid', `no matching mount at ${quoted(move.mount.path)}`)
+    const id = this.#parts.random.uuid()
+    this.#migrations.start(id, from.namespace.path + move.mount.path, to.namespace.path + move.target.path)
+    this.#inBackground(this.#move(move, id))
+    return id
+  }
+
+  findMigration(id: string): Migration | undefined {
+    return this.#migrations.find(id)
+  }
+
+  /** Resolves when no change and no work in the background is left. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.allSettled([...this.#background, ...this.#removals.values()])
+    await this.#lastChange.catch(() => undefined)
+  }
+
+  #surroundings(): Surroundings {
+    return { table: this.#table, system: this.#parts.system, namespaceInTheWay: this.#parts.namespaceInTheWay }
+  }
+
+  /** One change at a time: each sees the table the one before it left. */
+  #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const turn = this.#lastChange.then(change, change)
+    this.#lastChange = turn.catch(() => undefined)
+    return turn
+  }
+
+  async #save(mount: Mount): Promise<void> {
+    await this.#records.write([mountEntry(mount)])
+    if (this.#table.byUuid(mount.uuid) === undefined) this.#rooms.add(mount)
+    this.#table = this.#table.with([mount])
+  }
+
+  #remove(mount: Mount): Promise<void> {
+    const running = this.#removals.get(mount.uuid)
+    if (running !== undefined) return running
+    const removal = this.#empty(mount).finally(() => this.#removals.delete(mount.uuid))
+    this.#removals.set(mount.uuid, removal)
+    return removal
+  }
+
+  async #empty(mount: Mount): Promise<void> {
+    await this.#rooms.close(mount)
+    await this.#parts.revokeLeases(mount).catch((error: unknown) => {
+      throw error instanceof ServiceError ? refuse('invalid', error.message, { cause: error }) : error
+    })
+    await this.viewOf(mount).deletePrefix('')
+    await this.#inTurn(async () => {
+      await this.#records.write([{ key: mount.uuid, value: undefined }])
+      this.#table = this.#table.with([], [mount])
+      this.#rooms.remove(mount)
+    })
+  }
+
+  async #move(move: Move, id: string): Promise<void> {
+    const { mount, target } = move
+    try {
+      await this.#rooms.close(mount)
+      await this.#parts.revokeLeases(mount)
+      await this.#inTurn(async () => {
+        const current = this.#table.byUuid(mount.uuid)
+        if (current === undefined || current.tainted) throw refuse('invalid', `no matching mount at ${quoted(mount.path)}`)
+        checkFree(target, this.#surroundings())
+        const { namespace, path } = target
+        // one later than now: what it issued within this millisecond ends too
+        await this.#save({ ...current, namespace, path, tokensValidFrom: this.#parts.clock.now() + 1 })
+      })
+      this.#migrations.end(id, 'success')
+    } catch (error) {
+      this.#migrations.end(id, 'failure')
+      this.#parts.onFailure(mount, error)
+    } finally {
+      if (this.#table.byUuid(mount.uuid)?.tainted === false) this.#rooms.open(mount)
+    }
+  }
+
+  #inBackground(work: Promise<void>): void {
+    const tracked = work.finally(() => this.#background.delete(tracked))
+    this.#background.add(tracked)
+  }
+}
+
+function checkRemovable(mount: Mount, place: MountPlace): void {
+  if (isTokenType(mount.type)) throw refuse('invalid', 'token credential backend cannot be disabled')
+  if (isFixedMount(mount) || mount.table !== place.table) throw refuse('invalid', `cannot unmount ${quoted(place.path)}`)
+}

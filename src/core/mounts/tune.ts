@@ -1,0 +1,99 @@
+import { refuse } from '../../errors.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import type { Mount, MountConfig } from './mount.ts'
+import { checkPluginVersion, listNames, lockoutRefused, readTtl, type SystemTtls, tokenType, visibility, withoutEmpty } from './mount-config.ts'
+import { quoted } from '../../lib/go-text.ts'
+import { isTokenType } from './mount-types.ts'
+
+/** What a tune call sends; an absent field keeps what is. Contract core-http §4.6. */
+export type TuneRequest = {
+  readonly default_lease_ttl?: string
+  readonly max_lease_ttl?: string
+  readonly description?: string
+  readonly audit_non_hmac_request_keys?: readonly string[]
+  readonly audit_non_hmac_response_keys?: readonly string[]
+  readonly passthrough_request_headers?: readonly string[]
+  readonly allowed_response_headers?: readonly string[]
+  readonly listing_visibility?: string
+  readonly token_type?: string
+  /** Merged into the mount's; an empty value deletes. */
+  readonly options?: Readonly<Record<string, string>> | null
+  readonly user_lockout_config?: JsonObject | null
+  readonly plugin_version?: string
+}
+
+/** The fields a built-in mount does not take, in the order in which the first is named. */
+const settled = [
+  'default_lease_ttl',
+  'max_lease_ttl',
+  'description',
+  'passthrough_request_headers',
+  'allowed_response_headers',
+  'listing_visibility',
+  'token_type',
+  'options',
+  'user_lockout_config',
+  'plugin_version',
+] as const
+const builtIn = /^(?:sys|cubbyhole|identity|audit)\//
+
+/** Refuses what the server's own mounts do not take, whether or not they exist. */
+export function checkTunable(path: string, request: TuneRequest): void {
+  const field = builtIn.test(path) ? settled.find((name) => request[name] !== undefined) : undefined
+  if (field !== undefined) throw refuse('invalid', `cannot tune parameter ${field} of ${path}`)
+}
+
+export const nothingToTune = (path: string) => refuse('invalid', `tune of path ${quoted(path)} failed: no mount entry found`)
+
+/** The mount as it is after tuning. Throws the refusals of contract core-http §4.6. */
+export function tuned(mount: Mount, request: TuneRequest, system: SystemTtls): Mount {
+  checkTunable(mount.path, request)
+  const config: MountConfig = { ...mount.config, ...tunedTtls(mount.config, request, system), ...tunedTokenType(mount, request) }
+  if (request.user_lockout_config !== undefined && request.user_lockout_config !== null) {
+    throw mount.table === 'auth' ? lockoutRefused(mount.type) : refuse('invalid', "'user_lockout_config' can only be modified on auth mounts")
+  }
+  checkPluginVersion(request.plugin_version ?? '', mount.type)
+  const given = listNames.filter((name) => request[name] !== undefined)
+  for (const name of given) delete config[name]
+  Object.assign(config, withoutEmpty(Object.fromEntries(given.map((name) => [name, request[name] ?? []]))))
+  if (request.listing_visibility !== undefined) {
+    const next = visibility(request.listing_visibility)
+    delete config.listing_visibility
+    Object.assign(config, next)
+  }
+  return { ...mount, description: request.description ?? mount.description, config, options: merged(mount.options, request.options) }
+}
+
+function tunedTtls(config: MountConfig, request: TuneRequest, system: SystemTtls): Pick<MountConfig, 'default_lease_ttl' | 'max_lease_ttl'> {
+  const next = (given: string | undefined, current: number): number => {
+    if (given === undefined || given === '') return current
+    const ttl = readTtl(given)
+    if ('error' in ttl) throw refuse('invalid', ttl.error)
+    return ttl.seconds
+  }
+  const default_lease_ttl = next(request.default_lease_ttl, config.default_lease_ttl)
+  const max_lease_ttl = next(request.max_lease_ttl, config.max_lease_ttl)
+  const longest = max_lease_ttl || system.maxTtl
+  const changed = default_lease_ttl !== config.default_lease_ttl || max_lease_ttl !== config.max_lease_ttl
+  if (changed && default_lease_ttl > longest) {
+    throw refuse('invalid', `backend max lease TTL of ${longest} would be less than backend default lease TTL of ${default_lease_ttl}`)
+  }
+  return { default_lease_ttl, max_lease_ttl }
+}
+
+function tunedTokenType({ table, type }: Mount, { token_type: given }: TuneRequest): Pick<MountConfig, 'token_type'> {
+  if (given === undefined) return {}
+  if (table !== 'auth') throw refuse('invalid', "'token_type' can only be modified on auth mounts")
+  if (isTokenType(type)) throw refuse('invalid', "'token_type' cannot be set for 'token' or 'ns_token' auth mounts")
+  return { token_type: tokenType(given) }
+}
+
+function merged(current: Mount['options'], given: TuneRequest['options']): Mount['options'] {
+  if (given === undefined || given === null) return current
+  const entries = new Map(Object.entries(current ?? {}))
+  for (const [key, value] of Object.entries(given)) {
+    if (value === '') entries.delete(key)
+    else entries.set(key, value)
+  }
+  return Object.fromEntries(entries)
+}
