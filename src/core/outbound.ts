@@ -1,0 +1,192 @@
+import { X509Certificate } from 'node:crypto'
+import { lookup as resolve } from 'node:dns'
+import { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions, request as requestPlain } from 'node:http'
+import { Agent as TlsAgent, request as requestTls } from 'node:https'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+
+export type OutboundOptions = {
+  /** PEM certificates that replace the system's roots for this request. */
+  caPem?: string | undefined
+  /** For all of it: names, redirects, body. */
+  timeoutMs?: number
+  maxBytes?: number
+  signal?: AbortSignal | undefined
+  accept?: string
+}
+
+export type OutboundResponse = {
+  readonly status: number
+  readonly statusText: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+export type OutboundRules = {
+  /** Networks (`10.0.0.0/8`) and addresses that are never connected to. */
+  deny: readonly string[]
+  /** Proxy of https requests, and the hosts that do without. */
+  httpsProxy?: string | undefined
+  noProxy?: string | undefined
+}
+
+/** A request that got no usable answer. The text names host and cause, never user information of the URL. */
+export class OutboundError extends Error {
+  override readonly name = 'OutboundError'
+}
+
+const maxRedirects = 3
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+/**
+ * The one way out: GET over http and https, without cookies, with limits on time and size, and never to a denied network. The address really
+ * connected to is the one checked, at each redirect anew; redirects stay on the same scheme, host and port. Names are resolved by the system's
+ * resolver, which cannot be interrupted: the request ends at its time limit all the same. Through a proxy, names are the proxy's to resolve.
+ * Contract README "limits", operations §1 OUTBOUND_DENY.
+ */
+export class OutboundClient {
+  readonly #denied = new BlockList()
+  readonly #proxyAgent: { env: Record<string, string>; host: string } | undefined
+
+  constructor({ deny, httpsProxy, noProxy }: OutboundRules) {
+    for (const network of deny) {
+      const [address = '', prefix] = network.split('/')
+      const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+      if (prefix === undefined) this.#denied.addAddress(address, family)
+      else this.#denied.addSubnet(address, Number(prefix), family)
+    }
+    if (httpsProxy !== undefined && httpsProxy !== '') {
+      this.#proxyAgent = { env: { HTTPS_PROXY: httpsProxy, NO_PROXY: noProxy ?? '' }, host: bareHost(new URL(httpsProxy)) }
+    }
+  }
+
+  /** Gives back any answer, whatever its status; throws `OutboundError`. */
+  async get(url: string, options: OutboundOptions = {}): Promise<OutboundResponse> {
+    const { caPem, timeoutMs = 10_000, maxBytes = 1024 ** 2, accept = 'application/json' } = options
+    const limit = AbortSignal.timeout(timeoutMs)
+    const signal = options.signal === undefined ? limit : AbortSignal.any([limit, options.signal])
+    const ca = caPem === undefined || caPem === '' ? undefined : caCertificates(caPem)
+    if (ca !== undefined && ca.length === 0) throw new OutboundError('could not parse CA PEM value successfully')
+    let target = parseUrl(url)
+    for (let redirected = 0; ; redirected++) {
+      const answer = await this.#once(target, { ca, signal, headers: { accept, 'user-agent': 'gatehouse' } }, maxBytes)
+      const location = redirects.has(answer.status) ? answer.headers.location : undefined
+      if (location === undefined) return answer
+      if (redirected === maxRedirects) throw new OutboundError(`Get ${named(target)}: stopped after ${maxRedirects} redirects`)
+      target = redirectTarget(target, location)
+    }
+  }
+
+  async #once(target: URL, options: RequestOptions & { ca: string[] | undefined; signal: AbortSignal }, maxBytes: number): Promise<OutboundResponse> {
+    try {
+      if (isIP(bareHost(target)) !== 0) this.#refuseDenied(bareHost(target))
+      const response = await this.#send(target, options)
+      try {
+        return {
+          status: response.statusCode ?? 0,
+          statusText: response.statusMessage ?? '',
+          headers: response.headers,
+          body: await readBody(response, maxBytes),
+        }
+      } finally {
+        response.destroy()
+      }
+    } catch (error) {
+      throw new OutboundError(`Get ${named(target)}: ${options.signal.aborted ? 'time limit exceeded' : causeOf(error)}`, { cause: error })
+    }
+  }
+
+  #send(target: URL, options: RequestOptions): Promise<IncomingMessage> {
+    return new Promise((settle, reject) => {
+      const proxied = target.protocol === 'https:' && this.#proxyAgent !== undefined
+      const agent = proxied ? new TlsAgent({ keepAlive: false, proxyEnv: this.#proxyAgent?.env }) : false
+      const send = target.protocol === 'https:' ? requestTls : requestPlain
+      send(target, { ...options, agent, lookup: this.#lookup }, settle)
+        .on('error', reject)
+        .end()
+    })
+  }
+
+  readonly #lookup: LookupFunction = (hostname, options, done) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      try {
+        if (error !== null) throw error
+        if (hostname !== this.#proxyAgent?.host) for (const { address } of addresses) this.#refuseDenied(address)
+        const first = addresses[0]
+        if (first === undefined) throw new OutboundError('no such host')
+        if (options.all === true) done(null, addresses)
+        else done(null, first.address, first.family)
+      } catch (cause) {
+        done(cause instanceof Error ? cause : new Error('lookup failed'), [])
+      }
+    })
+  }
+
+  /** An unspecified address (`0.0.0.0`, `::`) reaches this very machine. IPv4 inside IPv6 counts as IPv4. */
+  #refuseDenied(address: string): void {
+    const reached = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
+    const isDenied = (candidate: string) => this.#denied.check(candidate, isIP(candidate) === 6 ? 'ipv6' : 'ipv4')
+    if (isDenied(address) || isDenied(reached)) throw new OutboundError(`address ${address} is in a denied network`)
+  }
+}
+
+/** The certificates of a text of PEM blocks; other blocks and what does not parse are left out. Contract jwt-oidc §7.3. */
+export function caCertificates(pem: string): string[] {
+  const [begin, end] = ['-----BEGIN CERTIFICATE-----', '-----END CERTIFICATE-----']
+  const certificates: string[] = []
+  for (let start = pem.indexOf(begin); start >= 0; start = pem.indexOf(begin, start + begin.length)) {
+    const stop = pem.indexOf(end, start)
+    if (stop < 0) break
+    const block = pem.slice(start, stop + end.length)
+    if (isCertificate(block)) certificates.push(block)
+    start = stop
+  }
+  return certificates
+}
+
+function isCertificate(block: string): boolean {
+  try {
+    return new X509Certificate(block).serialNumber !== ''
+  } catch {
+    return false
+  }
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.parse(text)
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) throw new OutboundError('unsupported protocol scheme or invalid URL')
+  return url
+}
+
+function redirectTarget(from: URL, location: string): URL {
+  const target = URL.parse(location, from)
+  if (target === null || target.origin !== from.origin) throw new OutboundError(`Get ${named(from)}: redirect to another host refused`)
+  return target
+}
+
+const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '')
+
+const named = (url: URL): string => `"${url.origin}${url.pathname}"`
+
+async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const tooLarge = new OutboundError(`answer is larger than ${maxBytes} bytes`)
+  if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response) {
+    // without an encoding set, a response gives buffers
+    const bytes = chunk as Buffer
+    size += bytes.length
+    if (size > maxBytes) throw tooLarge
+    chunks.push(bytes)
+  }
+  return Buffer.concat(chunks)
+}
+
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'failed'
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) return causeOf(error.errors[0])
+  const code = 'code' in error ? error.code : undefined
+  if (code === 'ECONNREFUSED') return `dial tcp: connect: connection refused`
+  if (code === 'ENOTFOUND') return 'dial tcp: lookup: no such host'
+  return error.message
+}

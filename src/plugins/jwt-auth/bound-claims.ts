@@ -1,0 +1,90 @@
+import { globMatches } from '../../lib/glob.ts'
+import { goText, quoted } from '../../lib/go-text.ts'
+import { isJsonNumber, type JsonValue, numberText } from '../../lib/json.ts'
+import { lookupClaim } from '../../lib/json-pointer.ts'
+import { asList } from './claims.ts'
+import { type Refusal, refusal } from './refusal.ts'
+import type { StrictObject } from './strict-json.ts'
+
+/** How expected strings are read: exactly, or with `*` for any run of characters. */
+export type BoundClaimsType = 'string' | 'glob'
+
+/** One entry of `bound_claims`, made ready once for many logins. */
+export type BoundClaim = {
+  readonly name: string
+  readonly type: BoundClaimsType
+  readonly expected: readonly Expected[] | { readonly unusable: string }
+}
+
+/** One accepted value; `comparable` is undefined for what never equals anything (fractions, lists, objects, null). `text` is for error texts. */
+type Expected = { readonly comparable: Comparable | undefined; readonly text: string }
+type Comparable = string | number | bigint | boolean
+
+/** Makes a role's `bound_claims` ready. Numbers are still literal text here (lib/json.ts), so no digit is lost. */
+export function readyBoundClaims(boundClaims: { readonly [claim: string]: JsonValue } | null, type: BoundClaimsType): BoundClaim[] {
+  return Object.entries(boundClaims ?? {}).map(([name, value]) => ({ name, type, expected: expectedValues(value) }))
+}
+
+function expectedValues(value: JsonValue): BoundClaim['expected'] {
+  if (Array.isArray(value)) return value.map(expectedValue)
+  if (value === null || (typeof value === 'object' && !isJsonNumber(value))) return { unusable: goText(value) }
+  return [expectedValue(value)]
+}
+
+function expectedValue(value: JsonValue): Expected {
+  const text = goText(value)
+  if (typeof value === 'string' || typeof value === 'boolean') return { comparable: value, text }
+  return { comparable: isJsonNumber(value) ? integerOf(numberText(value)) : undefined, text }
+}
+
+/** Only whole numbers written as such can match; beyond 2^53 as a bigint, the form a token's large numbers have. */
+function integerOf(text: string): number | bigint | undefined {
+  if (!/^-?\d{1,400}$/.test(text)) return undefined
+  const value = Number(text)
+  return Number.isSafeInteger(value) ? value : BigInt(text)
+}
+
+/** Every entry must be met; an entry is met when any expected value equals any value of the claim. Contract jwt-oidc §4.9. */
+export function checkBoundClaims(claims: StrictObject, bound: readonly BoundClaim[]): Refusal | undefined {
+  for (const entry of bound) {
+    const refused = checkBoundClaim(claims, entry)
+    if (refused !== undefined) return refused
+  }
+  return undefined
+}
+
+export function checkBoundClaim(claims: StrictObject, bound: BoundClaim): Refusal | undefined {
+  const claim = lookupClaim(claims, bound.name)
+  if (claim === undefined) return refusal('bound_claim_missing', `claim ${quoted(bound.name)} is missing`)
+  const actual = asList(claim)
+  if (actual === undefined) return refusal('bound_claim_mismatch', `received claim is not a string, bool, int or list: ${goText(claim)}`)
+  if ('unusable' in bound.expected) {
+    return refusal('bound_claim_invalid', `bound claim is not a string, bool, int or list: ${bound.expected.unusable}`)
+  }
+  const values = Array.isArray(claim) ? actual.map(listedValue) : actual.map(scalarValue)
+  const matched = bound.type === 'glob' ? anyGlob(bound.expected, values) : anyEqual(bound.expected, values)
+  if (typeof matched !== 'boolean') return matched
+  return matched ? undefined : refusal('bound_claim_mismatch', `claim ${quoted(bound.name)} does not match any associated bound claim values`)
+}
+
+/** A scalar number counts by its integer part. */
+function scalarValue(value: unknown): unknown {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return value
+  const whole = Math.trunc(value)
+  return Number.isSafeInteger(whole) ? whole : BigInt(whole)
+}
+
+/** Inside a list, numbers match nothing. */
+const listedValue = (value: unknown): unknown => (typeof value === 'string' || typeof value === 'boolean' ? value : undefined)
+
+const anyEqual = (expected: readonly Expected[], values: readonly unknown[]): boolean =>
+  expected.some(({ comparable }) => comparable !== undefined && values.includes(comparable))
+
+function anyGlob(expected: readonly Expected[], values: readonly unknown[]): boolean | Refusal {
+  if (values.length === 0) return false
+  for (const { comparable, text } of expected) {
+    if (typeof comparable !== 'string') return refusal('bound_claim_invalid', `received claim is not a glob string: ${text}`)
+    if (values.some((value) => typeof value === 'string' && globMatches(comparable, value))) return true
+  }
+  return false
+}

@@ -1,0 +1,166 @@
+import { excerpt, goText, quoted } from '../../lib/go-text.ts'
+import { lookupClaim } from '../../lib/json-pointer.ts'
+import { type Refusal, refusal } from './refusal.ts'
+import type { StrictObject } from './strict-json.ts'
+
+/**
+ * `document`: the product document's reading, a present `exp` or `nbf` is widened by its own leeway on top of the clock skew.
+ * `reference`: these two leeways only serve to make up a missing claim. Contract jwt-oidc §0 D1.
+ */
+export type LeewayMode = 'document' | 'reference'
+export const leewayMode: LeewayMode = 'document'
+
+/** As stored in the role: 0 means the default, below 0 none. Seconds. */
+export type Leeways = { readonly expiration_leeway: number; readonly not_before_leeway: number; readonly clock_skew_leeway: number }
+
+/** What a role and its mount demand of the registered claims. */
+export type TokenRules = Leeways & {
+  readonly bound_issuer: string
+  readonly bound_subject: string
+  readonly bound_audiences: readonly string[]
+}
+
+/** The registered claims of a token, typed. Times are whole seconds, 0 when absent. */
+export type RegisteredClaims = {
+  readonly issuer: string
+  readonly subject: string
+  /** Undefined when there is no `aud` at all. */
+  readonly audiences: readonly string[] | undefined
+  readonly expiresAt: number
+  readonly notBefore: number
+  readonly issuedAt: number
+}
+
+/** Contract jwt-oidc §4.5 rows 1 to 9, in that order. `nowMs` is milliseconds since the epoch. */
+export function checkToken(claims: StrictObject, rules: TokenRules, nowMs: number, mode: LeewayMode = leewayMode): Refusal | undefined {
+  const registered = readRegistered(claims)
+  if ('reason' in registered) return registered
+  return (
+    checkIssuer(registered.issuer, rules.bound_issuer) ??
+    checkSubject(registered.subject, rules.bound_subject) ??
+    checkAudience(registered.audiences, rules.bound_audiences) ??
+    checkTimes(registered, rules, nowMs, mode)
+  )
+}
+
+/** Row 1: sane types. Names are exact; a spelling that differs in case is another claim. */
+export function readRegistered(claims: StrictObject): RegisteredClaims | Refusal {
+  const texts = { iss: '', sub: '', jti: '' }
+  for (const name of ['iss', 'sub', 'jti'] as const) {
+    const value = ownClaim(claims, name) ?? ''
+    if (typeof value !== 'string') return refusal('claim_type_invalid', `json: cannot unmarshal ${name} into a string`)
+    texts[name] = value
+  }
+  const times = { exp: 0, nbf: 0, iat: 0 }
+  for (const name of ['exp', 'nbf', 'iat'] as const) {
+    const value = ownClaim(claims, name) ?? 0
+    const seconds = typeof value === 'bigint' ? Number(value) : value
+    if (typeof seconds !== 'number' || !Number.isFinite(seconds)) {
+      return refusal('claim_type_invalid', 'go-jose/go-jose/jwt: expected number value to unmarshal NumericDate')
+    }
+    times[name] = Math.trunc(seconds)
+  }
+  const audiences = Object.hasOwn(claims, 'aud') ? readAudiences(claims.aud) : undefined
+  if (audiences === null) {
+    return refusal('claim_type_invalid', 'go-jose/go-jose/jwt: expected string or array value to unmarshal to Audience')
+  }
+  return { issuer: texts.iss, subject: texts.sub, audiences, expiresAt: times.exp, notBefore: times.nbf, issuedAt: times.iat }
+}
+
+/** Null when it is neither a string nor a list of strings. */
+function readAudiences(aud: unknown): readonly string[] | null {
+  if (typeof aud === 'string') return [aud]
+  return Array.isArray(aud) && aud.every((item): item is string => typeof item === 'string') ? aud : null
+}
+
+const checkIssuer = (issuer: string, bound: string): Refusal | undefined =>
+  bound === '' || issuer === bound ? undefined : refusal('issuer_mismatch', 'invalid issuer (iss) claim')
+
+const checkSubject = (subject: string, bound: string): Refusal | undefined =>
+  bound === '' || subject === bound ? undefined : refusal('subject_mismatch', 'invalid subject (sub) claim')
+
+/** Any one match suffices. Contract jwt-oidc §4.6. */
+export function checkAudience(audiences: readonly string[] | undefined, bound: readonly string[]): Refusal | undefined {
+  if (bound.length === 0 || audiences?.some((audience) => bound.includes(audience))) return undefined
+  return refusal('audience_mismatch', 'invalid audience (aud) claim: audience claim does not match any expected audience')
+}
+
+/** A token that names its audience needs a role that says which. Contract jwt-oidc §4.1 step 9. */
+export function checkUnboundAudience(claims: StrictObject, bound: readonly string[]): Refusal | undefined {
+  const audience = ownClaim(claims, 'aud') ?? undefined
+  const isNamed = Array.isArray(audience) ? audience.length > 0 : audience !== undefined && audience !== ''
+  if (bound.length > 0 || !isNamed) return undefined
+  return refusal('audience_unbound', 'audience claim found in JWT but no audiences bound to the role')
+}
+
+const effective = (stored: number, byDefault: number): number => (stored < 0 ? 0 : stored === 0 ? byDefault : stored)
+
+/** Rows 5 to 9: missing times are made up from those present, then all are held against the clock; the very boundary is still valid. */
+export function checkTimes(
+  { expiresAt, notBefore, issuedAt }: Pick<RegisteredClaims, 'expiresAt' | 'notBefore' | 'issuedAt'>,
+  leeways: Leeways,
+  nowMs: number,
+  mode: LeewayMode,
+): Refusal | undefined {
+  if (expiresAt === 0 && notBefore === 0 && issuedAt === 0) {
+    return refusal('times_missing', 'no issued at (iat), not before (nbf), or expiration time (exp) claims in token')
+  }
+  const expiration = effective(leeways.expiration_leeway, 150)
+  const beforehand = effective(leeways.not_before_leeway, 150)
+  const skew = effective(leeways.clock_skew_leeway, 60)
+  const own = mode === 'document' ? { expiration, beforehand } : { expiration: 0, beforehand: 0 }
+  const end = expiresAt === 0 ? Math.max(issuedAt, notBefore) + expiration : expiresAt + own.expiration
+  const start = notBefore !== 0 ? notBefore - own.beforehand : issuedAt !== 0 ? issuedAt : expiresAt - beforehand
+  const now = nowMs / 1000
+  if (now + skew < start) return refusal('not_yet_valid', 'invalid not before (nbf) claim: token not yet valid')
+  if (now - skew > end) return refusal('expired', 'invalid expiration time (exp) claim: token is expired')
+  if (now + skew < issuedAt) return refusal('issued_in_future', 'invalid issued at (iat) claim: token issued in the future')
+  return undefined
+}
+
+/** The claim that names the entity alias; a pointer only where the role says so. Contract jwt-oidc §4.7 row 1. */
+export function readUserClaim(claims: StrictObject, name: string, isPointer: boolean): string | Refusal {
+  const value = isPointer ? lookupClaim(claims, name) : ownClaim(claims, name)
+  if (value === undefined || value === null) return refusal('user_claim_missing', `claim ${quoted(name)} not found in token`)
+  return typeof value === 'string' ? value : refusal('user_claim_invalid', `claim ${quoted(name)} could not be converted to string`)
+}
+
+/** A top-level claim of exactly this name. */
+const ownClaim = (claims: StrictObject, name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined)
+
+/** Alias metadata: the mapped claims that are there, and the role's name. Contract jwt-oidc §4.7 row 3, D12. */
+export function readMetadata(
+  claims: StrictObject,
+  claimMappings: Readonly<Record<string, string>> | null,
+  roleName: string,
+): Record<string, string> | Refusal {
+  const pairs: [string, string][] = []
+  for (const [claim, key] of Object.entries(claimMappings ?? {})) {
+    const value = lookupClaim(claims, claim)
+    if (value === undefined) continue
+    if (typeof value !== 'string') return refusal('mapping_invalid', `error converting claim '${excerpt(claim)}' to string`)
+    pairs.push([key, value])
+  }
+  // entries, so that a key named __proto__ is a key like any other
+  return Object.fromEntries([...pairs, ['role', roleName]])
+}
+
+/** The group names of a token: a list of strings, or one string. Contract jwt-oidc §4.8, D4. */
+export function readGroups(claims: StrictObject, groupsClaim: string): string[] | Refusal {
+  const value = lookupClaim(claims, groupsClaim)
+  if (value === undefined) return refusal('groups_unavailable', `failed to fetch groups: ${quoted(groupsClaim)} claim not found in token`)
+  const listed = asList(value)
+  if (listed === undefined) return refusal('groups_invalid', `${quoted(groupsClaim)} claim could not be converted to string list`)
+  const groups: string[] = []
+  for (const item of listed) {
+    if (typeof item !== 'string') return refusal('groups_invalid', `value ${goText(item)} in groups claim could not be parsed as string`)
+    if (item !== '') groups.push(item)
+  }
+  return groups
+}
+
+/** A list as it is, a scalar as a list of one, anything else undefined. Contract jwt-oidc §4.9 rows 2 and 3. */
+export function asList(value: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(value)) return value
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' ? [value] : undefined
+}

@@ -1,0 +1,101 @@
+import { isUtf8 } from 'node:buffer'
+import { parseStrictObject, type StrictObject } from './strict-json.ts'
+
+/** A compact JWS taken apart. Nothing of it is trusted yet: the signature is not checked and the payload not read. */
+export type Jws = {
+  /** The header's `alg`; "" when there is none. May be unsupported. */
+  readonly algorithm: string
+  /** The header's `kid`; "" when there is none. */
+  readonly keyId: string
+  readonly signingInput: Buffer
+  readonly payload: Buffer
+  readonly signature: Buffer
+}
+
+/** Why a text is no JWS, in words that follow `malformed jwt: `. */
+export type MalformedJws = { readonly malformed: string }
+
+export type JwsLimits = {
+  /** Characters of the whole token; 0 means no limit. */
+  readonly maxTokenSize: number
+}
+
+const maxKeyIdSize = 4096
+const notTokenText = /[^A-Za-z0-9_.-]/
+const whiteSpace = /\p{White_Space}/gu
+const notBase64Url = /[^A-Za-z0-9_-]/
+const base64UrlDigits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+/**
+ * Reads the compact serialisation only. Sizes are held against their limits before any work. Header members that name or carry keys (`jwk`, `jku`,
+ * `x5u`, `x5c`) are never looked at; `crit` is refused. Contract jwt-oidc §4.2, README "limits".
+ */
+export function parseJws(text: string, limits: JwsLimits): Jws | MalformedJws {
+  if (limits.maxTokenSize > 0 && text.length > limits.maxTokenSize) return { malformed: 'token is too long' }
+  const token = notTokenText.test(text) ? text.replace(whiteSpace, '') : text
+  const parts = threeParts(token)
+  if (parts === undefined) return { malformed: 'go-jose/go-jose: compact JWS format must have three parts' }
+  const [header, payload, signature] = parts
+  const decoded = { header: decodeBase64Url(header), payload: decodeBase64Url(payload), signature: decodeBase64Url(signature) }
+  if (typeof decoded.header === 'number') return illegalBase64(decoded.header)
+  if (typeof decoded.payload === 'number') return illegalBase64(decoded.payload)
+  if (typeof decoded.signature === 'number') return illegalBase64(decoded.signature)
+  const members = readHeader(decoded.header)
+  if ('malformed' in members) return members
+  return {
+    ...members,
+    signingInput: Buffer.from(token.slice(0, header.length + 1 + payload.length), 'latin1'),
+    payload: decoded.payload,
+    signature: decoded.signature,
+  }
+}
+
+const illegalBase64 = (at: number): MalformedJws => ({ malformed: `illegal base64 data at input byte ${at}` })
+
+function threeParts(token: string): [string, string, string] | undefined {
+  const first = token.indexOf('.')
+  const second = token.indexOf('.', first + 1)
+  if (first < 0 || second < 0 || token.indexOf('.', second + 1) >= 0) return undefined
+  return [token.slice(0, first), token.slice(first + 1, second), token.slice(second + 1)]
+}
+
+/** Only the one canonical spelling of the bytes passes; else the place of the first wrong character. RFC 7515 §2, RFC 4648 §3.5. */
+function decodeBase64Url(text: string): Buffer | number {
+  const wrong = text.search(notBase64Url)
+  if (wrong >= 0) return wrong
+  const rest = text.length % 4
+  if (rest === 1) return text.length - 1
+  const unusedBits = rest === 2 ? 0b1111 : rest === 3 ? 0b11 : 0
+  if (unusedBits !== 0 && (base64UrlDigits.indexOf(text.charAt(text.length - 1)) & unusedBits) !== 0) return text.length - 1
+  return Buffer.from(text, 'base64url')
+}
+
+function readHeader(bytes: Buffer): { algorithm: string; keyId: string } | MalformedJws {
+  const header = parseJsonObject(bytes)
+  if (header === undefined || header === null) return { malformed: 'header is not a JSON object with unique member names' }
+  if (Object.hasOwn(header, 'crit')) return { malformed: 'unsupported crit header' }
+  const algorithm = ownText(header, 'alg')
+  const keyId = ownText(header, 'kid')
+  if (algorithm === undefined) return { malformed: 'failed to unmarshal algorithm' }
+  if (keyId === undefined) return { malformed: 'failed to unmarshal kid' }
+  if (Buffer.byteLength(keyId) > maxKeyIdSize) return { malformed: 'kid is too long' }
+  return { algorithm, keyId }
+}
+
+/** A string member; absent and null are "", any other type undefined. */
+function ownText(object: StrictObject, name: string): string | undefined {
+  const value = Object.hasOwn(object, name) ? object[name] : undefined
+  if (value === undefined || value === null) return ''
+  return typeof value === 'string' ? value : undefined
+}
+
+/**
+ * The claims of a verified payload; undefined when it is no JSON object with unique member names. A payload of `null` has no claims at all.
+ * Contract jwt-oidc §4.2.
+ */
+export function parseClaims(payload: Buffer): StrictObject | undefined {
+  const claims = parseJsonObject(payload)
+  return claims === null ? {} : claims
+}
+
+const parseJsonObject = (bytes: Buffer): StrictObject | null | undefined => (isUtf8(bytes) ? parseStrictObject(bytes.toString('utf8')) : undefined)

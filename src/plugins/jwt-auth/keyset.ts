@@ -1,0 +1,192 @@
+import type { KeyObject } from 'node:crypto'
+import type { OutboundClient } from '../../core/outbound.ts'
+import { excerpt, quoted } from '../../lib/go-text.ts'
+import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from './algorithms.ts'
+import { DiscoveryError, discover } from './discovery.ts'
+import type { FetchBuckets } from './fetch-bucket.ts'
+import type { JwkSet } from './jwk-set.ts'
+import { type Jws, type JwsLimits, parseClaims, parseJws } from './jws.ts'
+import { type Refusal, refusal } from './refusal.ts'
+import { KeyFetchError, type KeySource, RemoteKeys } from './remote-keys.ts'
+import { verifyWithAny } from './signature.ts'
+import type { StrictObject } from './strict-json.ts'
+import type { VerificationGate } from './verification-gate.ts'
+
+/** What all key sets share. */
+export type KeysetParts = {
+  readonly outbound: OutboundClient
+  readonly buckets: FetchBuckets
+  readonly gate: VerificationGate
+  readonly limits: JwsLimits
+}
+
+/** A token whose signature was good. Its claims are still to be checked. */
+export type VerifiedToken = { readonly claims: StrictObject; readonly algorithm: Algorithm }
+
+/** The keys of a mount: verify a token's signature, or say why not in the text the caller is told. Contract jwt-oidc §4.2–4.4. */
+export type Keyset = { verify(token: string): Promise<VerifiedToken | Refusal> }
+
+const validating = 'error validating token: '
+const signing = `${validating}error verifying token signature: `
+const noStaticKey = 'no known key successfully validated the token signature'
+const noRemoteKey = 'failed to verify id token signature'
+const malformed = 'oidc: malformed jwt: '
+
+/** Keys given in the configuration; all are tried, key ids do not count. Contract jwt-oidc §4.3. */
+export class StaticKeyset implements Keyset {
+  readonly #keys: readonly KeyObject[]
+  readonly #parts: KeysetParts
+
+  constructor(keys: readonly KeyObject[], parts: KeysetParts) {
+    this.#keys = keys
+    this.#parts = parts
+  }
+
+  async verify(token: string): Promise<VerifiedToken | Refusal> {
+    const jws = parseJws(token, this.#parts.limits)
+    if ('malformed' in jws) return refusal('token_malformed', signing + jws.malformed)
+    if (!isSupportedAlgorithm(jws.algorithm)) return refusal('algorithm_unsupported', signing + noStaticKey)
+    if (!(await verifyWithAny(jws, jws.algorithm, this.#keys, this.#parts.gate))) return refusal('signature_invalid', signing + noStaticKey)
+    return verified(jws, jws.algorithm, noStaticKey)
+  }
+}
+
+/** Keys of one JWKS URL. */
+export class JwksKeyset implements Keyset {
+  readonly #keys: RemoteKeys
+  readonly #parts: KeysetParts
+
+  constructor(source: KeySource, parts: KeysetParts) {
+    this.#keys = new RemoteKeys(source, parts)
+    this.#parts = parts
+  }
+
+  async verify(token: string): Promise<VerifiedToken | Refusal> {
+    const jws = readableJws(token, this.#parts.limits)
+    if ('reason' in jws) return { ...jws, text: signing + malformed + jws.text }
+    return verifyWithRemote(jws, this.#keys, this.#parts.gate)
+  }
+}
+
+/** Keys of an OpenID provider found by discovery; done again until it once succeeded, then never. Contract jwt-oidc §2.5, §2.6. */
+export class DiscoveryKeyset implements Keyset {
+  readonly #source: KeySource
+  readonly #parts: KeysetParts
+  #found: JwksKeyset | undefined
+  #discovering: Promise<JwksKeyset> | undefined
+  #lastError = 'asked too often'
+
+  constructor(source: KeySource, parts: KeysetParts) {
+    this.#source = source
+    this.#parts = parts
+  }
+
+  async verify(token: string): Promise<VerifiedToken | Refusal> {
+    try {
+      const keys = this.#found ?? (await this.#discoverOnce())
+      return await keys.verify(token)
+    } catch (error) {
+      if (!(error instanceof DiscoveryError)) throw error
+      return refusal('keys_unavailable', `error configuring token validator: keyset configuration error: ${error.message}`)
+    }
+  }
+
+  #discoverOnce(): Promise<JwksKeyset> {
+    if (this.#discovering === undefined) {
+      if (!this.#parts.buckets.take(this.#source.url)) throw new DiscoveryError(this.#lastError)
+      this.#discovering = this.#discover()
+    }
+    return this.#discovering
+  }
+
+  async #discover(): Promise<JwksKeyset> {
+    try {
+      const { jwks_uri } = await discover(this.#parts.outbound, this.#source)
+      this.#found = new JwksKeyset({ url: jwks_uri, caPem: this.#source.caPem }, this.#parts)
+      return this.#found
+    } catch (error) {
+      if (error instanceof DiscoveryError) this.#lastError = error.message
+      throw error
+    } finally {
+      this.#discovering = undefined
+    }
+  }
+}
+
+/** Several JWKS URLs; the key id says which, the first that has it wins. Without a key id all are tried in order. Contract jwt-oidc §4.4, D11. */
+export class MultiJwksKeyset implements Keyset {
+  readonly #pairs: readonly RemoteKeys[]
+  readonly #parts: KeysetParts
+
+  constructor(sources: readonly KeySource[], parts: KeysetParts) {
+    this.#pairs = sources.map((source) => new RemoteKeys(source, parts))
+    this.#parts = parts
+  }
+
+  async verify(token: string): Promise<VerifiedToken | Refusal> {
+    const jws = readableJws(token, this.#parts.limits)
+    if ('reason' in jws) return { ...jws, text: `${validating}error parsing token: ${jws.text}` }
+    if (jws.keyId === '') return this.#verifyWithEach(jws)
+    const known = this.#pairWith(jws.keyId) ?? (await this.#refreshedPairWith(jws.keyId))
+    return 'reason' in known ? known : verifyWithRemote(jws, known, this.#parts.gate)
+  }
+
+  async #verifyWithEach(jws: ReadableJws): Promise<VerifiedToken | Refusal> {
+    let last: VerifiedToken | Refusal = refusal('signature_invalid', signing + noRemoteKey)
+    for (const pair of this.#pairs) {
+      last = await verifyWithRemote(jws, pair, this.#parts.gate)
+      if (!('reason' in last)) return last
+    }
+    return last
+  }
+
+  #pairWith(keyId: string): RemoteKeys | undefined {
+    return this.#pairs.find((pair) => pair.current?.hasKeyId(keyId) === true)
+  }
+
+  /** One URL that is down does no harm as long as another has the key. */
+  async #refreshedPairWith(keyId: string): Promise<RemoteKeys | Refusal> {
+    await Promise.allSettled(this.#pairs.map((pair) => pair.newerThan(pair.current)))
+    const found = this.#pairWith(keyId)
+    if (found !== undefined) return found
+    const searching = `${validating}error searching for key set with kid ${excerpt(keyId)}: `
+    if (this.#pairs.every((pair) => pair.current === undefined || pair.current.isEmpty)) {
+      const count = this.#pairs.length
+      return refusal('keys_unavailable', `${searching}failed to refresh all ${count} JWKS caches - check network connectivity and JWKS endpoints`)
+    }
+    return refusal('key_unknown', `${searching}no key found with kid ${excerpt(keyId)} in any JWKS endpoint`)
+  }
+}
+
+type ReadableJws = Jws & { readonly algorithm: Algorithm }
+
+/** A JWS of a supported algorithm; the refusal's text still lacks what stands before it. */
+function readableJws(token: string, limits: JwsLimits): ReadableJws | Refusal {
+  const jws = parseJws(token, limits)
+  if ('malformed' in jws) return refusal('token_malformed', jws.malformed)
+  const { algorithm } = jws
+  if (isSupportedAlgorithm(algorithm)) return { ...jws, algorithm }
+  const expected = supportedAlgorithms.map((name) => JSON.stringify(name)).join(' ')
+  return refusal('algorithm_unsupported', `unexpected signature algorithm ${quoted(algorithm)}; expected [${expected}]`)
+}
+
+/** Cached keys first; only if none verifies, keys fetched now. Contract jwt-oidc §2.5. */
+async function verifyWithRemote(jws: ReadableJws, keys: RemoteKeys, gate: VerificationGate): Promise<VerifiedToken | Refusal> {
+  const signedBy = (set: JwkSet) => verifyWithAny(jws, jws.algorithm, set.candidates(jws.keyId), gate)
+  const cached = keys.current
+  if (cached !== undefined && (await signedBy(cached))) return verified(jws, jws.algorithm, `${malformed}payload is not a JSON object`)
+  try {
+    const fresh = await keys.newerThan(cached)
+    if (fresh !== undefined && (await signedBy(fresh))) return verified(jws, jws.algorithm, `${malformed}payload is not a JSON object`)
+  } catch (error) {
+    if (!(error instanceof KeyFetchError)) throw error
+    return refusal('keys_unavailable', `${signing}fetching keys oidc: ${error.message}`)
+  }
+  const isKnown = jws.keyId === '' || keys.current?.hasKeyId(jws.keyId) === true
+  return refusal(isKnown ? 'signature_invalid' : 'key_unknown', signing + noRemoteKey)
+}
+
+function verified(jws: Jws, algorithm: Algorithm, otherwise: string): VerifiedToken | Refusal {
+  const claims = parseClaims(jws.payload)
+  return claims === undefined ? refusal('token_malformed', signing + otherwise) : { claims, algorithm }
+}

@@ -1,0 +1,40 @@
+/** Why a login was refused, as one stable word for logs, audit and metrics. Contract jwt-oidc §11.7. */
+export type ReasonCode =
+  | 'config_missing'
+  | 'role_missing'
+  | 'role_unknown'
+  | 'role_type_refused'
+  | 'token_missing'
+  | 'address_not_bound'
+  | 'keys_unavailable'
+  | 'audience_unbound'
+  | 'token_malformed'
+  | 'algorithm_unsupported'
+  | 'key_unknown'
+  | 'signature_invalid'
+  | 'algorithm_not_allowed'
+  | 'claim_type_invalid'
+  | 'issuer_mismatch'
+  | 'subject_mismatch'
+  | 'audience_mismatch'
+  | 'times_missing'
+  | 'not_yet_valid'
+  | 'expired'
+  | 'issued_in_future'
+  | 'user_claim_missing'
+  | 'user_claim_invalid'
+  | 'provider_failed'
+  | 'mapping_invalid'
+  | 'groups_unavailable'
+  | 'groups_invalid'
+  | 'bound_claim_missing'
+  | 'bound_claim_mismatch'
+  | 'bound_claim_invalid'
+  | 'oidc_not_configured'
+  | 'redirect_uri_missing'
+  | 'state_unknown'
+
+/** An expected "no" of a deciding function: the text the caller is told and the word the log keeps. */
+export type Refusal = { readonly reason: ReasonCode; readonly text: string }
+
+export const refusal = (reason: ReasonCode, text: string): Refusal => ({ reason, text })

@@ -1,0 +1,80 @@
+import { constants, type KeyObject, verify } from 'node:crypto'
+import type { Algorithm } from './algorithms.ts'
+import type { Jws } from './jws.ts'
+import type { VerificationGate } from './verification-gate.ts'
+
+/** How each algorithm is asked of node:crypto. RFC 7518 §3.3–3.5, RFC 8037 §3.1. */
+type Scheme = { digest: string | null; keyType: 'rsa' | 'ec' | 'ed25519'; curve?: string; pss?: true }
+
+const schemes: Record<Algorithm, Scheme> = {
+  RS256: { digest: 'sha256', keyType: 'rsa' },
+  RS384: { digest: 'sha384', keyType: 'rsa' },
+  RS512: { digest: 'sha512', keyType: 'rsa' },
+  PS256: { digest: 'sha256', keyType: 'rsa', pss: true },
+  PS384: { digest: 'sha384', keyType: 'rsa', pss: true },
+  PS512: { digest: 'sha512', keyType: 'rsa', pss: true },
+  ES256: { digest: 'sha256', keyType: 'ec', curve: 'prime256v1' },
+  ES384: { digest: 'sha384', keyType: 'ec', curve: 'secp384r1' },
+  ES512: { digest: 'sha512', keyType: 'ec', curve: 'secp521r1' },
+  EdDSA: { digest: null, keyType: 'ed25519' },
+}
+
+/** Below, a key verifies nothing. Contract jwt-oidc §7.2. */
+const minRsaBits = 1024
+const heavyAboveRsaBits = 4096
+/** More candidate keys than this go to the thread pool, so that one token cannot hold the event loop. */
+const maxInlineKeys = 4
+const heavyWeight = 8
+
+/** The kinds of public key that can verify a token at all. Contract jwt-oidc §7.2. */
+export function isUsableKey(key: KeyObject): boolean {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
+  if (type === 'ec') return details?.namedCurve === 'prime256v1' || details?.namedCurve === 'secp384r1' || details?.namedCurve === 'secp521r1'
+  return type === 'rsa' || type === 'ed25519'
+}
+
+/** The key's type decides which algorithms it may verify; the header never does. Contract jwt-oidc §4.3. */
+function fits(scheme: Scheme, key: KeyObject): boolean {
+  if (key.asymmetricKeyType !== scheme.keyType) return false
+  if (scheme.keyType === 'ec') return key.asymmetricKeyDetails?.namedCurve === scheme.curve
+  return scheme.keyType !== 'rsa' || rsaBits(key) >= minRsaBits
+}
+
+const rsaBits = (key: KeyObject): number => key.asymmetricKeyDetails?.modulusLength ?? 0
+
+const isHeavy = (scheme: Scheme, key: KeyObject): boolean =>
+  scheme.keyType === 'ec' ? scheme.curve !== 'prime256v1' : scheme.keyType === 'rsa' && rsaBits(key) > heavyAboveRsaBits
+
+/**
+ * Whether one of the keys signed the token. Cheap checks of few keys run at once on the calling thread (measured on two cores: RS256 25 µs, ES256
+ * 80 µs, less than a thread-pool hop costs under load); all others go through the gate to the pool, one after the other.
+ */
+export async function verifyWithAny(jws: Jws, algorithm: Algorithm, keys: Iterable<KeyObject>, gate: VerificationGate): Promise<boolean> {
+  const scheme = schemes[algorithm]
+  const candidates = [...keys].filter((key) => fits(scheme, key))
+  const inline = candidates.length <= maxInlineKeys
+  for (const key of candidates) {
+    const heavy = isHeavy(scheme, key)
+    const verified = inline && !heavy ? verifyHere(jws, scheme, key) : await gate.run(heavy ? heavyWeight : 1, () => verifyInPool(jws, scheme, key))
+    if (verified) return true
+  }
+  return false
+}
+
+const keyInput = (scheme: Scheme, key: KeyObject) =>
+  scheme.pss
+    ? { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
+    : { key, dsaEncoding: 'ieee-p1363' as const }
+
+function verifyHere(jws: Jws, scheme: Scheme, key: KeyObject): boolean {
+  try {
+    return verify(scheme.digest, jws.signingInput, keyInput(scheme, key), jws.signature)
+  } catch {
+    return false
+  }
+}
+
+const verifyInPool = (jws: Jws, scheme: Scheme, key: KeyObject): Promise<boolean> =>
+  new Promise((resolve) => {
+    verify(scheme.digest, jws.signingInput, keyInput(scheme, key), jws.signature, (error, verified) => resolve(error === null && verified))
+  })

@@ -1,0 +1,85 @@
+declare global {
+  interface JSON {
+    parse(text: string, reviver: (name: string, value: unknown, context: { source?: string }) => unknown): unknown
+  }
+}
+
+/** Members are own data properties, `__proto__` too: look them up with `Object.hasOwn` first. */
+export type StrictObject = { [name: string]: unknown }
+
+const maxDepth = 128
+const needsCare = /\d{16}|\\u[dD][89a-fA-F]/
+
+/**
+ * A JSON object, or null for the text `null`; undefined for anything else, for a member name given twice in any object, and for nesting deeper than
+ * 128. Integers beyond 2^53 become bigints, so that two different ones never compare equal; lone surrogates become U+FFFD, as they would on their
+ * way to storage. Time and memory grow with the length of the text only.
+ */
+export function parseStrictObject(text: string): StrictObject | null | undefined {
+  const colons = countColons(text)
+  if (colons === undefined) return undefined
+  try {
+    const value: unknown = needsCare.test(text) ? JSON.parse(text, carefully) : JSON.parse(text)
+    if (value === null) return null
+    // each member has one colon, so a name given twice leaves fewer members than colons
+    return isPlainObject(value) && countMembers(value) === colons ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isPlainObject = (value: unknown): value is StrictObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function carefully(_name: string, value: unknown, context: { source?: string }): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (typeof value === 'number' && !Number.isSafeInteger(value) && context.source !== undefined && /^-?\d+$/.test(context.source))
+    return BigInt(context.source)
+  return value
+}
+
+/** Colons outside strings; undefined when brackets nest too deep. The text need not be JSON. */
+function countColons(text: string): number | undefined {
+  let colons = 0
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case 0x22:
+        at = endOfString(text, at)
+        break
+      case 0x3a:
+        colons++
+        break
+      case 0x7b:
+      case 0x5b:
+        if (++depth > maxDepth) return undefined
+        break
+      case 0x7d:
+      case 0x5d:
+        depth--
+        break
+    }
+  }
+  return colons
+}
+
+/** Where the string that opens at `at` closes: the next quote that no backslash escapes. */
+function endOfString(text: string, at: number): number {
+  for (let next = at + 1; next < text.length; next++) {
+    const code = text.charCodeAt(next)
+    if (code === 0x5c) next++
+    else if (code === 0x22) return next
+  }
+  return text.length
+}
+
+/** All members of all objects in the value. */
+function countMembers(value: StrictObject): number {
+  let members = 0
+  const waiting: object[] = [value]
+  for (let container = waiting.pop(); container !== undefined; container = waiting.pop()) {
+    const values: unknown[] = Array.isArray(container) ? container : Object.values(container)
+    if (values !== container) members += values.length
+    for (const item of values) if (typeof item === 'object' && item !== null) waiting.push(item)
+  }
+  return members
+}
