@@ -1,0 +1,140 @@
+import { Buffer } from 'node:buffer'
+import { StartError } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Random } from '../../lib/random.ts'
+import type { Storage, StoredRecord } from '../../storage/storage.ts'
+import { defaultKeyLimits, firstKeyring, type KeyLimits, Keyring, type KeyStatus, keyringKey } from './keyring.ts'
+import { keyBytes } from './seal.ts'
+import { NonceSource, openValue, sealValue } from './sealed-value.ts'
+import { type BarrierLog, type Numbers, SealedView } from './sealed-view.ts'
+import type { View } from './view.ts'
+
+/** Where the root key lies, sealed by the seal key. A store that has it is initialised. */
+export const rootKeyKey = 'barrier/root-key'
+
+export type FirstStart = {
+  /** An empty storage that holds the first records until they are written to the real one in one step. */
+  staging: Storage
+  /** Writes the first records through an open barrier. */
+  fill(barrier: Barrier): Promise<void>
+}
+
+export type BarrierParts = {
+  storage: Storage
+  /** 32 bytes. */
+  sealKey: Uint8Array
+  /** The seal key before this one: the root key is sealed anew at once if only this opens it. Contract operations §2. */
+  previousSealKey?: Uint8Array
+  clock: Clock
+  random: Random
+  log: BarrierLog
+  /** Run when the store is empty: without it an empty store gets its keys only. */
+  first?: FirstStart
+  limits?: KeyLimits
+}
+
+/** Is there anything in this store: then a first start must not happen. */
+export const isEmpty = async (storage: Storage): Promise<boolean> => (await storage.listKeys('', { limit: 1 })).length === 0
+
+/**
+ * Encryption over a store, ready to be used. An empty store is initialised in one atomic write, by one of several servers. Throws a StartError (5) when the
+ * seal key does not open the store; then nothing was written. Contract operations §2, core-http §7.
+ */
+export async function openBarrier(parts: BarrierParts): Promise<Barrier> {
+  const initialized = (await isEmpty(parts.storage)) && (await initialize(parts))
+  const { storage, clock, random, limits = defaultKeyLimits } = parts
+  const keyring = new Keyring({ storage, rootKey: await openRootKey(parts), clock, random, limits })
+  await keyring.load().catch((cause: unknown) => {
+    throw new StartError(5, 'seal key does not open this store', { cause })
+  })
+  // a store that can not be written to now can still be read
+  await keyring.reserve().catch((err: unknown) => parts.log.error({ key: keyringKey, err }, 'no encryptions could be reserved'))
+  return new Barrier(storage, keyring, parts.log, initialized)
+}
+
+/** The keys of an open store, and views through them. */
+export class Barrier {
+  /** True when this start found an empty store and initialised it. */
+  readonly initialized: boolean
+  readonly #storage: Storage
+  readonly #keyring: Keyring
+  readonly #log: BarrierLog
+
+  constructor(storage: Storage, keyring: Keyring, log: BarrierLog, initialized: boolean) {
+    this.#storage = storage
+    this.#keyring = keyring
+    this.#log = log
+    this.initialized = initialized
+  }
+
+  /** All records under `prefix`. */
+  view(prefix: string, { numbers = 'plain' }: { numbers?: Numbers } = {}): View {
+    return new SealedView({ storage: this.#storage, keyring: this.#keyring, log: this.#log }, prefix, numbers)
+  }
+
+  isSealed(): boolean {
+    return this.#keyring.isDropped
+  }
+
+  /** Forgets all keys: every later call through a view rejects with `sealed`. */
+  seal(): void {
+    this.#keyring.drop()
+  }
+
+  /** Begins a new term; throws `sealed` or `unavailable`. */
+  rotate(): Promise<KeyStatus> {
+    return this.#keyring.rotate()
+  }
+
+  /** Throws `sealed` when sealed. */
+  keyStatus(): KeyStatus {
+    return this.#keyring.status()
+  }
+}
+
+/** False when another server was faster. */
+async function initialize(parts: BarrierParts): Promise<boolean> {
+  const keys = firstKeys(parts)
+  const records = parts.first === undefined ? keys : await stage(parts, parts.first, keys)
+  return await parts.storage.write(records.map(({ key, value }) => ({ key, value, expect: 'absent' })))
+}
+
+function firstKeys({ sealKey, clock, random }: BarrierParts): Pick<StoredRecord, 'key' | 'value'>[] {
+  const rootKey = Buffer.from(random.bytes(keyBytes))
+  const records = [
+    { key: rootKeyKey, value: sealRootKey(rootKey, sealKey, random) },
+    { key: keyringKey, value: firstKeyring({ rootKey, clock, random }) },
+  ]
+  rootKey.fill(0)
+  return records
+}
+
+/** The first records, sealed: they open under the same keys at the same places in the real storage. */
+async function stage(parts: BarrierParts, { staging, fill }: FirstStart, keys: ReturnType<typeof firstKeys>): Promise<StoredRecord[]> {
+  await staging.write(keys)
+  const barrier = await openBarrier({ ...parts, storage: staging })
+  await fill(barrier)
+  barrier.seal()
+  return await staging.list('')
+}
+
+const sealRootKey = (rootKey: Uint8Array, sealKey: Uint8Array, random: Random) =>
+  sealValue({ term: 0, key: sealKey, nonces: new NonceSource(random) }, rootKeyKey, rootKey)
+
+async function openRootKey({ storage, sealKey, previousSealKey, random }: BarrierParts): Promise<Buffer> {
+  const record = await storage.get(rootKeyKey)
+  const opened = record === undefined ? undefined : tryOpen(sealKey, record)
+  if (opened !== undefined) return opened
+  const previous = record === undefined || previousSealKey === undefined ? undefined : tryOpen(previousSealKey, record)
+  if (record === undefined || previous === undefined) throw new StartError(5, 'seal key does not open this store')
+  await storage.write([{ key: rootKeyKey, value: sealRootKey(previous, sealKey, random), expect: record.revision }])
+  return previous
+}
+
+function tryOpen(key: Uint8Array, record: StoredRecord): Buffer | undefined {
+  try {
+    return openValue(key, record.key, record.value)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,70 @@
+import { Buffer } from 'node:buffer'
+import { randomBytes } from 'node:crypto'
+import { mkdir, open, readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { StartError } from '../../errors.ts'
+
+/** Bytes of every key here: seal key, root key, data keys. */
+export const keyBytes = 32
+
+/** 32 bytes from hexadecimal or base64 text (padding optional, white space around it ignored); undefined for anything else. */
+export function parseSealKey(text: string): Buffer | undefined {
+  const trimmed = text.trim()
+  if (/^[0-9a-fA-F]{64}$/.test(trimmed)) return Buffer.from(trimmed, 'hex')
+  if (/^[A-Za-z0-9+/]{43}=?$/.test(trimmed)) return Buffer.from(trimmed, 'base64')
+  return undefined
+}
+
+/** The key of a file. Throws a StartError (5) when the file is missing, unreadable, or holds none. */
+export async function readSealKeyFile(path: string): Promise<Buffer> {
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new StartError(5, isMissing(cause) ? `seal key file ${path} is missing` : `seal key file ${path} can not be read`, { cause })
+  })
+  const key = parseSealKey(text)
+  if (key === undefined) throw new StartError(5, `seal key file ${path} does not hold 32 bytes as hex or base64`)
+  return key
+}
+
+/** Makes a key file that only its owner can read; it is on the disk when this resolves. Throws `EEXIST` rather than overwrite. */
+export async function makeSealKeyFile(path: string): Promise<Buffer> {
+  const key = randomBytes(keyBytes)
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await using file = await open(path, 'wx', 0o600)
+  await file.writeFile(key.toString('hex') + '\n')
+  await file.sync()
+  // the name must be as durable as the content
+  await using folder = await open(dirname(path), 'r')
+  await folder.sync()
+  return key
+}
+
+export type SealKeySource = {
+  /** GATEHOUSE_SEAL_KEY: counts before the file. */
+  text?: string
+  file: string
+  /** May a key be made: only for a store that holds nothing at all. */
+  storeIsEmpty: boolean
+}
+
+/**
+ * The seal key at start; `made` when it is new. Never makes a key beside an existing store. Throws a StartError: 2 for a wrong setting, 5 for a key that is
+ * missing or damaged. Contract operations §2.
+ */
+export async function loadSealKey({ text, file, storeIsEmpty }: SealKeySource): Promise<{ key: Buffer; made: boolean }> {
+  if (text !== undefined) {
+    const key = parseSealKey(text)
+    if (key === undefined) throw new StartError(2, 'GATEHOUSE_SEAL_KEY must be 32 bytes as hex or base64')
+    return { key, made: false }
+  }
+  if (storeIsEmpty) {
+    try {
+      return { key: await makeSealKeyFile(file), made: true }
+    } catch (cause) {
+      if (!hasCode(cause, 'EEXIST')) throw new StartError(5, `seal key file ${file} can not be made`, { cause })
+    }
+  }
+  return { key: await readSealKeyFile(file), made: false }
+}
+
+const hasCode = (cause: unknown, code: string) => typeof cause === 'object' && cause !== null && 'code' in cause && cause.code === code
+const isMissing = (cause: unknown) => hasCode(cause, 'ENOENT')

@@ -1,0 +1,74 @@
+import { Buffer } from 'node:buffer'
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+import type { Random } from '../../lib/random.ts'
+
+const algorithm = 'aes-256-gcm'
+const version = 2
+const termBytes = 4
+const nonceAt = termBytes + 1
+const nonceBytes = 12
+const textAt = nonceAt + nonceBytes
+const tagBytes = 16
+const noncesPerBlock = 680
+
+/** Nonces of 12 random bytes each, fetched many at a time: one call to the generator costs as much as a whole encryption. */
+export class NonceSource {
+  readonly #random: Random
+  #block = Buffer.alloc(0)
+  #used = 0
+
+  constructor(random: Random) {
+    this.#random = random
+  }
+
+  next(): Buffer {
+    if (this.#used === this.#block.length) {
+      this.#block = Buffer.from(this.#random.bytes(noncesPerBlock * nonceBytes))
+      this.#used = 0
+    }
+    this.#used += nonceBytes
+    return this.#block.subarray(this.#used - nonceBytes, this.#used)
+  }
+}
+
+/** What seals a value: the key of a term (0 for keys that have no terms), and fresh nonces. */
+export type SealingKey = { term: number; key: Uint8Array; nonces: NonceSource }
+
+/**
+ * Term (4 bytes, big-endian), version 2, nonce, ciphertext, tag. The place of the value is bound in as associated data, so that it opens nowhere else.
+ * Contract core-http §7.1.
+ */
+export function sealValue({ term, key, nonces }: SealingKey, place: string, plain: Uint8Array): Buffer {
+  const nonce = nonces.next()
+  const cipher = createCipheriv(algorithm, key, nonce)
+  cipher.setAAD(Buffer.from(place))
+  const text = cipher.update(plain)
+  cipher.final()
+  const sealed = Buffer.allocUnsafeSlow(textAt + text.length + tagBytes)
+  sealed.writeUInt32BE(term, 0)
+  sealed.writeUInt8(version, termBytes)
+  sealed.set(nonce, nonceAt)
+  sealed.set(text, textAt)
+  sealed.set(cipher.getAuthTag(), textAt + text.length)
+  return sealed
+}
+
+/** The term a value was sealed under; undefined when it can not be one of ours. */
+export function termOf(sealed: Uint8Array): number | undefined {
+  if (sealed.length < textAt + tagBytes || sealed[termBytes] !== version) return undefined
+  return view(sealed).readUInt32BE(0)
+}
+
+/** Throws when the value was changed, cut, moved from another place, or sealed under another key. */
+export function openValue(key: Uint8Array, place: string, sealed: Uint8Array): Buffer {
+  const bytes = view(sealed)
+  const tagAt = bytes.length - tagBytes
+  const decipher = createDecipheriv(algorithm, key, bytes.subarray(nonceAt, textAt), { authTagLength: tagBytes })
+  decipher.setAAD(Buffer.from(place))
+  decipher.setAuthTag(bytes.subarray(tagAt))
+  const plain = decipher.update(bytes.subarray(textAt, tagAt))
+  decipher.final()
+  return plain
+}
+
+const view = (bytes: Uint8Array): Buffer => (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))

@@ -1,0 +1,117 @@
+import { Buffer } from 'node:buffer'
+import { ServiceError } from '../../errors.ts'
+import { parseLossless } from '../../lib/json.ts'
+import { type BatchEntry, keep, type Range, type Storage, type StoredRecord } from '../../storage/storage.ts'
+import { type Keyring, sealedError } from './keyring.ts'
+import type { View, ViewEntry, ViewRecord } from './view.ts'
+
+/** How a view that reads numbers treats them; see view.ts. */
+export type Numbers = 'plain' | 'literal'
+
+/** Told of a record that does not open: its key, never its content. */
+export type BarrierLog = { error(fields: { key: string; err: unknown }, text: string): void }
+
+export type SealedViewParts = { storage: Storage; keyring: Keyring; log: BarrierLog }
+
+/** A view over sealed records: the key of each one is its full storage key, prefix included. */
+export class SealedView implements View {
+  readonly #parts: SealedViewParts
+  readonly #prefix: string
+  readonly #numbers: Numbers
+
+  constructor(parts: SealedViewParts, prefix: string, numbers: Numbers) {
+    this.#parts = parts
+    this.#prefix = prefix
+    this.#numbers = numbers
+  }
+
+  async get(key: string): Promise<unknown> {
+    const record = await this.#storage.get(this.#prefix + key)
+    return record === undefined ? undefined : this.#open(record.key, record.value)
+  }
+
+  async list(prefix: string, range: Range = {}): Promise<ViewRecord[]> {
+    const records = await this.#storage.list(this.#prefix + prefix, this.#fullRange(range))
+    return records.map((record) => this.#viewRecord(record))
+  }
+
+  async listKeys(prefix: string, range: Range = {}): Promise<string[]> {
+    const keys = await this.#storage.listKeys(this.#prefix + prefix, this.#fullRange(range))
+    return keys.map((key) => key.slice(this.#prefix.length))
+  }
+
+  async update(key: string, change: (current: unknown) => unknown | typeof keep): Promise<unknown> {
+    const full = this.#prefix + key
+    let after: unknown
+    await this.#parts.keyring.ensure(1)
+    await this.#storage.update(full, (sealed) => {
+      const current = sealed === undefined ? undefined : this.#open(full, sealed)
+      const next = change(current)
+      after = next === keep ? current : next
+      return next === keep ? keep : this.#seal(full, next)
+    })
+    return after
+  }
+
+  /** Opened within the step: a record that can not be opened stays where it is. */
+  async take(key: string): Promise<unknown> {
+    const full = this.#prefix + key
+    let taken: unknown
+    await this.#storage.update(full, (sealed) => {
+      taken = sealed === undefined ? undefined : this.#open(full, sealed)
+      return sealed === undefined ? keep : undefined
+    })
+    return taken
+  }
+
+  async write(batch: readonly ViewEntry[]): Promise<boolean> {
+    await this.#parts.keyring.ensure(batch.length)
+    const sealed = batch.map(({ key, value, expect }): BatchEntry => {
+      const full = this.#prefix + key
+      const entry = { key: full, value: this.#seal(full, value) }
+      return expect === undefined ? entry : { ...entry, expect }
+    })
+    return await this.#storage.write(sealed)
+  }
+
+  async putIfAbsent(key: string, value: unknown): Promise<boolean> {
+    return await this.write([{ key, value, expect: 'absent' }])
+  }
+
+  async deletePrefix(prefix: string): Promise<void> {
+    await this.#storage.deletePrefix(this.#prefix + prefix)
+  }
+
+  view(prefix: string, { numbers = this.#numbers }: { numbers?: Numbers } = {}): View {
+    return new SealedView(this.#parts, this.#prefix + prefix, numbers)
+  }
+
+  /** Nothing is read, listed or deleted while sealed. */
+  get #storage(): Storage {
+    if (this.#parts.keyring.isDropped) throw sealedError()
+    return this.#parts.storage
+  }
+
+  #fullRange({ after, limit }: Range): Range {
+    return { ...(after === undefined ? {} : { after: this.#prefix + after }), ...(limit === undefined ? {} : { limit }) }
+  }
+
+  #viewRecord({ key, value, revision }: StoredRecord): ViewRecord {
+    return { key: key.slice(this.#prefix.length), value: this.#open(key, value), revision }
+  }
+
+  #seal(key: string, value: unknown): Buffer | undefined {
+    return value === undefined ? undefined : this.#parts.keyring.seal(key, Buffer.from(JSON.stringify(value)))
+  }
+
+  #open(key: string, sealed: Uint8Array): unknown {
+    try {
+      const text = this.#parts.keyring.open(key, sealed).toString('utf8')
+      return this.#numbers === 'literal' ? parseLossless(text) : JSON.parse(text)
+    } catch (cause) {
+      if (cause instanceof ServiceError) throw cause
+      this.#parts.log.error({ key, err: cause }, 'a stored record can not be opened')
+      throw new ServiceError('internal', 'internal error', { cause, reason: 'record_unreadable' })
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import { ServiceError } from '../errors.ts'
+import type { StoredRecord } from './storage.ts'
+
+/** One row a group leaves behind: `value` undefined deletes the key. The revision is new in any case. */
+export type RowWrite = { readonly key: string; readonly value: Uint8Array | undefined; readonly revision: number }
+
+/** What a step sees: committed rows, and over them what the steps before it in the same group wrote. */
+export type Group = {
+  read(key: string): StoredRecord | undefined
+  put(key: string, value: Uint8Array | undefined): void
+  /** At most `limit` keys that start with `prefix`, in no certain order. */
+  keysUnder(prefix: string, limit: number): string[]
+}
+
+/** Decides synchronously: reads first, then puts. It may throw before its first put only, so that a step that throws leaves no trace. */
+export type Step<T> = (group: Group) => T
+
+/** The engine below: reads see committed rows only, `commit` is all or nothing and resolves once durable. */
+export type CommitEngine = {
+  read(key: string): StoredRecord | undefined
+  keysUnder(prefix: string, limit: number): string[]
+  commit(rows: readonly RowWrite[]): Promise<void>
+  /** The greatest revision ever given out. */
+  readonly lastRevision: number
+}
+
+type Waiting = { run(group: Group): void; settle(): void; reject(cause: unknown): void }
+
+const maxGroupSteps = 256
+const maxGroupBytes = 1024 * 1024
+
+/** Counters since the start. */
+export type CommitStats = { commits: number; failedCommits: number; steps: number; commitSeconds: number }
+
+/**
+ * Steps that arrive while a commit is under way share the next one, and one group is under way at a time. So every step decides on durable state plus
+ * what its own group will write, and is answered only when that is durable: a whole group stands or falls together, but for steps that throw.
+ */
+export class GroupCommit {
+  readonly stats: CommitStats = { commits: 0, failedCommits: 0, steps: 0, commitSeconds: 0 }
+  readonly #engine: CommitEngine
+  #waiting: Waiting[] = []
+  #revision: number
+  #running = false
+  #closed = false
+  #whenIdle: (() => void)[] = []
+
+  constructor(engine: CommitEngine) {
+    this.#engine = engine
+    this.#revision = engine.lastRevision
+  }
+
+  run<T>(step: Step<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new ServiceError('unavailable', 'storage is unavailable'))
+    return new Promise<T>((resolve, reject) => {
+      let result: T
+      this.#waiting.push({
+        run: (group) => {
+          result = step(group)
+        },
+        settle: () => resolve(result),
+        reject,
+      })
+      this.#wake()
+    })
+  }
+
+  /** Refuses new steps and resolves when those already given are answered. */
+  async close(): Promise<void> {
+    this.#closed = true
+    if (this.#running) await new Promise<void>((resolve) => this.#whenIdle.push(resolve))
+  }
+
+  /** The group starts after the current turn of the event loop, so that all steps of one turn share it. */
+  #wake(): void {
+    if (this.#running) return
+    this.#running = true
+    setImmediate(() => this.#commitNext())
+  }
+
+  #commitNext(): void {
+    const overlay = new Map<string, RowWrite>()
+    const decided = this.#decide(overlay)
+    if (overlay.size === 0) {
+      for (const step of decided) step.settle()
+      this.#next()
+      return
+    }
+    const started = performance.now()
+    this.#engine.commit([...overlay.values()]).then(
+      () => {
+        this.stats.commits += 1
+        this.stats.steps += decided.length
+        this.stats.commitSeconds += (performance.now() - started) / 1000
+        for (const step of decided) step.settle()
+        this.#next()
+      },
+      (cause) => {
+        this.stats.failedCommits += 1
+        for (const step of decided) step.reject(cause)
+        this.#next()
+      },
+    )
+  }
+
+  #next(): void {
+    this.#running = false
+    if (this.#waiting.length > 0) this.#wake()
+    else for (const resolve of this.#whenIdle.splice(0)) resolve()
+  }
+
+  /** Runs waiting steps until the group is full; gives back those to be answered with the commit. */
+  #decide(overlay: Map<string, RowWrite>): Waiting[] {
+    let bytes = 0
+    const engine = this.#engine
+    const group: Group = {
+      read: (key) => {
+        const row = overlay.get(key)
+        if (row === undefined) return engine.read(key)
+        return row.value === undefined ? undefined : { key, value: row.value, revision: row.revision }
+      },
+      put: (key, value) => {
+        this.#revision += 1
+        overlay.set(key, { key, value, revision: this.#revision })
+        bytes += key.length + (value?.length ?? 0)
+      },
+      keysUnder: (prefix, limit) => {
+        const written = [...overlay.values()].filter(({ key }) => key.startsWith(prefix))
+        // rows this group deletes still stand in the engine: ask for so many more
+        const keys = new Set(engine.keysUnder(prefix, limit + written.length))
+        for (const { key, value } of written) value === undefined ? keys.delete(key) : keys.add(key)
+        return [...keys].slice(0, limit)
+      },
+    }
+    const decided: Waiting[] = []
+    let taken = 0
+    for (const step of this.#waiting) {
+      if (taken === maxGroupSteps || bytes >= maxGroupBytes) break
+      taken += 1
+      try {
+        step.run(group)
+        decided.push(step)
+      } catch (cause) {
+        step.reject(cause)
+      }
+    }
+    this.#waiting = taken === this.#waiting.length ? [] : this.#waiting.slice(taken)
+    return decided
+  }
+}

@@ -1,0 +1,51 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import type Database from 'better-sqlite3'
+import { StartError } from '../errors.ts'
+
+const sqliteMigrations = new URL('../../migrations/sqlite/', import.meta.url)
+
+/**
+ * Brings a database up to this program's schema: each file of `migrations/` once, in order of its number, one transaction each.
+ * Throws a StartError (4) when the database asks for a newer program, (2) when it belongs to another one. Contract operations §7.
+ */
+export function migrate(connection: Database.Database, folder: URL = sqliteMigrations): void {
+  const files = readdirSync(folder)
+    .filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
+    .sort()
+  const newest = files.reduce((highest, name) => Math.max(highest, schemaOf(name)), 0)
+  prepareMeta(connection)
+  const compatibleFrom = readMeta(connection, 'compatible_from') ?? 0
+  if (newest < compatibleFrom) {
+    throw new StartError(4, `cannot open ${connection.name}: it needs schema ${compatibleFrom} or later, this program knows ${newest}`)
+  }
+  for (const name of files) apply(connection, schemaOf(name), () => readFileSync(new URL(name, folder), 'utf8'))
+}
+
+const schemaOf = (fileName: string) => Number(fileName.slice(0, 4))
+
+/** A number the database keeps about itself. */
+function readMeta(connection: Database.Database, name: string): number | undefined {
+  return connection.prepare<[string], number>('SELECT value FROM meta WHERE name = ?').pluck().get(name)
+}
+
+function prepareMeta(connection: Database.Database): void {
+  connection
+    .transaction(() => {
+      const tables = connection.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all()
+      if (tables.includes('meta')) return
+      if (tables.length > 0) throw new StartError(2, `cannot open ${connection.name}: not a Gatehouse database`)
+      connection.exec('CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID')
+    })
+    .immediate()
+}
+
+/** The schema is read inside the transaction: another process may have been faster. */
+function apply(connection: Database.Database, schema: number, sql: () => string): void {
+  connection
+    .transaction(() => {
+      if ((readMeta(connection, 'schema') ?? 0) >= schema) return
+      connection.exec(sql())
+      connection.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('schema', ?)").run(schema)
+    })
+    .immediate()
+}

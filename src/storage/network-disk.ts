@@ -1,0 +1,24 @@
+import { statfs } from 'node:fs/promises'
+import { StartError } from '../errors.ts'
+
+/** Linux `statfs` types of file systems whose locks and shared memory SQLite's log can not rely on. */
+const networkTypes = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xfe534d42, 'SMB'],
+  [0xff534d42, 'SMB'],
+  [0x65735546, 'FUSE'],
+  [0x01021997, '9p'],
+  [0x00c36400, 'Ceph'],
+  [0x5346414f, 'AFS'],
+])
+
+/** The kind of network disk a `statfs` type stands for; undefined for a local one. */
+export const networkDisk = (type: number): string | undefined => networkTypes.get(type >>> 0)
+
+/** Throws a StartError (2) when `folder` lies on a network disk. Contract operations §1, ALLOW_NETWORK_DISK. */
+export async function refuseNetworkDisk(folder: string, readType = async (path: string) => (await statfs(path)).type): Promise<void> {
+  const kind = networkDisk(await readType(folder))
+  if (kind === undefined) return
+  throw new StartError(2, `cannot use ${folder}: ${kind} can damage the database; set GATEHOUSE_ALLOW_NETWORK_DISK=true to take that risk`)
+}

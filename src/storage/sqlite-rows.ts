@@ -1,0 +1,94 @@
+import { Buffer } from 'node:buffer'
+import type Database from 'better-sqlite3'
+import type { StorageFaults } from './faults.ts'
+import type { RowWrite } from './group-commit.ts'
+import type { Range, StoredRecord } from './storage.ts'
+
+/** The smallest bound above every key that starts with `prefix`, in bytes. UTF-8 never ends in 0xff, so its last byte can always go up by one. */
+function upperBound(prefix: string): Buffer {
+  if (prefix === '') return Buffer.from([0xff])
+  const bytes = Buffer.from(prefix)
+  const last = bytes.length - 1
+  bytes.writeUInt8(bytes.readUInt8(last) + 1, last)
+  return bytes
+}
+
+/** Reading statements over one connection; each call is one short read transaction. */
+export class RowReader {
+  readonly #get: Database.Statement<[string], StoredRecord>
+  readonly #from: Database.Statement<[string, Buffer, number], StoredRecord>
+  readonly #after: Database.Statement<[string, Buffer, number], StoredRecord>
+  readonly #keysFrom: Database.Statement<[string, Buffer, number], string>
+  readonly #keysAfter: Database.Statement<[string, Buffer, number], string>
+  readonly #lastRevision: Database.Statement<[], number | null>
+
+  constructor(connection: Database.Database) {
+    // bounds are bytes, so that they need not be well-formed text
+    const range = (columns: string, start: string) =>
+      `SELECT ${columns} FROM records WHERE key ${start} ? AND key < CAST(? AS TEXT) ORDER BY key LIMIT ?`
+    this.#get = connection.prepare('SELECT key, value, revision FROM records WHERE key = ?')
+    this.#from = connection.prepare(range('key, value, revision', '>='))
+    this.#after = connection.prepare(range('key, value, revision', '>'))
+    this.#keysFrom = connection.prepare<[string, Buffer, number], string>(range('key', '>=')).pluck()
+    this.#keysAfter = connection.prepare<[string, Buffer, number], string>(range('key', '>')).pluck()
+    this.#lastRevision = connection.prepare<[], number | null>("SELECT seq FROM sqlite_sequence WHERE name = 'records'").pluck()
+  }
+
+  get(key: string): StoredRecord | undefined {
+    return this.#get.get(key)
+  }
+
+  list(prefix: string, { after, limit = -1 }: Range): StoredRecord[] {
+    const isAfter = after !== undefined && startsInside(prefix, after)
+    return (isAfter ? this.#after : this.#from).all(isAfter ? after : prefix, upperBound(prefix), limit)
+  }
+
+  keys(prefix: string, { after, limit = -1 }: Range): string[] {
+    const isAfter = after !== undefined && startsInside(prefix, after)
+    return (isAfter ? this.#keysAfter : this.#keysFrom).all(isAfter ? after : prefix, upperBound(prefix), limit)
+  }
+
+  /** The greatest revision ever written, also of rows that are gone. */
+  lastRevision(): number {
+    return this.#lastRevision.get() ?? 0
+  }
+}
+
+/** False when every key under `prefix` comes after `after`. */
+const startsInside = (prefix: string, after: string) => after.startsWith(prefix) || Buffer.compare(Buffer.from(after), Buffer.from(prefix)) > 0
+
+/** Writing statements over one connection. */
+export class RowWriter {
+  readonly #connection: Database.Database
+  readonly #faults: StorageFaults | undefined
+  readonly #put: Database.Statement<[number, string, Uint8Array]>
+  readonly #delete: Database.Statement<[string]>
+  readonly #begin: Database.Statement<[]>
+  readonly #commit: Database.Statement<[]>
+
+  constructor(connection: Database.Database, faults: StorageFaults | undefined) {
+    this.#connection = connection
+    this.#faults = faults
+    this.#put = connection.prepare('INSERT OR REPLACE INTO records (revision, key, value) VALUES (?, ?, ?)')
+    this.#delete = connection.prepare('DELETE FROM records WHERE key = ?')
+    this.#begin = connection.prepare('BEGIN IMMEDIATE')
+    this.#commit = connection.prepare('COMMIT')
+  }
+
+  /** One transaction. Throws the engine's error, and then nothing was written. */
+  apply(rows: Iterable<RowWrite>): void {
+    this.#begin.run()
+    try {
+      for (const { key, value, revision } of rows) {
+        if (value === undefined) this.#delete.run(key)
+        else this.#put.run(revision, key, value)
+      }
+      this.#faults?.pass('storage.before-commit')
+      this.#commit.run()
+    } catch (cause) {
+      if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
+      throw cause
+    }
+    this.#faults?.pass('storage.after-commit')
+  }
+}

@@ -1,0 +1,44 @@
+import { Buffer } from 'node:buffer'
+import type { RowWrite } from './group-commit.ts'
+
+const headBytes = 4
+const rowHeadBytes = 16
+const deleted = 0xffffffff
+
+/**
+ * The rows of one group as one block of memory that can be handed to another thread without a copy: a count, then for each row its revision (float64),
+ * the lengths of key and value (uint32; the highest one stands for a deletion) and both texts.
+ */
+export function packRows(rows: readonly RowWrite[]): ArrayBuffer {
+  let size = headBytes
+  for (const { key, value } of rows) size += rowHeadBytes + Buffer.byteLength(key) + (value?.length ?? 0)
+  const packed = Buffer.from(new ArrayBuffer(size))
+  let at = packed.writeUInt32LE(rows.length, 0)
+  for (const { key, value, revision } of rows) {
+    packed.writeDoubleLE(revision, at)
+    const keyBytes = packed.write(key, at + rowHeadBytes)
+    packed.writeUInt32LE(keyBytes, at + 8)
+    packed.writeUInt32LE(value?.length ?? deleted, at + 12)
+    at += rowHeadBytes + keyBytes
+    if (value === undefined) continue
+    packed.set(value, at)
+    at += value.length
+  }
+  // made of an ArrayBuffer above
+  return packed.buffer as ArrayBuffer
+}
+
+/** The rows of `packRows`, one after the other; values are windows into `block`. */
+export function* unpackRows(block: ArrayBuffer): Generator<RowWrite> {
+  const packed = Buffer.from(block)
+  const count = packed.readUInt32LE(0)
+  let at = headBytes
+  for (let row = 0; row < count; row += 1) {
+    const revision = packed.readDoubleLE(at)
+    const valueAt = at + rowHeadBytes + packed.readUInt32LE(at + 8)
+    const valueBytes = packed.readUInt32LE(at + 12)
+    const key = packed.toString('utf8', at + rowHeadBytes, valueAt)
+    at = valueBytes === deleted ? valueAt : valueAt + valueBytes
+    yield { key, value: valueBytes === deleted ? undefined : packed.subarray(valueAt, at), revision }
+  }
+}

@@ -1,0 +1,81 @@
+import { Worker } from 'node:worker_threads'
+import type { RowWrite } from './group-commit.ts'
+import type { WriterData, WriterReply } from './sqlite-writer.ts'
+import { storageError } from './storage-error.ts'
+import { packRows } from './write-pack.ts'
+
+type Answer = { resolve(): void; reject(cause: unknown): void }
+
+/** The thread that writes (sqlite-writer.ts), seen from the other side. One group at a time. A thread that ended is started anew with the next group. */
+export class WriterThread implements AsyncDisposable {
+  /** As of the last answer. */
+  log = { logBytes: 0, checkpoints: 0 }
+  readonly #data: WriterData
+  #worker: Worker | undefined
+  /** Who waits for the next answers, in order: the start of a thread, then its group. */
+  #awaited: Answer[] = []
+  #started: Promise<void> | undefined
+
+  constructor(data: WriterData) {
+    this.#data = data
+  }
+
+  /** Resolves when the thread has opened the database. */
+  ready(): Promise<void> {
+    this.#started ??= this.#start()
+    return this.#started
+  }
+
+  /** All or nothing; rejects with a ServiceError `unavailable`. */
+  async commit(rows: readonly RowWrite[]): Promise<void> {
+    if (this.#worker === undefined) await this.ready()
+    const packed = packRows(rows)
+    return this.#ask((worker) => worker.postMessage(packed, [packed]))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const worker = this.#worker
+    if (worker === undefined) return
+    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+    worker.postMessage('close')
+    await ended
+  }
+
+  #start(): Promise<void> {
+    const worker = new Worker(new URL('./sqlite-writer.ts', import.meta.url), {
+      workerData: this.#data,
+      name: 'storage',
+      resourceLimits: { maxYoungGenerationSizeMb: 4 },
+    })
+    this.#worker = worker
+    worker.on('message', (reply: WriterReply) => this.#take(reply))
+    worker.on('error', (cause) => this.#lost(worker, cause))
+    worker.on('exit', () => this.#lost(worker, undefined))
+    return this.#ask(() => {})
+  }
+
+  #ask(send: (worker: Worker) => void): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      if (this.#worker === undefined) {
+        reject(storageError('THREAD_LOST'))
+        return
+      }
+      this.#awaited.push({ resolve, reject })
+      send(this.#worker)
+    })
+  }
+
+  #take(reply: WriterReply): void {
+    this.log = { logBytes: reply.logBytes, checkpoints: reply.checkpoints }
+    const answer = this.#awaited.shift()
+    if (reply.failed === undefined) answer?.resolve()
+    else answer?.reject(storageError(reply.failed, new Error(reply.message)))
+  }
+
+  #lost(worker: Worker, cause: unknown): void {
+    if (this.#worker !== worker) return
+    this.#worker = undefined
+    this.#started = undefined
+    for (const answer of this.#awaited.splice(0)) answer.reject(storageError('THREAD_LOST', cause))
+  }
+}
