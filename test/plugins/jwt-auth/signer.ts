@@ -1,0 +1,52 @@
+import { constants, createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+
+const curves: Record<string, string> = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' }
+
+export type Signer = {
+  readonly algorithm: string
+  readonly pem: string
+  readonly jwk: Record<string, unknown>
+  readonly privateKey: KeyObject
+  /** `header` members are merged over alg, typ and kid; `payload` text goes in as it is. */
+  sign(claims: object | string, header?: Record<string, unknown>): string
+}
+
+/** A key pair and tokens signed with it, written by hand so that they may be wrong on purpose. */
+export function aSigner(algorithm = 'ES256', { kid, bits = 2048, keys = newKeys(algorithm, bits) }: SignerOptions = {}): Signer {
+  return {
+    algorithm,
+    pem: keys.publicKey.export({ format: 'pem', type: 'spki' }).toString(),
+    jwk: { ...keys.publicKey.export({ format: 'jwk' }), ...(kid === undefined ? {} : { kid }), use: 'sig', alg: algorithm },
+    privateKey: keys.privateKey,
+    sign(claims, header = {}) {
+      const head = { alg: algorithm, typ: 'JWT', ...(kid === undefined ? {} : { kid }), ...header }
+      const payload = typeof claims === 'string' ? claims : JSON.stringify(claims)
+      return signed(algorithm, keys.privateKey, JSON.stringify(head), payload)
+    },
+  }
+}
+
+type Keys = { publicKey: KeyObject; privateKey: KeyObject }
+type SignerOptions = { kid?: string; bits?: number; keys?: Keys }
+
+export function newKeys(algorithm: string, bits = 2048): Keys {
+  if (algorithm === 'EdDSA') return generateKeyPairSync('ed25519')
+  const namedCurve = curves[algorithm]
+  return namedCurve === undefined ? generateKeyPairSync('rsa', { modulusLength: bits }) : generateKeyPairSync('ec', { namedCurve })
+}
+
+const part = (text: string): string => Buffer.from(text).toString('base64url')
+
+/** A token of exactly this header and payload text. */
+export function signed(algorithm: string, key: KeyObject, header: string, payload: string): string {
+  const input = `${part(header)}.${part(payload)}`
+  const digest = algorithm === 'EdDSA' ? null : `sha${algorithm.slice(2)}`
+  const pss = algorithm.startsWith('PS') ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST } : {}
+  return `${input}.${sign(digest, Buffer.from(input), { key, dsaEncoding: 'ieee-p1363', ...pss }).toString('base64url')}`
+}
+
+/** HS256 over any secret, such as the text of a public key. */
+export function signedWithSecret(secret: string, claims: object): string {
+  const input = `${part('{"alg":"HS256"}')}.${part(JSON.stringify(claims))}`
+  return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
+}
