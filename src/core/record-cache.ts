@@ -26,8 +26,8 @@ export class RecordCache<Value extends object> {
   }
 
   set(key: string, value: Value, drops = this.#drops): void {
-    if (drops !== this.#drops) return
     this.#copies.delete(key)
+    if (drops !== this.#drops) return
     this.#copies.set(key, value)
     if (this.#copies.size <= this.#limit) return
     for (const oldest of this.#copies.keys()) {
@@ -39,11 +39,6 @@ export class RecordCache<Value extends object> {
   drop(key: string): void {
     this.#drops += 1
     this.#copies.delete(key)
-  }
-
-  clear(): void {
-    this.#drops += 1
-    this.#copies.clear()
   }
 
   /** The copy, or what `load` finds; kept when `isKept` and nothing was dropped while it was read. */

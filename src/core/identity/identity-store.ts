@@ -100,11 +100,16 @@ export class IdentityStore {
     if (record === undefined || entity === undefined || found === undefined) {
       const fresh = this.#newEntity(alias)
       const nameKey = `entity-name/${this.#nameHash(alias.namespace, fresh.name)}`
-      return this.#change(fresh, cacheKey, [
-        { key: entityKey(fresh.id), value: fresh, expect: 'absent' },
-        { key: nameKey, value: fresh.id, expect: 'absent' },
-        { key: rowKey, value: fresh.id, expect: row?.revision ?? 'absent' },
-      ])
+      return this.#change(
+        fresh,
+        cacheKey,
+        [
+          { key: entityKey(fresh.id), value: fresh, expect: 'absent' },
+          { key: nameKey, value: fresh.id, expect: 'absent' },
+          { key: rowKey, value: fresh.id, expect: row?.revision ?? 'absent' },
+        ],
+        true,
+      )
     }
     if (!isChanged(found, alias)) {
       this.#aliasRows.set(cacheKey, { entityId: entity.id })
@@ -113,17 +118,19 @@ export class IdentityStore {
     const now = formatTime(this.#clock.now())
     const aliases = entity.aliases.map((one) => (one === found ? { ...one, metadata: alias.metadata, last_update_time: now } : one))
     const changed: Entity = { ...entity, aliases }
-    return this.#change(changed, cacheKey, [{ key: entityKey(entity.id), value: changed, expect: record.revision }])
+    return this.#change(changed, cacheKey, [{ key: entityKey(entity.id), value: changed, expect: record.revision }], false)
   }
 
-  #change(entity: Entity, cacheKey: string, entries: readonly ViewEntry[]): LoginIdentity {
+  /** A fresh entity is kept as written; the copy of a changed one goes, so that the next request reads what is stored then. */
+  #change(entity: Entity, cacheKey: string, entries: readonly ViewEntry[], isFresh: boolean): LoginIdentity {
     const identity = identityWith(entity)
     const drops = this.#identities.drops
     return {
       identity,
       entries,
       written: () => {
-        this.#identities.set(entity.id, identity, drops)
+        if (isFresh) this.#identities.set(entity.id, identity, drops)
+        else this.#identities.drop(entity.id)
         this.#aliasRows.set(cacheKey, { entityId: entity.id })
       },
       overtaken: () => {

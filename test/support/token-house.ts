@@ -1,0 +1,112 @@
+import { IdentityStore } from '../../src/core/identity/identity-store.ts'
+import type { Mount } from '../../src/core/mounts/mount.ts'
+import { type CreateInput, type CreateRequest, createToken } from '../../src/core/tokens/create-token.ts'
+import { issueLogin, type LoginAuth } from '../../src/core/tokens/issue-login.ts'
+import { type RenewalTerms, renewToken } from '../../src/core/tokens/renew-token.ts'
+import { ensureDevRootToken } from '../../src/core/tokens/root-token.ts'
+import type { Token } from '../../src/core/tokens/token.ts'
+import { TokenRevoker } from '../../src/core/tokens/token-revoker.ts'
+import { TokenStore } from '../../src/core/tokens/token-store.ts'
+import { systemRandom } from '../../src/lib/random.ts'
+import { openCoreView } from './core-view.ts'
+
+export const day = 86_400
+export const defaultTtl = 32 * day
+
+export const aMount = (changes: Partial<Mount> = {}): Mount => ({
+  table: 'auth',
+  namespace: 'root',
+  path: 'auth/jwt/',
+  type: 'jwt',
+  plugin: 'jwt',
+  accessor: 'auth_jwt_1',
+  uuid: 'uuid-1',
+  description: '',
+  config: { default_lease_ttl: 0, max_lease_ttl: 0, force_no_cache: false },
+  options: null,
+  local: false,
+  seal_wrap: false,
+  external_entropy_access: false,
+  tainted: false,
+  tokensValidFrom: 0,
+  ...changes,
+})
+
+export const tokenMount = aMount({ path: 'auth/token/', type: 'token', plugin: 'token', accessor: 'auth_token_1' })
+export const jwtMount = aMount()
+export const otherJwtMount = aMount({ path: 'auth/jwt2/', accessor: 'auth_jwt_2' })
+
+const nothingAsked: CreateInput = {
+  id: '',
+  policies: [],
+  meta: null,
+  no_parent: false,
+  no_default_policy: false,
+  renewable: true,
+  ttl: '',
+  lease: '',
+  type: '',
+  explicit_max_ttl: '',
+  period: '',
+  display_name: '',
+  num_uses: 0,
+  entity_alias: '',
+}
+
+export const aLogin = (changes: Partial<LoginAuth> = {}): LoginAuth => ({
+  alias: { name: 'alice', metadata: { role: 'dev' } },
+  displayName: 'alice',
+  groupNames: [],
+  policies: [],
+  ttl: 0,
+  maxTtl: 0,
+  explicitMaxTtl: 0,
+  period: 0,
+  numUses: 0,
+  tokenType: 'default',
+  boundCidrs: [],
+  noDefaultPolicy: false,
+  internal: { role: 'dev' },
+  ...changes,
+})
+
+/** Tokens and identity over a real store, with mounts and role terms the test may change. Root's id is `root`. */
+export async function openTokenHouse() {
+  const { view, clock, ...core } = await openCoreView()
+  const mounts = new Map([tokenMount, jwtMount, otherJwtMount].map((mount) => [mount.accessor, mount]))
+  const revoked: Token[] = []
+  const house = { roleTerms: { ok: true, ttl: 0, maxTtl: 0, period: 0 } as RenewalTerms, cleanUpFails: false }
+  const storeParts = { view, clock, random: systemRandom, mountOf: (accessor: string) => mounts.get(accessor) }
+  const tokens = await TokenStore.open(storeParts)
+  const identity = await IdentityStore.open(storeParts)
+  const parts = { ...storeParts, tokens, identity, systemTtl: { defaultTtl, maxTtl: defaultTtl } }
+  const revoker = new TokenRevoker({
+    ...parts,
+    onRevoked: async (token) => {
+      if (house.cleanUpFails) throw new Error('the cubbyhole cannot be emptied')
+      revoked.push(token)
+    },
+  })
+  await ensureDevRootToken(tokens, view, tokenMount, 'root')
+
+  const must = (token: Token | undefined): Token => {
+    if (token === undefined) throw new Error('the token is not valid')
+    return token
+  }
+  const root = must(await tokens.lookup('root'))
+  const knownPolicies = new Set(['default', 'root', 'web', 'db'])
+  const create = async (input: Partial<CreateInput> = {}, request: Partial<CreateRequest> = {}) => {
+    const caller = request.caller ?? root
+    return createToken(
+      { ...parts, policyExists: (name) => knownPolicies.has(name) },
+      { mount: tokenMount, caller, sudo: caller === root, form: 'create', ...request, input: { ...nothingAsked, ...input } },
+    )
+  }
+  const lookup = async (id: string) => must(await tokens.lookup(id))
+  const renew = (token: Token, increment = 0, id = 'shown') =>
+    renewToken({ ...parts, renewalTerms: async () => house.roleTerms }, { token, id, increment })
+  const login = (auth: Partial<LoginAuth> = {}, mount = jwtMount) => issueLogin(parts, { mount, path: `${mount.path}login`, auth: aLogin(auth) })
+  /** The same records seen by a server that has just started. */
+  const restarted = async () => ({ tokens: await TokenStore.open(storeParts), identity: await IdentityStore.open(storeParts) })
+  return { ...core, view, clock, mounts, revoked, house, tokens, identity, revoker, parts, root, create, lookup, renew, login, restarted }
+}
