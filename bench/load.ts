@@ -11,12 +11,13 @@ export type LoadJob = {
   forMs: number
   method: string
   path: string
-  headers: Record<string, string>
-  /** Taken in turn; none for a request without body. */
-  bodies: string[]
-  /** … or, if true, once each body was sent once. */
+  /** What the requests differ in; they are sent in turn. */
+  variants: Variant[]
+  /** … or, if true, once each variant was sent once. */
   once: boolean
 }
+
+export type Variant = { token?: string; body?: string }
 
 export type LoadResult = {
   requests: number
@@ -48,10 +49,13 @@ export async function runLoad(job: LoadJob): Promise<LoadResult> {
   return { ...summarise(latencies), seconds: (performance.now() - startedAt) / 1000, failures }
 }
 
-function buildRequests({ method, path, headers, port, bodies }: LoadJob): Buffer[] {
-  const head = [`${method} ${path} HTTP/1.1`, `host: 127.0.0.1:${port}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)]
-  if (bodies.length === 0) return [Buffer.from(`${head.join('\r\n')}\r\n\r\n`)]
-  return bodies.map((body) => Buffer.from([...head, `content-length: ${Buffer.byteLength(body)}`, '', body].join('\r\n')))
+function buildRequests({ method, path, port, variants }: LoadJob): Buffer[] {
+  return variants.map(({ token, body }) => {
+    const head = [`${method} ${path} HTTP/1.1`, `host: 127.0.0.1:${port}`]
+    if (token !== undefined) head.push(`x-vault-token: ${token}`)
+    if (body !== undefined) head.push('content-type: application/json', `content-length: ${Buffer.byteLength(body)}`)
+    return Buffer.from([...head, '', body ?? ''].join('\r\n'))
+  })
 }
 
 function summarise(latencies: number[]): Omit<LoadResult, 'seconds' | 'failures'> {

@@ -1,0 +1,58 @@
+import { type ChildProcess, fork, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { LoadJob, LoadResult } from './load.ts'
+import { runWrk } from './wrk.ts'
+
+/** Whatever puts the load on: runs jobs that were given together at the same time. */
+export interface Generator extends AsyncDisposable {
+  readonly name: string
+  run(jobs: readonly LoadJob[]): Promise<LoadResult[]>
+}
+
+/** wrk where it is on PATH, since it takes less of the machine; else our own generator in one process a job. */
+export function startGenerator(wanted: 'wrk' | 'own' | undefined): Generator {
+  const hasWrk = spawnSync('wrk', ['-v']).error === undefined
+  if (wanted === 'wrk' && !hasWrk) throw new Error('wrk is not on PATH')
+  return hasWrk && wanted !== 'own' ? wrkGenerator : startOwnGenerator()
+}
+
+const wrkGenerator: Generator = {
+  name: 'wrk',
+  run: (jobs) => Promise.all(jobs.map(runWrk)),
+  [Symbol.asyncDispose]: async () => {},
+}
+
+function startOwnGenerator(): Generator {
+  const children: ChildProcess[] = []
+  const childFor = (index: number) => {
+    const child = children[index] ?? fork(join(import.meta.dirname, 'load.ts'), { serialization: 'advanced' })
+    children[index] = child
+    return child
+  }
+  return {
+    name: 'bench/load.ts',
+    run: (jobs) => Promise.all(jobs.map((job, index) => runInChild(childFor(index), job))),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(children.map((child) => endChild(child)))
+    },
+  }
+}
+
+async function runInChild(child: ChildProcess, job: LoadJob): Promise<LoadResult> {
+  const answered = once(child, 'message')
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('the load generator ended')
+  })
+  child.send(job)
+  const [result] = await Promise.race([answered, ended])
+  // what load.ts sends for a job
+  return result as LoadResult
+}
+
+async function endChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.disconnect()
+  await ended
+}

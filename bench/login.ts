@@ -1,0 +1,44 @@
+import type { BenchCase, BenchSetup } from './bench-case.ts'
+import { usualConnections } from './bench-case.ts'
+import { loginPath, signLogins } from './pipeline-logins.ts'
+
+const knownJwts = 256
+
+/** Logins of one subject and of subjects never seen before, with both usual algorithms, against the floor program. */
+export async function loginCases({ issuer, options }: BenchSetup): Promise<BenchCase[]> {
+  const cases: BenchCase[] = []
+  for (const algorithm of ['RS256', 'ES256'] as const) {
+    const known = await signLogins(issuer, { algorithm, count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' })
+    for (const connections of options.connections) {
+      const rounds = options.rounds * freshShare(connections, options.freshSubjects)
+      const subject = (index: number) => `repo:acme/${algorithm}-${connections}-${index}:ref:refs/heads/main`
+      const fresh = await signLogins(issuer, { algorithm, count: rounds, subject })
+      const same = requests(known)
+      const always = requests(fresh)
+      cases.push(
+        {
+          name: `login ${algorithm}, one subject`,
+          connections,
+          ours: same,
+          against: { contender: 'floor', requests: same },
+          ...aims(connections, 0.75),
+        },
+        {
+          name: `login ${algorithm}, fresh subjects`,
+          connections,
+          ours: { ...always, once: true },
+          against: { contender: 'floor', requests: { ...always, once: true } },
+          ...(connections === usualConnections && { aim: 0.5 }),
+        },
+      )
+    }
+  }
+  return cases
+}
+
+const requests = (bodies: readonly string[]) => ({ method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) })
+
+/** One connection alone is slower by far: it gets fewer, so that its row takes no longer. */
+const freshShare = (connections: number, freshSubjects: number) => (connections === 1 ? Math.ceil(freshSubjects / 4) : freshSubjects)
+
+const aims = (connections: number, aim: number) => (connections === usualConnections ? { aim, aimP99Ms: 25 } : {})

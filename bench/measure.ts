@@ -1,0 +1,88 @@
+import type { BenchCase, BenchOptions, Requests } from './bench-case.ts'
+import type { Generator } from './generator.ts'
+import type { LoadJob, LoadResult } from './load.ts'
+import { readProcessFigures } from './process-figures.ts'
+
+export type Contender = { port: number; pid: number }
+export type Contenders = Record<'gatehouse' | 'floor' | 'bare', Contender>
+
+/** All rounds of one contender together. CPU and RSS are undefined where the system does not tell. */
+export type Measured = {
+  requests: number
+  perSecond: number
+  /** Median of the rounds, as p99. */
+  p50Ms: number
+  p99Ms: number
+  cpuMicrosPerRequest: number | undefined
+  rssBytes: number | undefined
+  failures: Record<string, number>
+}
+
+export type MeasuredCase = { case: BenchCase; ours: Measured; theirs: Measured }
+
+type Round = { result: LoadResult; cpuSeconds: number | undefined; rssBytes: number | undefined }
+type Side = { contender: Contender; requests: Requests; rounds: Round[] }
+
+/** Runs a case's rounds in turns, ours and theirs, so that a passing disturbance meets both. */
+export async function measureCase(one: BenchCase, contenders: Contenders, generator: Generator, options: BenchOptions): Promise<MeasuredCase> {
+  const ours: Side = { contender: contenders.gatehouse, requests: one.ours, rounds: [] }
+  const theirs: Side = { contender: contenders[one.against.contender], requests: one.against.requests, rounds: [] }
+  for (const { contender, requests } of [ours, theirs]) {
+    if (requests.once !== true) await generator.run([jobOf({ contender, requests, connections: one.connections, forMs: warmUpMs })])
+  }
+  for (let round = 0; round < options.rounds; round++) {
+    for (const { contender, requests, rounds } of [ours, theirs]) {
+      const forMs = requests.once === true ? onceLimitMs : options.seconds * 1000
+      const job = jobOf({ contender, requests: shareOf(requests, round, options.rounds), connections: one.connections, forMs })
+      rounds.push(await runRound(contender, job, generator))
+    }
+  }
+  return { case: one, ours: together(ours.rounds), theirs: together(theirs.rounds) }
+}
+
+const warmUpMs = 700
+const onceLimitMs = 60_000
+
+type JobInput = { contender: Contender; requests: Requests; connections: number; forMs: number }
+
+export function jobOf({ contender, requests, connections, forMs }: JobInput): LoadJob {
+  const { method, path, variants, once = false } = requests
+  return { port: contender.port, connections, forMs, method, path, variants, once }
+}
+
+/** What is sent only once is dealt out over the rounds. */
+function shareOf(requests: Requests, round: number, rounds: number): Requests {
+  if (requests.once !== true) return requests
+  const size = Math.floor(requests.variants.length / rounds)
+  return { ...requests, variants: requests.variants.slice(round * size, (round + 1) * size) }
+}
+
+async function runRound({ pid }: Contender, job: LoadJob, generator: Generator): Promise<Round> {
+  const before = await readProcessFigures(pid)
+  const [result] = await generator.run([job])
+  const after = await readProcessFigures(pid)
+  if (result === undefined) throw new Error('the load generator gave no result')
+  return { result, cpuSeconds: before && after && after.cpuSeconds - before.cpuSeconds, rssBytes: after?.rssBytes }
+}
+
+function together(rounds: readonly Round[]): Measured {
+  const results = rounds.map(({ result }) => result)
+  const requests = sum(results.map((result) => result.requests))
+  const cpuSeconds = rounds.some((round) => round.cpuSeconds === undefined) ? undefined : sum(rounds.map((round) => round.cpuSeconds ?? 0))
+  const failures: Record<string, number> = {}
+  for (const [status, count] of results.flatMap((result) => Object.entries(result.failures))) failures[status] = (failures[status] ?? 0) + count
+  return {
+    requests,
+    perSecond: requests / sum(results.map((result) => result.seconds)),
+    p50Ms: median(results.map((result) => result.p50Ms)),
+    p99Ms: median(results.map((result) => result.p99Ms)),
+    cpuMicrosPerRequest: cpuSeconds && (cpuSeconds * 1e6) / requests,
+    rssBytes: rounds.at(-1)?.rssBytes,
+    failures,
+  }
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+
+/** The middle value; 0 of none. */
+export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0

@@ -1,0 +1,102 @@
+import { once } from 'node:events'
+import { parseArgs } from 'node:util'
+import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
+import { startServerProcess } from '../simulators/server-process.ts'
+import type { BenchCase, BenchOptions, BenchSetup } from './bench-case.ts'
+import { makeBenchFolder } from './bench-folder.ts'
+import { startGenerator } from './generator.ts'
+import { listRolesCases } from './list-roles.ts'
+import { loginCases } from './login.ts'
+import { lookupSelfCases } from './lookup-self.ts'
+import { type MeasuredCase, measureCase } from './measure.ts'
+import { configureLogins } from './pipeline-logins.ts'
+import { startProgram } from './program.ts'
+import { roleReadCases } from './role-read.ts'
+import { measureSlowCommits } from './slow-commits.ts'
+import { measureStart } from './start.ts'
+import { megabytes, renderTable, verdict } from './table.ts'
+
+/**
+ * `npm run bench`: every workload beside the floor and a bare route, in turns, as ratios. `--quick` for a first impression, `--only login,lookup-self`,
+ * `--seconds 3` a round, `--rounds 3`, `--fresh 3000` new subjects a round, `--commit-delay 5` for a slow disk, `--generator own|wrk`.
+ */
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    seconds: { type: 'string' },
+    rounds: { type: 'string' },
+    fresh: { type: 'string' },
+    'commit-delay': { type: 'string' },
+    generator: { type: 'string' },
+  },
+})
+
+const workloads: Record<string, (setup: BenchSetup) => Promise<BenchCase[]>> = {
+  login: loginCases,
+  'lookup-self': lookupSelfCases,
+  'role-read': roleReadCases,
+  'list-roles': listRolesCases,
+}
+
+const options: BenchOptions = {
+  seconds: Number(values.seconds ?? (values.quick ? 1 : 3)),
+  rounds: Number(values.rounds ?? (values.quick ? 1 : 3)),
+  freshSubjects: Number(values.fresh ?? 3000),
+  connections: values.quick ? [32] : [1, 32, 256],
+}
+const only = values.only?.split(',')
+const isWanted = (name: string) => only === undefined || only.includes(name)
+const print = (text: string) => process.stdout.write(`${text}\n`)
+
+await using cleanup = new AsyncDisposableStack()
+const interrupted = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]).then(() => 130)
+process.exitCode = await Promise.race([runAll(), interrupted])
+
+/** Gives back the exit code: 1 when a request was answered with a failure, whatever the figures. */
+async function runAll(): Promise<number> {
+  const generator = cleanup.use(startGenerator(values.generator === 'own' || values.generator === 'wrk' ? values.generator : undefined))
+  print(`load by ${generator.name}, ${options.rounds} × ${options.seconds} s, node ${process.version}`)
+  const commitDelayMs = Number(values['commit-delay'] ?? 0)
+  if (commitDelayMs > 0) {
+    print(await measureSlowCommits({ commitDelayMs, generator, options }))
+    return 0
+  }
+  const measured = await measureWorkloads(generator)
+  if (measured.length > 0) print(renderTable(measured))
+  if (isWanted('start')) print(await describeStart())
+  const failures = measured.flatMap(({ case: one, ours, theirs }) =>
+    [ours, theirs]
+      .filter((side) => Object.keys(side.failures).length > 0)
+      .map((side) => `${one.name}, ${one.connections}: ${JSON.stringify(side.failures)}`),
+  )
+  if (failures.length > 0) print(`failed requests by status:\n${failures.join('\n')}`)
+  return failures.length > 0 ? 1 : 0
+}
+
+async function measureWorkloads(generator: ReturnType<typeof startGenerator>): Promise<MeasuredCase[]> {
+  const wanted = Object.entries(workloads).filter(([name]) => isWanted(name))
+  if (wanted.length === 0) return []
+  const folder = cleanup.use(await makeBenchFolder())
+  const issuer = cleanup.use(await startIssuer({ algorithms: ['RS256', 'ES256'] }))
+  const gatehouse = cleanup.use(await startServerProcess({ folder: folder.path }))
+  const floor = cleanup.use(await startProgram('floor.ts', ['--file', `${folder.path}/floor.db`, '--jwks', issuer.jwksUrl, '--issuer', issuer.url]))
+  const bare = cleanup.use(await startProgram('bare.ts'))
+  await configureLogins(gatehouse.url, gatehouse.rootToken, issuer)
+  const measured: MeasuredCase[] = []
+  for (const [, makeCases] of wanted) {
+    for (const one of await makeCases({ url: gatehouse.url, rootToken: gatehouse.rootToken, issuer, options })) {
+      measured.push(await measureCase(one, { gatehouse, floor, bare }, generator, options))
+      process.stderr.write('.')
+    }
+  }
+  process.stderr.write('\n')
+  return measured
+}
+
+async function describeStart(): Promise<string> {
+  await using folder = await makeBenchFolder()
+  const { readyMs, idleRssBytes, idleSeconds } = await measureStart(folder.path, values.quick ? 3 : 10)
+  const ready = `ready after ${Math.round(readyMs)} ms (${verdict(readyMs <= 500, '≤ 500 ms')})`
+  return `${ready}, RSS after ${idleSeconds} s idle ${megabytes(idleRssBytes)} MB (${verdict((idleRssBytes ?? 0) <= 120e6, '≤ 120 MB')})`
+}

@@ -1,0 +1,17 @@
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { readConfig } from '../src/config.ts'
+import { openLog } from '../src/log.ts'
+import { startServer } from '../src/server.ts'
+import { StorageFaults } from '../src/storage/faults.ts'
+
+/** The server as `src/main.ts` runs it, but for commits that take `BENCH_COMMIT_DELAY_MS` longer. */
+const config = readConfig(process.env, { dev: false, warn: () => {} })
+const faults = new StorageFaults()
+faults.delay('storage.before-commit', Number(process.env['BENCH_COMMIT_DELAY_MS'] ?? 0))
+const rootToken = {
+  keep: (token: string) => writeFileSync(config.rootTokenFile ?? '', token, { mode: 0o600 }),
+  tell: () => {},
+}
+await using _server = await startServer(config, { log: await openLog(config), rootToken, faults })
+await once(process, 'SIGTERM')

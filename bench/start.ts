@@ -1,0 +1,24 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
+import { median } from './measure.ts'
+import { readProcessFigures } from './process-figures.ts'
+
+export type StartFigures = { readyMs: number; rssBytes: number | undefined; idleRssBytes: number | undefined; idleSeconds: number }
+
+const starts = 5
+
+/** Starts the server five times on a folder: median time to ready, and memory of the last one at once and after a while without requests. */
+export async function measureStart(folder: string, idleSeconds: number): Promise<StartFigures> {
+  const readyMs: number[] = []
+  const startOnce = async (): Promise<ServerProcess> => {
+    const server = await startServerProcess({ folder })
+    readyMs.push(server.readyAfterMs)
+    return server
+  }
+  for (let start = 1; start < starts; start++) await (await startOnce()).stop()
+  await using server = await startOnce()
+  const rssBytes = (await readProcessFigures(server.pid))?.rssBytes
+  await wait(idleSeconds * 1000)
+  const idleRssBytes = (await readProcessFigures(server.pid))?.rssBytes
+  return { readyMs: median(readyMs), rssBytes, idleRssBytes, idleSeconds }
+}
