@@ -140,12 +140,12 @@ export function resource<
   }
 }
 
-/** The end of a plugin's routes: every path it does not know. */
-export function unknownPaths(app: FastifyInstance): void {
-  const rules = rulesOf({ help: '' }, 'read', undefined, [])
+/** The end of a plugin's routes: every path it does not know. Or one path that a wildcard before it must not take. */
+export function unknownPaths(app: FastifyInstance, { url = '/*', open = false }: { url?: string; open?: boolean } = {}): void {
+  const rules = rulesOf({ help: '', open }, 'read', undefined, [])
   app.route({
     method: allCarriers,
-    url: '/*',
+    url,
     schema: { hide: true },
     config: { rules },
     handler: () => {

@@ -1,0 +1,194 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Mount, MountTable } from '../../core/mounts/mount.ts'
+import type { SystemTtls } from '../../core/mounts/mount-config.ts'
+import { mountInfo, tuneInfo } from '../../core/mounts/mount-info.ts'
+import { type MountPlace, placeOf, shownPath } from '../../core/mounts/mount-path.ts'
+import type { MountStore } from '../../core/mounts/mount-store.ts'
+import { fail, refuse } from '../../errors.ts'
+import { type Reply, resource, unknownPaths } from '../../http/resource.ts'
+import { boolField, commaListField, kvField, mapField, stringField } from '../../lib/fields.ts'
+import { quoted } from '../../lib/go-text.ts'
+
+export type MountRouteParts = {
+  mounts: MountStore
+  systemTtls: SystemTtls
+  /** The reported product version. */
+  version: string
+}
+
+/** Contract core-http §4.3. */
+const enableInput = z.object({
+  type: stringField.default('').describe('Type of the mount, as `jwt` or `cloud`'),
+  plugin_name: stringField.default('').describe('Type of the mount when `type` is `plugin`'),
+  description: stringField.optional().describe('Free text'),
+  config: mapField.optional().describe('Settings as of tuning, decoded more strictly'),
+  options: kvField.optional().describe('Free texts by key'),
+  local: boolField.default(false).describe('Stored and shown'),
+  seal_wrap: boolField.default(false).describe('Stored and shown'),
+  external_entropy_access: boolField.default(false).describe('Stored and shown'),
+})
+
+/** Contract core-http §4.6. An absent field keeps what is. */
+const tuneInput = z.object({
+  default_lease_ttl: stringField.optional().describe('Default lifetime of what the mount issues; `system` or `0` for the system value'),
+  max_lease_ttl: stringField.optional().describe('Longest lifetime of what the mount issues; `system` or `0` for the system value'),
+  description: stringField.optional().describe('Free text'),
+  audit_non_hmac_request_keys: commaListField.optional().describe('Request fields written to audit in clear'),
+  audit_non_hmac_response_keys: commaListField.optional().describe('Response fields written to audit in clear'),
+  passthrough_request_headers: commaListField.optional().describe('Request headers handed to the plugin'),
+  allowed_response_headers: commaListField.optional().describe('Response headers the plugin may set'),
+  listing_visibility: stringField.optional().describe('`unauth`: listed before login; `hidden` or empty: not'),
+  token_type: stringField.optional().describe('Auth mounts only: `default-service`, `default-batch`, `service` or `batch`'),
+  options: kvField.optional().describe('Merged into the options; an empty value deletes'),
+  user_lockout_config: mapField.optional().describe('Refused: no auth type here locks users out'),
+  plugin_version: stringField.optional().describe('Refused: built-in plugins have one version'),
+})
+
+/** One wildcard path takes both calls; each handler reads its own fields. */
+const writeInput = enableInput.extend(tuneInput.shape)
+
+const moveInput = z.object({
+  from: stringField.default('').describe('Path of the mount, auth mounts with `auth/`'),
+  to: stringField.default('').describe('Path it shall have'),
+})
+
+const tuneEnd = '/tune'
+
+/** The mount a management path names, and whether it means the mount itself or its tuning. Contract core-http §4.1. */
+function target(sys: Mount, table: MountTable, rest: string): MountPlace & { tunes: boolean } {
+  const tunes = rest.length > tuneEnd.length && rest.endsWith(tuneEnd)
+  return { ...placeOf(sys.namespace, table, tunes ? rest.slice(0, -tuneEnd.length) : rest), tunes }
+}
+
+/** `sys/auth`, `sys/mounts`, `sys/remount` and the listings for user interfaces. Contract core-http §4. */
+export function mountRoutes(app: FastifyInstance, parts: MountRouteParts): void {
+  tableRoutes(app, parts, { path: '/auth', table: 'auth', sudo: true, noun: 'auth methods' })
+  tableRoutes(app, parts, { path: '/mounts', table: 'secret', sudo: false, noun: 'secrets engines' })
+  moveRoutes(app, parts)
+  listingRoutes(app, parts)
+}
+
+type TableRoutes = { path: '/auth' | '/mounts'; table: MountTable; sudo: boolean; noun: string }
+
+function tableRoutes(app: FastifyInstance, { mounts, systemTtls, version }: MountRouteParts, { path, table, sudo, noun }: TableRoutes): void {
+  const read = (place: MountPlace): Reply => {
+    const mount = table === 'auth' ? mounts.table.at(place.namespace, place.path) : mounts.table.resolve(place.namespace, place.path)?.mount
+    if (mount === undefined) throw refuse('invalid', `No ${table === 'auth' ? 'auth engine' : 'secret engine mount'} at ${shownPath(place)}`)
+    return { data: mountInfo(mount, version) }
+  }
+  const readTune = (place: MountPlace): Reply => {
+    const mount = mounts.table.at(place.namespace, place.path)
+    if (mount === undefined) throw refuse('invalid', `cannot fetch sysview for path ${quoted(place.path)}`)
+    return { data: tuneInfo(mount, systemTtls) }
+  }
+
+  resource(app, path, {
+    help: `List the ${noun} that are mounted.`,
+    read: {
+      summary: `List the mounted ${noun}`,
+      handle: ({ mount }) => ({
+        data: Object.fromEntries(mounts.table.list(mount.namespace, table).map((listed) => [shownPath(listed), mountInfo(listed, version)])),
+      }),
+    },
+  })
+  unknownPaths(app, { url: `${path}/` })
+  resource(app, `${path}/*`, {
+    help: `Enable, read, tune or disable one of the ${noun}.`,
+    sudo,
+    read: {
+      summary: `Read one of the ${noun}, or with /tune its tuning`,
+      handle: ({ mount, params }) => {
+        const { tunes, ...place } = target(mount, table, params.rest)
+        return tunes ? readTune(place) : read(place)
+      },
+    },
+    write: {
+      summary: `Enable one of the ${noun}, or with /tune change its tuning`,
+      input: writeInput,
+      handle: async ({ mount, params, input }) => {
+        const { tunes, ...place } = target(mount, table, params.rest)
+        if (tunes) await mounts.tune(place, input)
+        else await mounts.enable(place, input)
+        return undefined
+      },
+    },
+    delete: {
+      summary: `Disable one of the ${noun} and delete its data`,
+      handle: async ({ mount, params }) => {
+        const { tunes, ...place } = target(mount, table, params.rest)
+        if (tunes) throw fail('unsupported', 'unsupported operation')
+        await mounts.disable(place)
+        return undefined
+      },
+    },
+  })
+}
+
+function moveRoutes(app: FastifyInstance, { mounts }: MountRouteParts): void {
+  resource(app, '/remount', {
+    help: 'Move a mount to another path. Its data stay, its tokens and leases end.',
+    sudo: true,
+    write: {
+      summary: 'Move a mount',
+      input: moveInput,
+      handle: ({ call: { namespace }, input: { from, to } }) => {
+        if (namespace === undefined) throw new Error('a request reached a mount without a namespace')
+        const id = mounts.remount({ namespace, path: from }, { namespace, path: to })
+        return {
+          data: { migration_id: id },
+          warnings: ["Mount move has been queued. Progress will be reported in Gatehouse's server log, tagged with the returned migration_id"],
+        }
+      },
+    },
+  })
+  resource(app, '/remount/status/:migration_id', {
+    help: 'How far a move of a mount is.',
+    read: {
+      summary: 'Read the state of a move',
+      handle: ({ params }) => {
+        const migration = mounts.findMigration(params.migration_id)
+        return migration && { data: migration }
+      },
+    },
+  })
+}
+
+/** Contract core-http §4.9. */
+function listingRoutes(app: FastifyInstance, { mounts, version }: MountRouteParts): void {
+  const brief = ({ description, options, type }: Mount) => ({ description, options, type })
+
+  resource(app, '/internal/ui/mounts', {
+    help: 'The mounts a user interface shows: before login those that are made visible, after it those the caller may use.',
+    caller: 'optional',
+    read: {
+      summary: 'List mounts for user interfaces',
+      handle: ({ mount: { namespace }, caller }) => {
+        const shown = (table: MountTable) =>
+          Object.fromEntries(
+            mounts.table
+              .list(namespace, table)
+              .filter((mount) => mount.config.listing_visibility === 'unauth' || caller?.acl.mountAccess(mount.path) === true)
+              .map((mount) => [shownPath(mount), caller === undefined ? brief(mount) : mountInfo(mount, version)]),
+          )
+        return { data: { auth: shown('auth'), secret: shown('secret') } }
+      },
+    },
+  })
+  unknownPaths(app, { url: '/internal/ui/mounts/', open: true })
+  resource(app, '/internal/ui/mounts/*', {
+    help: 'The mount a path belongs to, for a caller who may do anything there.',
+    caller: 'required-inside',
+    read: {
+      summary: 'Read the mount of a path for user interfaces',
+      handle: ({ mount: { namespace }, params, caller }) => {
+        const { path } = placeOf(namespace, 'secret', params.rest)
+        const mount = mounts.table.resolve(namespace, path)?.mount
+        if (mount === undefined || caller?.acl.mountAccess(mount.path) !== true) {
+          throw refuse('denied', `preflight capability check returned 403, please ensure client's policies grant access to path ${quoted(path)}`)
+        }
+        return { data: { ...mountInfo(mount, version), path: shownPath(mount) } }
+      },
+    },
+  })
+}
