@@ -1,0 +1,34 @@
+# The base image brings its own Node of the major the project is pinned to; the `node` package is a development dependency and stays out.
+FROM node:26-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --ignore-scripts
+
+FROM node:26-slim
+WORKDIR /app
+COPY --from=packages /app/node_modules node_modules
+COPY package.json LICENSE ./
+COPY migrations migrations
+COPY src src
+RUN install -d -o node -g node -m 0700 /data
+
+# TLS=off: inside the container the server has to listen on all addresses, and TLS is for the proxy in front.
+# The root token of the first start goes into a file, because what is printed stays in the container's log.
+# In production keep the seal key elsewhere than the database: mount it, and set GATEHOUSE_SEAL_KEY_FILE.
+ENV NODE_ENV=production \
+    UV_THREADPOOL_SIZE=16 \
+    GATEHOUSE_LISTEN=0.0.0.0:8200 \
+    GATEHOUSE_TLS=off \
+    GATEHOUSE_STORAGE=sqlite:/data/gatehouse.db \
+    GATEHOUSE_SEAL_KEY_FILE=/data/seal.key \
+    GATEHOUSE_ROOT_TOKEN_FILE=/data/root-token
+
+USER node
+VOLUME /data
+EXPOSE 8200
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8200/health/live').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+
+# No core files: they would hold keys. The flags keep the inspector shut and the environment out of diagnostic reports.
+CMD ["sh", "-c", "ulimit -c 0 && exec node --disable-sigusr1 --report-exclude-env src/main.ts"]
