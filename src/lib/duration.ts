@@ -97,7 +97,7 @@ function parseUnits(text: string): ParsedDuration {
     const [, digits = '', fraction = '', unit = ''] = piece.exec(rest) ?? []
     if (digits === '' && fraction === '') return invalid
     const whole = digits.replace(/^0+/, '')
-    if (whole.length > 19) return invalid
+    if (whole.length > 19 || BigInt(whole) > maxNanoseconds + 1n) return invalid
     if (unit === '') return { error: `time: missing unit in duration ${byteQuoted(text)}` }
     const nanoseconds = nanosecondsOf.get(unit)
     if (nanoseconds === undefined) return { error: `time: unknown unit ${byteQuoted(unit)} in duration ${byteQuoted(text)}` }

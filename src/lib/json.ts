@@ -66,6 +66,38 @@ export function parseLossless(text: string): JsonValue {
   return value
 }
 
+/** As `JSON.stringify` for decoded JSON, and for nesting that is too deep for it (a body may be nested 10,000 deep, it gives up near 4,000). */
+export function stringifyJson(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    if (error instanceof RangeError) return stringifyDeep(value)
+    throw error
+  }
+}
+
+function stringifyDeep(document: unknown): string {
+  const pieces: string[] = []
+  const work: ({ text: string } | { value: unknown })[] = [{ value: document }]
+  for (let next = work.pop(); next !== undefined; next = work.pop()) {
+    if ('text' in next) {
+      pieces.push(next.text)
+    } else if (typeof next.value !== 'object' || next.value === null || isJsonNumber(next.value)) {
+      pieces.push(JSON.stringify(next.value))
+    } else {
+      // what is written first goes onto the stack last
+      const isList = Array.isArray(next.value)
+      const entries = Object.entries(next.value).filter(([, value]) => value !== undefined)
+      work.push({ text: isList ? ']' : '}' })
+      for (const [index, [key, value]] of [...entries.entries()].reverse()) {
+        work.push({ value }, { text: `${index > 0 ? ',' : ''}${isList ? '' : `${JSON.stringify(key)}:`}` })
+      }
+      work.push({ text: isList ? '[' : '{' })
+    }
+  }
+  return pieces.join('')
+}
+
 const bytesPerValue = 48
 
 const quote = 0x22

@@ -1,0 +1,223 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  isJsonNumber,
+  type JsonLimits,
+  JsonSyntaxError,
+  type JsonValue,
+  jsonNumber,
+  numberText,
+  parseJson,
+  parseLossless,
+  stringifyJson,
+} from '../../src/lib/json.ts'
+
+const contractLimits: JsonLimits = { maxStrings: 1000, maxMemory: 33_554_432 + 524_288, maxDepth: 10_000 }
+const noLimits: JsonLimits = { maxStrings: 0, maxMemory: 0, maxDepth: 0 }
+
+const parse = (text: string, limits = noLimits) => parseJson(Buffer.from(text), limits)
+
+function failure(act: () => unknown): JsonSyntaxError {
+  try {
+    act()
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+function nested(value: JsonValue): number {
+  let depth = 0
+  for (let inner: unknown = value; typeof inner === 'object' && inner !== null && !isJsonNumber(inner); depth++) inner = Object.values(inner)[0]
+  return depth
+}
+
+describe('numbers keep the text they were written with', () => {
+  test.each(['0', '-0', '1e3', '1E400', '1.0', '1.50', '-1.5e-7', '12345678901234567890', '0.1e+5'])('%s', (text) => {
+    const value = parse(`{"n":${text}}`)
+
+    expect(JSON.stringify(value)).toBe(`{"n":${text}}`)
+    expect(numberText(jsonNumber(text))).toBe(text)
+  })
+
+  test.each(['', '01', '1.', '.5', '+1', '0x1', 'NaN', ' 1', '1 '])('%j is no number', (text) => {
+    expect(() => jsonNumber(text)).toThrow(JsonSyntaxError)
+  })
+})
+
+test.each([
+  ['{', 'unexpected EOF'],
+  ['{"a":', 'unexpected EOF'],
+  ['', 'unexpected EOF'],
+  ['{"a', 'unexpected EOF'],
+  ['"\\', 'unexpected EOF'],
+  ['[1', 'unexpected EOF'],
+  ['tru', 'unexpected EOF'],
+  ['-', 'unexpected EOF'],
+  ['{a:1}', "invalid character 'a' looking for beginning of object key string"],
+  ['{"a":1,}', "invalid character '}' looking for beginning of object key string"],
+  ['abc', "invalid character 'a' looking for beginning of value"],
+  ["'a'", "invalid character '\\'' looking for beginning of value"],
+  ['\u{feff}{}', "invalid character 'ï' looking for beginning of value"],
+  ['[1,]', "invalid character ']' looking for beginning of value"],
+  ['{"a" 1}', "invalid character '1' after object key"],
+  ['{"a":1 "b":2}', "invalid character '\"' after object key:value pair"],
+  ['[1 2]', "invalid character '2' after array element"],
+  ['[01]', "invalid character '1' after array element"],
+  ['nulL', "invalid character 'L' in literal null (expecting 'l')"],
+  ['"\n"', "invalid character '\\x0a' in string literal"],
+  ['"\\x"', "invalid character 'x' in string escape code"],
+  ['"\\u12g4"', "invalid character 'g' in \\u hexadecimal character escape"],
+  ['-a', "invalid character 'a' in numeric literal"],
+  ['1.a', "invalid character 'a' after decimal point in numeric literal"],
+  ['1ea', "invalid character 'a' in exponent of numeric literal"],
+  ['{} x', "invalid character 'x' looking for beginning of value"],
+  ['{}}', "invalid character '}' looking for beginning of value"],
+  ['{} {', 'unexpected EOF'],
+])('%j is refused: %s', (text, message) => {
+  const error = failure(() => parse(text))
+
+  expect(error.message).toBe(message)
+  expect(error.tooComplex).toBe(false)
+})
+
+test('a second well-formed value is ignored', () => {
+  expect(parse('{"a":"b"} [1] "x"')).toEqual({ a: 'b' })
+})
+
+test('a stored record is exactly one value', () => {
+  expect(parseLossless(' {"a":[true,null]} ')).toEqual({ a: [true, null] })
+  expect(failure(() => parseLossless('{}{}')).message).toBe("invalid character '{' after top-level value")
+})
+
+test('of a key given twice the last value counts', () => {
+  expect(parse('{"a":"1","b":"2","a":"3"}')).toEqual({ a: '3', b: '2' })
+})
+
+test.each(['__proto__', 'constructor', 'hasOwnProperty', 'toString'])('%s is a key like any other', (key) => {
+  const value = parse(`{"${key}":{"polluted":true}}`)
+
+  expect(Object.keys(value ?? {})).toEqual([key])
+  expect(Reflect.get({}, 'polluted')).toBeUndefined()
+  expect(JSON.stringify(value)).toBe(`{"${key}":{"polluted":true}}`)
+})
+
+test('an object has no property that was not sent', () => {
+  expect(Reflect.get(parse('{}') as object, 'constructor')).toBeUndefined()
+})
+
+test('bytes that are no UTF-8, and halves of surrogate pairs, become U+FFFD', () => {
+  expect(parseJson(Buffer.from([0x22, 0xff, 0x61, 0x22]), noLimits)).toBe('\u{fffd}a')
+  expect(parse('"\\ud83d\\ude00 \\ud83d"')).toBe('\u{1f600} \u{fffd}')
+})
+
+describe('limits', () => {
+  const strings = (count: number) => JSON.stringify({ a: Array.from({ length: count - 1 }, () => 'x') })
+
+  test('1,000 strings are read, keys and values together, one more is too complex', () => {
+    const error = failure(() => parse(strings(1001), contractLimits))
+
+    expect(() => parse(strings(1000), contractLimits)).not.toThrow()
+    expect([error.message, error.tooComplex]).toEqual(['exceeded maximum number of strings', true])
+  })
+
+  test('the estimate is 48 bytes a key or value and the bytes of its text', () => {
+    const text = '{"ab":["c",12,true]}'
+    const size = 6 * 48 + 2 + 1 + 2
+
+    expect(() => parse(text, { ...noLimits, maxMemory: size })).not.toThrow()
+    expect(failure(() => parse(text, { ...noLimits, maxMemory: size - 1 })).message).toBe('exceeded maximum estimated memory limits')
+  })
+
+  test('a nesting of 10,000 is read, one more exceeds the depth', () => {
+    const lists = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+
+    expect(nested(parse(lists(10_000), contractLimits))).toBe(10_000)
+    expect(failure(() => parse(lists(10_001), contractLimits)).message).toBe('exceeded max depth')
+    expect(failure(() => parse('{"a":'.repeat(10_001), { ...noLimits, maxDepth: 10_000 })).message).toBe('exceeded max depth')
+  })
+
+  test('0 switches a limit off', () => {
+    expect(nested(parse('{"a":'.repeat(200_000) + '1' + '}'.repeat(200_000)))).toBe(200_000)
+    expect(() => parse(strings(20_000))).not.toThrow()
+  })
+
+  test.each([
+    ['one text', `{"a":"${'x'.repeat(32 * 1024 * 1024 - 8)}"}`, true],
+    ['blanks', `{${' '.repeat(32 * 1024 * 1024 - 2)}}`, true],
+    ['digits', `[${'1'.repeat(32 * 1024 * 1024 - 2)}]`, true],
+    ['numbers', `[${'1,'.repeat(16 * 1024 * 1024 - 2)}1]`, false],
+    ['open lists', '['.repeat(32 * 1024 * 1024), false],
+    ['escapes', `"${'\\"'.repeat(16 * 1024 * 1024 - 2)}"`, true],
+    ['keys', `{${'"":0,'.repeat(6 * 1024 * 1024)}"":0}`, false],
+  ])('32 MiB of %s end', (_, text, isRead) => {
+    const act = () => parse(text, contractLimits)
+
+    if (isRead) expect(act).not.toThrow()
+    else expect(act).toThrow(JsonSyntaxError)
+  })
+})
+
+test('what was read can be written, however deep', () => {
+  const text = `${'{"a":[1e3,"x",'.repeat(50_000)}null${',true],"b":-0}'.repeat(50_000)}`
+
+  expect(stringifyJson(parse(text))).toBe(text)
+})
+
+describe('for every input', () => {
+  test('JSON.stringify of any JSON reads back the same', () => {
+    fc.assert(
+      fc.property(fc.json({ noUnicodeString: false }), (text) => {
+        expect(JSON.parse(JSON.stringify(parseLossless(text)))).toEqual(JSON.parse(text.toWellFormed()))
+      }),
+    )
+  })
+
+  test('writing what was read and reading it again changes nothing', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        const once = stringifyJson(parseLossless(text))
+        expect(stringifyJson(parseLossless(once))).toBe(once)
+      }),
+    )
+  })
+
+  test('bytes are either read or refused', () => {
+    const tokens = fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '"a"', '1', '-', '.', 'e', 'true', 'null', '\\', '\\u00', ' ', 'x', '\u{e9}')
+    const noise = fc.oneof(
+      fc.uint8Array({ maxLength: 64 }),
+      fc.array(tokens, { maxLength: 24 }).map((parts) => Buffer.from(parts.join(''))),
+    )
+    fc.assert(
+      fc.property(noise, (bytes) => {
+        try {
+          parseJson(bytes, contractLimits)
+        } catch (error) {
+          expect(error).toBeInstanceOf(JsonSyntaxError)
+        }
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('what JSON.parse reads as one value is read, what it refuses has several values or is refused', () => {
+    const tokens = fc.constantFrom('{', '}', '[', ']', ',', ':', '"a"', '10', '-1.5e3', 'true', 'null', ' ')
+    fc.assert(
+      fc.property(
+        fc.array(tokens, { maxLength: 10 }).map((parts) => parts.join('')),
+        (text) => {
+          let native: unknown
+          try {
+            native = JSON.parse(text)
+          } catch {
+            expect(() => parseLossless(text)).toThrow(JsonSyntaxError)
+            return
+          }
+          expect(JSON.parse(stringifyJson(parseLossless(text)))).toEqual(native)
+        },
+      ),
+      { numRuns: 3000 },
+    )
+  })
+})
