@@ -87,7 +87,7 @@ export async function openTokenHouse() {
       revoked.push(token)
     },
   })
-  await ensureDevRootToken(tokens, view, tokenMount, 'root')
+  await ensureDevRootToken({ tokens, view, tokenMount }, 'root')
 
   const must = (token: Token | undefined): Token => {
     if (token === undefined) throw new Error('the token is not valid')

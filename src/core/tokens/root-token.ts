@@ -1,6 +1,6 @@
 import type { View } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
-import type { Minted, TokenDraft, TokenStore } from './token-store.ts'
+import type { TokenDraft, TokenStore } from './token-store.ts'
 
 const rootDraft = (mount: Mount): TokenDraft => ({
   parent: '',
@@ -21,11 +21,17 @@ const rootDraft = (mount: Mount): TokenDraft => ({
   internal: {},
 })
 
-/** The root token of a new server, not stored yet: so its id can be brought to safety before it is valid. Contract tokens §1.1. */
-export const mintInitialRootToken = (tokens: TokenStore, tokenMount: Mount): Minted => tokens.mint({ ...rootDraft(tokenMount), initial_root: true })
+export type RootTokenParts = { readonly tokens: TokenStore; readonly view: View; readonly tokenMount: Mount }
+
+/** Makes the root token of a new server; gives back its id. Contract tokens §1.1. */
+export async function createInitialRootToken({ tokens, view, tokenMount }: RootTokenParts): Promise<string> {
+  const minted = tokens.mint({ ...rootDraft(tokenMount), initial_root: true })
+  await view.write(minted.entries)
+  return minted.id
+}
 
 /** Makes the root token of a development server, whose id is given, unless it is there already. Contract tokens §2.7, last paragraph. */
-export async function ensureDevRootToken(tokens: TokenStore, view: View, tokenMount: Mount, id: string): Promise<void> {
+export async function ensureDevRootToken({ tokens, view, tokenMount }: RootTokenParts, id: string): Promise<void> {
   const minted = tokens.mint({ ...rootDraft(tokenMount), path: `${tokenMount.path}create`, display_name: 'token' }, id)
   await view.write(minted.entries)
 }

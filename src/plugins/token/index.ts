@@ -1,0 +1,219 @@
+import type { FastifyPluginAsync } from 'fastify'
+import { z } from 'zod'
+import type { Caller } from '../../core/access.ts'
+import type { IdentityStore } from '../../core/identity/identity-store.ts'
+import { type CreateParts, createToken } from '../../core/tokens/create-token.ts'
+import { lookupData } from '../../core/tokens/lookup-data.ts'
+import { type RenewParts, renewToken } from '../../core/tokens/renew-token.ts'
+import type { Token } from '../../core/tokens/token.ts'
+import type { TokenRevoker } from '../../core/tokens/token-revoker.ts'
+import { fail, refuse } from '../../errors.ts'
+import { type Exchange, type Reply, resource, unknownPaths } from '../../http/resource.ts'
+import { boolField, durationField, intField, kvField, stringField, stringListField } from '../../lib/fields.ts'
+import type { JsonValue } from '../../lib/json.ts'
+
+export type TokenPluginParts = CreateParts & RenewParts & { readonly identity: IdentityStore; readonly revoker: TokenRevoker }
+
+const durationText = (what: string) => stringField.default('').describe(`${what}: seconds, or text like 1h30m`)
+
+const createInput = z.object({
+  id: stringField.default('').describe('Id of the token, instead of a random one; needs sudo'),
+  policies: stringListField.default([]).describe('Policies of the token; without any, those of the caller'),
+  meta: kvField.default(null).describe('Notes about the token, text by name'),
+  no_parent: boolField.default(false).describe('The token outlives the caller; needs sudo'),
+  no_default_policy: boolField.default(false).describe('Leave out the policy default'),
+  renewable: boolField.default(true).describe('The token can be renewed'),
+  ttl: durationText('How long the token lives'),
+  lease: durationText('Old name of ttl'),
+  type: stringField.default('').describe('service'),
+  explicit_max_ttl: durationText('Hard end of the token, whatever is renewed'),
+  period: durationText('The token can be renewed for ever, for so long each time; needs sudo'),
+  display_name: stringField.default('').describe('Name of the token in logs'),
+  num_uses: intField.default(0).describe('How often the token can be used; 0 is without limit'),
+  entity_alias: stringField.default('').describe('Only together with a token role'),
+})
+const tokenField = stringField.default('').describe('The token')
+const accessorInput = z.object({ accessor: stringField.default('').describe('Accessor of the token') })
+const lookupInput = z.object({ token: tokenField })
+const increment = durationField.default(0).describe('Wanted TTL, counted from now')
+
+type Sent = Readonly<Record<string, JsonValue>>
+
+/** `auth/token/*`: thin routes over the token store. Contract tokens §2. */
+export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) => {
+  const { tokens, identity, revoker, clock } = parts
+
+  const described = async (found: Token, id: string): Promise<Reply> => {
+    const known = found.entity_id === '' ? undefined : await identity.identityOf(found.entity_id)
+    return { data: lookupData(found, { id, now: clock.now(), identityPolicies: known?.policies ?? [], namespacePath: '' }) }
+  }
+
+  for (const form of ['create', 'create-orphan'] as const) {
+    resource(app, `/${form}`, {
+      help: form === 'create' ? 'Make a token that ends with the caller.' : 'Make a token that outlives the caller.',
+      write: {
+        summary: form === 'create' ? 'Create a token' : 'Create an orphan token',
+        input: createInput,
+        handle: ({ mount, call, caller, input }) => {
+          const { token: own, acl } = signedIn(caller)
+          const { sudo } = acl.decide({ operation: 'update', path: call.path, fields: call.sent, wrapTtlSeconds: 0 })
+          return createToken(parts, { mount, caller: own, sudo, form, input })
+        },
+      },
+    })
+  }
+  resource(app, '/create/:role_name', {
+    help: 'Make a token after a token role.',
+    write: {
+      summary: 'Create a token with a role',
+      input: createInput,
+      handle: ({ params }) => {
+        throw refuse('invalid', `unknown role ${params.role_name}`)
+      },
+    },
+  })
+
+  const lookup = async ({ caller, input, sent }: Exchange<{ token: string }, unknown>): Promise<Reply> => {
+    checkTokenText(sent)
+    const self = signedIn(caller)
+    if (input.token === '' || input.token === self.tokenId) return described(self.token, self.tokenId)
+    const found = await tokens.lookup(input.token)
+    if (found === undefined) throw refuse('denied', 'bad token')
+    return described(found, input.token)
+  }
+  resource(app, '/lookup', {
+    help: 'Look up a token.',
+    read: { summary: 'Look up a token', input: lookupInput, handle: lookup },
+    write: { summary: 'Look up a token', input: lookupInput, handle: lookup },
+  })
+
+  const lookupSelf = ({ caller }: Exchange<unknown, unknown>): Promise<Reply> => {
+    const self = signedIn(caller)
+    return described(self.token, self.tokenId)
+  }
+  resource(app, '/lookup-self', {
+    help: 'Look up the token of the caller.',
+    read: { summary: 'Look up the own token', handle: lookupSelf },
+    write: { summary: 'Look up the own token', input: lookupInput, handle: lookupSelf },
+  })
+  resource(app, '/lookup-accessor', {
+    help: 'Look up a token by its accessor.',
+    write: {
+      summary: 'Look up a token by its accessor',
+      input: accessorInput,
+      handle: async ({ input }) => described(await byAccessor(input.accessor), ''),
+    },
+  })
+
+  const renew = async (found: Token | undefined, id: string, wanted: number): Promise<Reply> => {
+    if (found === undefined) throw refuse('invalid', 'token not found')
+    return renewToken(parts, { token: found, id, increment: wanted })
+  }
+  resource(app, '/renew', {
+    help: 'Renew a token.',
+    write: {
+      summary: 'Renew a token',
+      input: lookupInput.extend({ increment }),
+      handle: async ({ input, sent }) => {
+        checkTokenText(sent)
+        if (input.token === '') throw refuse('invalid', 'missing token ID')
+        return renew(await tokens.lookup(input.token), input.token, input.increment)
+      },
+    },
+  })
+  resource(app, '/renew-self', {
+    help: 'Renew the token of the caller.',
+    write: {
+      summary: 'Renew the own token',
+      input: lookupInput.extend({ increment }),
+      handle: ({ caller, input }) => {
+        const self = signedIn(caller)
+        return renew(self.token, self.tokenId, input.increment)
+      },
+    },
+  })
+  resource(app, '/renew-accessor', {
+    help: 'Renew a token by its accessor.',
+    write: {
+      summary: 'Renew a token by its accessor',
+      input: accessorInput.extend({ increment }),
+      handle: async ({ input }) => renew(await byAccessor(input.accessor), '', input.increment),
+    },
+  })
+
+  resource(app, '/revoke', {
+    help: 'Revoke a token and all that were made with it.',
+    write: {
+      summary: 'Revoke a token',
+      input: lookupInput,
+      handle: async ({ input, sent }) => {
+        checkTokenText(sent)
+        if (input.token === '') throw refuse('invalid', 'missing token ID')
+        const found = await tokens.lookup(input.token)
+        if (found !== undefined) await revoker.revoke(found.accessor)
+        return undefined
+      },
+    },
+  })
+  resource(app, '/revoke-self', {
+    help: 'Revoke the token of the caller.',
+    write: {
+      summary: 'Revoke the own token',
+      input: lookupInput,
+      handle: async ({ caller }) => {
+        await revoker.revoke(signedIn(caller).token.accessor)
+        return undefined
+      },
+    },
+  })
+  resource(app, '/revoke-accessor', {
+    help: 'Revoke a token by its accessor.',
+    write: {
+      summary: 'Revoke a token by its accessor',
+      input: accessorInput,
+      handle: async ({ input }) => {
+        if (input.accessor === '') throw fail('invalid', 'missing accessor')
+        const found = await tokens.lookupByAccessor(input.accessor)
+        if (found === undefined) return { warnings: ['No token found with this accessor'] }
+        await revoker.revoke(found.accessor)
+        return undefined
+      },
+    },
+  })
+  resource(app, '/revoke-orphan', {
+    help: 'Revoke a token; those made with it become orphans.',
+    write: {
+      summary: 'Revoke a token, not its children',
+      input: lookupInput,
+      handle: async ({ caller, call, input, sent }) => {
+        checkTokenText(sent)
+        if (input.token === '') throw refuse('invalid', 'missing token ID')
+        const { sudo } = signedIn(caller).acl.decide({ operation: 'update', path: call.path, fields: call.sent, wrapTtlSeconds: 0 })
+        if (!sudo) throw refuse('invalid', 'root or sudo privileges required to revoke and orphan')
+        const found = await tokens.lookup(input.token)
+        if (found === undefined) throw refuse('invalid', 'token to revoke not found')
+        await revoker.revokeOrphan(found.accessor)
+        return undefined
+      },
+    },
+  })
+  unknownPaths(app)
+
+  async function byAccessor(accessor: string): Promise<Token> {
+    if (accessor === '') throw fail('invalid', 'missing accessor')
+    const found = await tokens.lookupByAccessor(accessor)
+    if (found === undefined) throw fail('invalid', 'invalid accessor')
+    return found
+  }
+}
+
+/** Contract tokens §0.4 step 4. */
+function checkTokenText(sent: Sent): void {
+  if (sent['token'] !== undefined && typeof sent['token'] !== 'string') throw refuse('denied', 'invalid token')
+}
+
+/** None of these paths is open, so there is a caller. */
+function signedIn(caller: Caller | undefined): Caller {
+  if (caller === undefined) throw new Error('a token path was reached without a caller')
+  return caller
+}
