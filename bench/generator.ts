@@ -26,7 +26,7 @@ const wrkGenerator: Generator = {
 function startOwnGenerator(): Generator {
   const children: ChildProcess[] = []
   const childFor = (index: number) => {
-    const child = children[index] ?? fork(join(import.meta.dirname, 'load.ts'), { serialization: 'advanced' })
+    const child = children[index] ?? fork(join(import.meta.dirname, 'load-process.ts'), { serialization: 'advanced' })
     children[index] = child
     return child
   }
@@ -46,7 +46,7 @@ async function runInChild(child: ChildProcess, job: LoadJob): Promise<LoadResult
   })
   child.send(job)
   const [result] = await Promise.race([answered, ended])
-  // what load.ts sends for a job
+  // what load-process.ts sends for a job
   return result as LoadResult
 }
 

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * The load generator: a program of its own, so that the measured server shares no thread with it. Closed loop: each connection sends its next request
+ * Work for the load generator. Closed loop: each connection sends its next request
  * when the answer to the last has arrived. Requests are built before the clock runs, answers are read no further than their length.
  */
 export type LoadJob = {
@@ -114,11 +114,4 @@ function wholeLength(head: string): number {
   if (body === undefined && head.startsWith('HTTP/1.1 204')) return headEnd + 4
   if (body === undefined || headEnd === -1) throw new Error(`the load generator cannot read this answer: ${head.slice(0, 300)}`)
   return headEnd + 4 + Number(body)
-}
-
-if (process.send !== undefined) {
-  process.on('message', (job: LoadJob) => {
-    void runLoad(job).then((result) => process.send?.(result))
-  })
-  process.on('disconnect', () => process.exit())
 }

@@ -8,7 +8,7 @@ import { StorageFaults } from '../src/storage/faults.ts'
 /** The server as `src/main.ts` runs it, but for commits that take `BENCH_COMMIT_DELAY_MS` longer. */
 const config = readConfig(process.env, { dev: false, warn: () => {} })
 const faults = new StorageFaults()
-faults.delay('storage.before-commit', Number(process.env['BENCH_COMMIT_DELAY_MS'] ?? 0))
+faults.delay('storage.before-commit', Number(process.env.BENCH_COMMIT_DELAY_MS ?? 0))
 const rootToken = {
   keep: (token: string) => writeFileSync(config.rootTokenFile ?? '', token, { mode: 0o600 }),
   tell: () => {},
