@@ -1,0 +1,194 @@
+import type { JsonObject, JsonValue } from '../../lib/json.ts'
+import { capabilityBits, capabilityNames, neededBit, type AclOperation, resultantNames } from './capabilities.ts'
+import type { Grants, ParameterRules } from './grants.ts'
+import { parametersAllow, type RequestFields } from './parameters.ts'
+import { compareRank, patternOf, reachesBelow, SegmentedPath } from './pattern.ts'
+import type { ParsedPolicy, PolicyStanza } from './policy.ts'
+import { type Rule, RuleTable } from './rule-table.ts'
+import { fillTemplate, type TemplateContext } from './templates.ts'
+
+export type { AclOperation } from './capabilities.ts'
+
+/** What someone wants to do. `path` is relative to the namespace of the policies and has no leading slash; a list's trailing slash may be left out. */
+export type AclRequest = {
+  readonly operation: AclOperation
+  readonly path: string
+  /** Body of a write, query of a read, top level only, as it was sent: defaults and path parameters are not fields. */
+  readonly fields?: RequestFields | undefined
+  /** The TTL asked for by `X-Vault-Wrap-TTL`; undefined or 0 without one. */
+  readonly wrapTtlSeconds?: number | undefined
+}
+
+/** `sudo` is what the rule of the path says, whether or not the operation is allowed. */
+export type Decision = { readonly allowed: boolean; readonly sudo: boolean }
+
+/** What a set of policies gives one caller. It never changes. */
+export interface Acl {
+  /** Contract tokens §4.5, §4.6. */
+  decide(request: AclRequest): Decision
+  /** Sorted; `["deny"]` for none. Contract tokens §4.12. */
+  capabilities(path: string): string[]
+  /** The data of `sys/internal/ui/resultant-acl`. Contract tokens §4.12. */
+  resultant(): JsonObject
+  /** Is anything but deny given on the mount path, which ends in `/`, or below it? Contract core-http §4.9. */
+  mountAccess(prefix: string): boolean
+  /** Milliseconds since the epoch: then the Acl must be made anew. Undefined: it holds as long as its policies and its context. */
+  readonly holdsUntil: number | undefined
+}
+
+const allowedWithSudo: Decision = { allowed: true, sudo: true }
+const allowedPlain: Decision = { allowed: true, sudo: false }
+const deniedWithSudo: Decision = { allowed: false, sudo: true }
+const deniedPlain: Decision = { allowed: false, sudo: false }
+
+/** Policy `root`: everything on every path. Contract tokens §4.9. */
+export const rootAcl: Acl = {
+  decide: () => allowedWithSudo,
+  capabilities: () => ['root'],
+  resultant: () => ({ root: true }),
+  mountAccess: () => true,
+  holdsUntil: undefined,
+}
+
+/** A set of policies, arranged once for all callers who hold it. */
+export type CompiledPolicies = {
+  readonly table: RuleTable
+  /** Stanzas that depend on the caller or on the time. */
+  readonly conditional: readonly PolicyStanza[]
+}
+
+/** The part of the work that does not depend on the caller. */
+export function compilePolicies(policies: readonly ParsedPolicy[]): CompiledPolicies {
+  const rules: Rule[] = []
+  const conditional: PolicyStanza[] = []
+  for (const stanza of policies.flatMap(({ stanzas }) => stanzas)) {
+    if ('pattern' in stanza.label && stanza.expiresAt === undefined) rules.push({ pattern: stanza.label.pattern, grants: stanza.grants })
+    else conditional.push(stanza)
+  }
+  return { table: new RuleTable(rules), conditional }
+}
+
+/** The Acl of one caller. Costs time by the number of conditional stanzas only. */
+export function bindAcl({ table, conditional }: CompiledPolicies, context: TemplateContext): Acl {
+  if (conditional.length === 0) return new RuleAcl(table)
+  const rules: Rule[] = []
+  let holdsUntil = Number.POSITIVE_INFINITY
+  for (const { label, grants, expiresAt } of conditional) {
+    if (expiresAt !== undefined && expiresAt <= context.now) continue
+    if (expiresAt !== undefined) holdsUntil = Math.min(holdsUntil, expiresAt)
+    if ('pattern' in label) {
+      rules.push({ pattern: label.pattern, grants })
+      continue
+    }
+    const path = fillTemplate(label.template, context)
+    if (path === undefined) continue
+    rules.push({ pattern: patternOf(path), grants })
+    if (label.template.isTimed) holdsUntil = Math.min(holdsUntil, nextSecond(context.now))
+  }
+  const until = Number.isFinite(holdsUntil) ? holdsUntil : undefined
+  return rules.length === 0 ? new RuleAcl(table, undefined, until) : new RuleAcl(table, new RuleTable(rules, table), until)
+}
+
+/** The Acl of a caller with these policies. Contract tokens §4.4, §4.8. */
+export const buildAcl = (policies: readonly ParsedPolicy[], context: TemplateContext): Acl => bindAcl(compilePolicies(policies), context)
+
+const nextSecond = (now: number): number => (Math.floor(now / 1000) + 1) * 1000
+
+class RuleAcl implements Acl {
+  readonly holdsUntil: number | undefined
+  readonly #shared: RuleTable
+  /** The caller's own rules. Where it has a pattern of the shared table, its rule is both of them merged. */
+  readonly #own: RuleTable | undefined
+
+  constructor(shared: RuleTable, own?: RuleTable, holdsUntil?: number) {
+    this.#shared = shared
+    this.#own = own
+    this.holdsUntil = holdsUntil
+  }
+
+  decide({ operation, path, fields, wrapTtlSeconds }: AclRequest): Decision {
+    if (operation === 'help') return allowedPlain
+    const isList = operation === 'list' || operation === 'scan'
+    const grants = isList ? this.#findListed(path.endsWith('/') ? path : `${path}/`) : this.#find(path)
+    if (grants === undefined) return deniedPlain
+    const allowed =
+      (grants.bits & neededBit[operation]) !== 0 &&
+      wrappingAllows(grants, wrapTtlSeconds ?? 0) &&
+      (isList || operation === 'delete' || parametersAllow(grants, fields ?? {}))
+    const sudo = (grants.bits & capabilityBits.sudo) !== 0
+    if (allowed) return sudo ? allowedWithSudo : allowedPlain
+    return sudo ? deniedWithSudo : deniedPlain
+  }
+
+  capabilities(path: string): string[] {
+    return capabilityNames(this.#bitsOf(path))
+  }
+
+  resultant(): JsonObject {
+    const exactPaths: JsonObject = Object.create(null)
+    const globPaths: JsonObject = Object.create(null)
+    for (const { pattern, grants } of this.#rules()) {
+      if (pattern.kind === 'exact') exactPaths[pattern.text] = shownGrants(grants)
+      if (pattern.kind === 'prefix') globPaths[pattern.head] = shownGrants(grants)
+    }
+    return { root: false, exact_paths: exactPaths, glob_paths: globPaths }
+  }
+
+  mountAccess(prefix: string): boolean {
+    if (this.#bitsOf(prefix) !== 0) return true
+    for (const { pattern, grants } of this.#rules()) if (grants.bits !== 0 && reachesBelow(pattern, prefix)) return true
+    return false
+  }
+
+  *#rules(): Iterable<Rule> {
+    if (this.#own !== undefined) yield* this.#own.rules()
+    for (const rule of this.#shared.rules()) if (this.#own?.ruleOf(rule.pattern.text) === undefined) yield rule
+  }
+
+  #bitsOf(path: string): number {
+    return this.#findListed(path)?.bits ?? 0
+  }
+
+  #find(path: string): Grants | undefined {
+    return this.#exact(path) ?? this.#best(path)
+  }
+
+  #findListed(path: string): Grants | undefined {
+    if (!path.endsWith('/')) return this.#find(path)
+    const bare = path.slice(0, -1)
+    return this.#exact(path) ?? this.#exact(bare) ?? this.#best(path) ?? this.#best(bare)
+  }
+
+  #exact(path: string): Grants | undefined {
+    return (this.#own?.exact(path) ?? this.#shared.exact(path))?.grants
+  }
+
+  #best(text: string): Grants | undefined {
+    const path = new SegmentedPath(text)
+    const shared = this.#shared.best(path)
+    const own = this.#own?.best(path)
+    if (own === undefined || shared === undefined) return (own ?? shared)?.grants
+    return compareRank(own.pattern, shared.pattern) <= 0 ? own.grants : shared.grants
+  }
+}
+
+function wrappingAllows({ minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max }: Grants, wrapTtlSeconds: number): boolean {
+  if (min === undefined && max === undefined) return true
+  return wrapTtlSeconds > 0 && wrapTtlSeconds >= (min ?? 0) && wrapTtlSeconds <= (max ?? Number.POSITIVE_INFINITY)
+}
+
+function shownGrants(grants: Grants): JsonObject {
+  const shown: JsonObject = { capabilities: resultantNames(grants.bits) }
+  if (grants.minWrappingTtlSeconds !== undefined) shown.min_wrapping_ttl = JSON.rawJSON(String(grants.minWrappingTtlSeconds))
+  if (grants.maxWrappingTtlSeconds !== undefined) shown.max_wrapping_ttl = JSON.rawJSON(String(grants.maxWrappingTtlSeconds))
+  if (grants.allowedParameters !== undefined) shown.allowed_parameters = shownParameters(grants.allowedParameters)
+  if (grants.deniedParameters !== undefined) shown.denied_parameters = shownParameters(grants.deniedParameters)
+  if (grants.requiredParameters.length > 0) shown.required_parameters = [...grants.requiredParameters]
+  return shown
+}
+
+function shownParameters(rules: ParameterRules): JsonValue {
+  const shown: JsonObject = Object.create(null)
+  for (const [name, values] of rules) shown[name] = [...values]
+  return shown
+}

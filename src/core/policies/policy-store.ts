@@ -1,0 +1,180 @@
+import { fail, refuse, ServiceError } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { formatTime } from '../../lib/time.ts'
+import type { View } from '../barrier/view.ts'
+import { type Acl, bindAcl, type CompiledPolicies, compilePolicies, rootAcl } from './acl.ts'
+import { defaultPolicyText, responseWrapping, responseWrappingText } from './builtin.ts'
+import { decodePolicyText, type ParsedPolicy, parsePolicy } from './policy.ts'
+import type { TemplateContext } from './templates.ts'
+import { WeightedCache } from './weighted-cache.ts'
+
+/** `modified` is RFC 3339. */
+export type StoredPolicy = { readonly name: string; readonly text: string; readonly modified?: string }
+
+export type PolicyStoreParts = {
+  view: View
+  clock: Clock
+  /** For how long a copy in memory may miss what another replica wrote. What this object writes acts at once. */
+  maxAgeMs?: number
+}
+
+type LoadedPolicy = { readonly parsed: ParsedPolicy | undefined; readonly weight: number }
+
+/** Memory a cache entry takes beside the policy text it stands for, roughly, in the same unit. */
+const entryWeight = 256
+
+/** How a policy is called everywhere: blanks around it and capitals make no difference. */
+const policyName = (written: string): string => written.trim().toLowerCase()
+
+/** The policies of each namespace, and what sets of them give. Contract tokens §4.9, §4.13. */
+export class PolicyStore {
+  readonly #view: View
+  readonly #clock: Clock
+  readonly #maxAgeMs: number
+  readonly #parsed = new WeightedCache<LoadedPolicy>(16 * 1024 * 1024)
+  readonly #compiled = new WeightedCache<CompiledPolicies>(32 * 1024 * 1024)
+  #generation = 0
+
+  constructor({ view, clock, maxAgeMs = 2_000 }: PolicyStoreParts) {
+    this.#view = view
+    this.#clock = clock
+    this.#maxAgeMs = maxAgeMs
+  }
+
+  /** A store whose root namespace has its policies. */
+  static async open(parts: PolicyStoreParts): Promise<PolicyStore> {
+    const store = new PolicyStore(parts)
+    await store.ensureBuiltins()
+    return store
+  }
+
+  /** The namespace gets its `default` policy unless it has one already. */
+  async ensureBuiltins(namespace = 'root'): Promise<void> {
+    await this.#view.putIfAbsent(`${namespace}/default`, this.#record(defaultPolicyText))
+    this.forget()
+  }
+
+  async get(namespace: string, name: string): Promise<StoredPolicy | undefined> {
+    const known = policyName(name)
+    if (known === 'response-wrapping') return { name: known, text: responseWrappingText }
+    if (known === 'root' && namespace === 'root') return { name: known, text: '' }
+    const stored = await this.#view.get(`${namespace}/${known}`)
+    const text = textOf(known, stored)
+    return text === undefined ? undefined : { name: known, text, ...modifiedOf(stored) }
+  }
+
+  async has(namespace: string, name: string): Promise<boolean> {
+    return (await this.get(namespace, name)) !== undefined
+  }
+
+  /** Creates or replaces a policy; the text may be base64. Gives warnings for the caller. Throws `invalid` with the texts of §4.13. */
+  async put(namespace: string, name: string, text: string): Promise<string[]> {
+    const known = policyName(name)
+    if (known === '') throw refuse('invalid', 'policy name missing')
+    if (isFixed(known)) throw refuse('invalid', `cannot update "${known}" policy`)
+    if (text === '') throw refuse('invalid', "'policy' parameter not supplied or empty")
+    const policy = decodePolicyText(text)
+    parsePolicy(policy)
+    await this.#view.update(`${namespace}/${known}`, (current) => ({ ...recordOf(current), ...this.#record(policy) }))
+    this.forget()
+    return known === name.trim() ? [] : [`policy name was converted to ${known}`]
+  }
+
+  /** Removing what is not there is no failure. */
+  async delete(namespace: string, name: string): Promise<void> {
+    const known = policyName(name)
+    if (isFixed(known)) throw refuse('invalid', `cannot delete "${known}" policy`)
+    if (known === 'default') throw refuse('invalid', 'cannot delete default policy')
+    await this.#view.write([{ key: `${namespace}/${known}`, value: undefined }])
+    this.forget()
+  }
+
+  /** Names in order, `root` last; those below a folder with a `folder`. */
+  async list(namespace: string, folder = ''): Promise<string[]> {
+    const below = policyName(folder).replace(/\/+$/, '')
+    const prefix = `${namespace}/`
+    const keys = await this.#view.listKeys(below === '' ? prefix : `${prefix}${below}/`)
+    const names = keys.map((key) => key.slice(prefix.length))
+    return namespace === 'root' && below === '' ? [...names, 'root'] : names
+  }
+
+  /**
+   * What these policies give this caller now. Names without a policy give nothing. `root` gives everything, in the root namespace, and counts only as
+   * the first name: it is the only policy of a token and never comes from an identity (§1.4).
+   */
+  async aclFor(namespace: string, policyNames: readonly string[], context: TemplateContext): Promise<Acl> {
+    if (policyNames[0] === 'root' && namespace === 'root') return rootAcl
+    const key = setKey(namespace, policyNames)
+    const compiled = this.#compiled.get(key, this.#clock.now()) ?? (await this.#compile(key, namespace, policyNames))
+    return bindAcl(compiled, context)
+  }
+
+  /** Drops all copies in memory, because someone else wrote. */
+  forget(): void {
+    this.#generation++
+    this.#parsed.clear()
+    this.#compiled.clear()
+  }
+
+  #record(policy: string) {
+    return { policy, modified: formatTime(this.#clock.now()) }
+  }
+
+  async #compile(key: string, namespace: string, policyNames: readonly string[]): Promise<CompiledPolicies> {
+    const generation = this.#generation
+    const names = [...new Set(policyNames.map(policyName))]
+    const loaded = await Promise.all(names.map((name) => this.#load(namespace, name)))
+    const compiled = compilePolicies(loaded.flatMap(({ parsed }) => parsed ?? []))
+    const weight = loaded.reduce((sum, policy) => sum + policy.weight, entryWeight + key.length)
+    // a write since we began may have changed what we read
+    if (generation === this.#generation) this.#compiled.set(key, { value: compiled, weight, expiresAt: this.#clock.now() + this.#maxAgeMs })
+    return compiled
+  }
+
+  async #load(namespace: string, name: string): Promise<LoadedPolicy> {
+    if (name === 'response-wrapping') return { parsed: responseWrapping, weight: 0 }
+    const key = `${namespace}/${name}`
+    const cached = this.#parsed.get(key, this.#clock.now())
+    if (cached !== undefined) return cached
+    const generation = this.#generation
+    const text = textOf(name, await this.#view.get(key))
+    const loaded = { parsed: text === undefined ? undefined : reparse(name, text), weight: entryWeight + key.length + (text?.length ?? 0) }
+    if (generation === this.#generation)
+      this.#parsed.set(key, { value: loaded, weight: loaded.weight, expiresAt: this.#clock.now() + this.#maxAgeMs })
+    return loaded
+  }
+}
+
+const isFixed = (name: string): boolean => name === 'root' || name === 'response-wrapping'
+
+/** No two lists of names have the same key, whatever characters they are made of. */
+function setKey(namespace: string, names: readonly string[]): string {
+  let key = namespace
+  for (const name of names) key += `/${name.length}:${name}`
+  return key
+}
+
+const recordOf = (stored: unknown): object => (typeof stored === 'object' && stored !== null ? stored : {})
+
+const modifiedOf = (stored: unknown): { modified?: string } => {
+  const record = recordOf(stored)
+  return 'modified' in record && typeof record.modified === 'string' ? { modified: record.modified } : {}
+}
+
+function textOf(name: string, stored: unknown): string | undefined {
+  if (stored === undefined) return undefined
+  const record = recordOf(stored)
+  if ('policy' in record && typeof record.policy === 'string') return record.policy
+  throw unreadable(name)
+}
+
+/** A policy that was accepted once: leaving it out could open what it denies. */
+function reparse(name: string, text: string): ParsedPolicy {
+  try {
+    return parsePolicy(text)
+  } catch (cause) {
+    throw cause instanceof ServiceError ? unreadable(name, cause) : cause
+  }
+}
+
+const unreadable = (name: string, cause?: Error) => fail('internal', `policy ${JSON.stringify(name)} cannot be read`, { cause })

@@ -1,0 +1,210 @@
+import { Buffer } from 'node:buffer'
+import { causeList } from '../../errors.ts'
+import { parseDuration } from '../../lib/duration.ts'
+import { quoted } from '../../lib/go-text.ts'
+import { type JsonObject, type JsonValue, jsonNumber } from '../../lib/json.ts'
+import { hasFourDigitYear, parseTime, timeMilliseconds } from '../../lib/time.ts'
+import { capabilityWords, shorthandWords } from './capabilities.ts'
+import { denyGrants, type Grants, mergeValues, type ParameterRules } from './grants.ts'
+import { parseHcl } from './hcl.ts'
+import { parseJsonPolicy } from './json-policy.ts'
+import { type Pattern, patternOf } from './pattern.ts'
+import { type ObjectNode, policyFault, type SyntaxEntry, type SyntaxNode, syntaxFault } from './policy-syntax.ts'
+import { parseTemplate, type Template } from './templates.ts'
+
+/** One `path` block. */
+export type PolicyStanza = {
+  /** What the label matches; a template once its values are known. */
+  readonly label: { readonly pattern: Pattern } | { readonly template: Template }
+  readonly grants: Grants
+  /** Milliseconds since the epoch; from then on the stanza does not exist. */
+  readonly expiresAt: number | undefined
+}
+
+/** A policy text, understood. It does not depend on who holds the policy. */
+export type ParsedPolicy = {
+  readonly stanzas: readonly PolicyStanza[]
+  /** At least one label has a template. */
+  readonly templated: boolean
+}
+
+/** The greatest length of a policy text, in UTF-16 code units. */
+export const maxPolicyLength = 1024 * 1024
+
+/** A text that is valid standard base64, whatever it says, stands for what it encodes. Contract tokens §4.1. */
+export function decodePolicyText(text: string): string {
+  const packed = text.replace(/[\r\n]+/g, '')
+  const isBase64 = packed !== '' && packed.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(packed)
+  return isBase64 ? Buffer.from(packed, 'base64').toString('utf8') : text
+}
+
+/** Reads HCL, or JSON if the first character that is no blank is `{`. Throws `invalid` with the texts of Contract tokens §4.1. */
+export function parsePolicy(text: string): ParsedPolicy {
+  if (text.length > maxPolicyLength) throw policyFault(`the text is longer than ${maxPolicyLength} characters`)
+  const document = /^[ \t\r\n]*\{/.test(text) ? parseJsonPolicy(text) : parseHcl(text)
+  assertKnownKeys(document, topLevelKeys, '')
+  const stanzas = document.entries.filter(({ keys }) => keys[0].text === 'path').map(stanzaOf)
+  return { stanzas, templated: stanzas.some(({ label }) => 'template' in label) }
+}
+
+const topLevelKeys: ReadonlySet<string> = new Set(['name', 'path'])
+
+const stanzaKeys: ReadonlySet<string> = new Set([
+  'capabilities',
+  'policy',
+  'allowed_parameters',
+  'denied_parameters',
+  'required_parameters',
+  'min_wrapping_ttl',
+  'max_wrapping_ttl',
+  'comment',
+  'expiration',
+  'mfa_methods',
+  'pagination_limit',
+  'list_scan_response_keys_filter_path',
+])
+
+function assertKnownKeys({ entries }: ObjectNode, known: ReadonlySet<string>, prefix: string): void {
+  const causes = entries
+    .map(({ keys }) => keys[0])
+    .filter((key) => !known.has(key.text))
+    .map((key) => `${prefix}invalid key ${quoted(key.text)} on line ${key.line}`)
+  if (causes.length > 0) throw policyFault(causeList(...causes.slice(0, maxCauses)))
+}
+
+/** More unknown keys than anyone reads are cut, so that no answer is as long as the text. */
+const maxCauses = 100
+
+function stanzaOf({ keys, value: body }: SyntaxEntry): PolicyStanza {
+  const written = keys[1]?.text ?? keys[0].text
+  const path = written.startsWith('/') ? written.slice(1) : written
+  const template = parseTemplate(path)
+  if (template === 'unbalanced') throw policyFault('failed to validate policy templating: unbalanced templating characters')
+  const where = `path ${quoted(written)}: `
+  if (body.kind !== 'object') throw syntaxFault(body, 'a path takes a block', where)
+  assertKnownKeys(body, stanzaKeys, where)
+  const fields = new StanzaFields(where, body)
+  const requiredParameters = fields.texts('required_parameters')
+  const allowedParameters = fields.parameters('allowed_parameters')
+  const deniedParameters = fields.parameters('denied_parameters')
+  const capabilities = fields.texts('capabilities')
+  const shorthand = fields.text('policy')
+  const expiration = fields.text('expiration')
+  if (path.includes('+*')) throw policyFault(`path ${quoted(path)}: invalid use of wildcards ('+*' is forbidden)`)
+  const bits = capabilitiesOf(where, capabilities, shorthand)
+  const minWrappingTtlSeconds = fields.duration('min_wrapping_ttl')
+  const maxWrappingTtlSeconds = fields.duration('max_wrapping_ttl')
+  if (maxWrappingTtlSeconds !== undefined && minWrappingTtlSeconds !== undefined && maxWrappingTtlSeconds < minWrappingTtlSeconds) {
+    throw policyFault('max_wrapping_ttl cannot be less than min_wrapping_ttl')
+  }
+  const granted = { allowedParameters, deniedParameters, requiredParameters, minWrappingTtlSeconds, maxWrappingTtlSeconds }
+  return {
+    label: template === undefined ? { pattern: patternOf(path) } : { template },
+    grants: bits === 'deny' ? denyGrants : { bits, isDeny: false, ...granted },
+    expiresAt: expiration === undefined || expiration === '' ? undefined : instantOf(where, expiration),
+  }
+}
+
+function capabilitiesOf(where: string, capabilities: readonly string[], shorthand = ''): number | 'deny' {
+  const fromShorthand = shorthand === '' ? 0 : shorthandWords.get(shorthand)
+  if (fromShorthand === undefined) throw policyFault(`${where}invalid policy ${quoted(shorthand)}`)
+  let bits = fromShorthand
+  for (const word of capabilities) {
+    const bit = capabilityWords.get(word)
+    if (bit === undefined) throw policyFault(`${where}invalid capability ${quoted(word)}`)
+    bits = bits === 'deny' || bit === 'deny' ? 'deny' : bits | bit
+  }
+  return bits
+}
+
+function instantOf(where: string, expiration: string): number {
+  const parsed = parseTime(expiration)
+  if ('error' in parsed) throw policyFault(`${where}invalid expiration time: ${parsed.error}`)
+  if (!hasFourDigitYear(parsed.time)) throw policyFault(`${where}invalid expiration time: the year has more than four digits`)
+  return timeMilliseconds(parsed.time)
+}
+
+/** The values of one block by key, each in the type its key demands. */
+class StanzaFields {
+  readonly #where: string
+  readonly #body: ObjectNode
+
+  constructor(where: string, body: ObjectNode) {
+    this.#where = where
+    this.#body = body
+  }
+
+  /** Of a key given twice the lists add up. */
+  texts(name: string): string[] {
+    return this.#values(name, this.#body).flatMap((value) => this.#list(name, value).map((item) => this.#scalar(name, item)))
+  }
+
+  text(name: string): string | undefined {
+    const last = this.#values(name, this.#body).at(-1)
+    return last && this.#scalar(name, last)
+  }
+
+  /** Zero is none. */
+  duration(name: string): number | undefined {
+    const parsed = parseDuration(this.text(name) ?? '')
+    if ('error' in parsed) throw policyFault(`error parsing ${name}: ${parsed.error}`)
+    return parsed.seconds === 0 ? undefined : parsed.seconds
+  }
+
+  /** Undefined when there are none. */
+  parameters(name: string): ParameterRules | undefined {
+    const written = new Map<string, JsonValue[]>()
+    for (const map of this.#values(name, this.#body)) {
+      if (map.kind !== 'object') throw syntaxFault(map, `${name}: a map of lists is needed`, this.#where)
+      for (const entry of map.entries) {
+        const values = this.#list(name, this.#only(entry)).map((item) => this.#json(item))
+        const known = written.get(entry.keys[0].text)
+        if (known === undefined) written.set(entry.keys[0].text, values)
+        else for (const value of values) known.push(value)
+      }
+    }
+    const rules = new Map<string, readonly JsonValue[]>()
+    for (const [key, values] of written) {
+      const known = rules.get(key.toLowerCase())
+      rules.set(key.toLowerCase(), known === undefined ? values : mergeValues(known, values))
+    }
+    return rules.size === 0 ? undefined : rules
+  }
+
+  #values(name: string, { entries }: ObjectNode): SyntaxNode[] {
+    return entries.filter(({ keys }) => keys[0].text === name).map((entry) => this.#only(entry))
+  }
+
+  #only({ keys, value }: SyntaxEntry): SyntaxNode {
+    if (keys[1] !== undefined) throw syntaxFault(keys[1], 'only path has a label', this.#where)
+    return value
+  }
+
+  #list(name: string, value: SyntaxNode): readonly SyntaxNode[] {
+    if (value.kind !== 'list') throw syntaxFault(value, `${name}: a list is needed`, this.#where)
+    return value.items
+  }
+
+  #scalar(name: string, value: SyntaxNode): string {
+    if (value.kind !== 'text' && value.kind !== 'number') throw syntaxFault(value, `${name}: a text is needed`, this.#where)
+    return value.value
+  }
+
+  #json(node: SyntaxNode): JsonValue {
+    switch (node.kind) {
+      case 'null':
+        return null
+      case 'number':
+        return jsonNumber(node.value)
+      case 'list':
+        return node.items.map((item) => this.#json(item))
+      case 'object': {
+        const object: JsonObject = Object.create(null)
+        for (const entry of node.entries) object[entry.keys[0].text] = this.#json(this.#only(entry))
+        return object
+      }
+      default:
+        return node.value
+    }
+  }
+}

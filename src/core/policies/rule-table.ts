@@ -1,0 +1,93 @@
+import { type Grants, mergeGrants } from './grants.ts'
+import { compareRank, matchesBehindHead, type Pattern, type SegmentedPath, type WildcardPattern } from './pattern.ts'
+
+/** A pattern and what it gives. */
+export type Rule<P extends Pattern = Pattern> = { readonly pattern: P; readonly grants: Grants }
+
+/** All wildcard rules with the same text before the first wildcard, the best first. */
+type Head = {
+  readonly text: string
+  readonly rules: readonly Rule<WildcardPattern>[]
+  /** The longest other head this one begins with. */
+  readonly parent: Head | undefined
+}
+
+/**
+ * Rules put together once, arranged to find the deciding one fast: a map for exact rules; for the others the heads in order, so that one binary
+ * search finds the longest head a path begins with, and its parents are all the shorter ones. Contract tokens §4.5.
+ */
+export class RuleTable {
+  readonly #ruleByText: ReadonlyMap<string, Rule>
+  readonly #heads: readonly Head[]
+
+  /** Rules of the same pattern are merged, also with the one `below` has. Contract tokens §4.4. */
+  constructor(rules: Iterable<Rule>, below?: RuleTable) {
+    const ruleByText = new Map<string, Rule>()
+    for (const rule of rules) {
+      const { text } = rule.pattern
+      const known = ruleByText.get(text) ?? below?.ruleOf(text)
+      ruleByText.set(text, known === undefined ? rule : { pattern: rule.pattern, grants: mergeGrants(known.grants, rule.grants) })
+    }
+    this.#ruleByText = ruleByText
+    this.#heads = arrangeHeads([...ruleByText.values()].filter(isWildcard))
+  }
+
+  ruleOf(text: string): Rule | undefined {
+    return this.#ruleByText.get(text)
+  }
+
+  rules(): Iterable<Rule> {
+    return this.#ruleByText.values()
+  }
+
+  exact(path: string): Rule | undefined {
+    const rule = this.#ruleByText.get(path)
+    return rule?.pattern.kind === 'exact' ? rule : undefined
+  }
+
+  /** The best wildcard rule for the path. */
+  best(path: SegmentedPath): Rule<WildcardPattern> | undefined {
+    for (let head = this.#longestHead(path.text); head !== undefined; head = head.parent) {
+      for (const rule of head.rules) if (matchesBehindHead(rule.pattern, path)) return rule
+    }
+    return undefined
+  }
+
+  /** Every head the path begins with is its predecessor in the order, or an ancestor of that. */
+  #longestHead(path: string): Head | undefined {
+    let low = 0
+    let high = this.#heads.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const candidate = this.#heads[middle]
+      if (candidate !== undefined && candidate.text <= path) low = middle + 1
+      else high = middle
+    }
+    let head = low === 0 ? undefined : this.#heads[low - 1]
+    const shared = head === undefined ? 0 : sharedLength(head.text, path)
+    while (head !== undefined && head.text.length > shared) head = head.parent
+    return head
+  }
+}
+
+const isWildcard = (rule: Rule): rule is Rule<WildcardPattern> => rule.pattern.kind !== 'exact'
+
+function arrangeHeads(rules: readonly Rule<WildcardPattern>[]): readonly Head[] {
+  const rulesByHead = Map.groupBy(rules, ({ pattern }) => pattern.head)
+  const heads: Head[] = []
+  let last: Head | undefined
+  for (const text of [...rulesByHead.keys()].sort((a, b) => (a < b ? -1 : 1))) {
+    while (last !== undefined && !text.startsWith(last.text)) last = last.parent
+    const own = rulesByHead.get(text) ?? []
+    last = { text, rules: own.sort((a, b) => compareRank(a.pattern, b.pattern)), parent: last }
+    heads.push(last)
+  }
+  return heads
+}
+
+function sharedLength(a: string, b: string): number {
+  const end = Math.min(a.length, b.length)
+  let at = 0
+  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++
+  return at
+}

@@ -1,0 +1,108 @@
+import { parseDuration } from '../../lib/duration.ts'
+
+type Metadata = Readonly<Record<string, string>> | null | undefined
+
+export type TemplateAlias = {
+  readonly id: string
+  readonly name: string
+  readonly mount_accessor: string
+  readonly metadata?: Metadata
+  readonly custom_metadata?: Metadata
+}
+
+/** What the path templates of a policy are filled from: the caller's entity, its groups (direct and inherited), and the time in milliseconds. */
+export type TemplateContext = {
+  readonly entity?:
+    | { readonly id: string; readonly name: string; readonly metadata?: Metadata; readonly aliases: readonly TemplateAlias[] }
+    | undefined
+  readonly groups?: readonly { readonly id: string; readonly name: string; readonly metadata?: Metadata }[] | undefined
+  readonly now: number
+}
+
+/** A path label with `{{ … }}` in it: literal pieces, and between each two the name of a value. */
+export type Template = {
+  readonly literals: readonly string[]
+  readonly names: readonly string[]
+  /** One of the names is the time, so that what is filled in holds for this second only. */
+  readonly isTimed: boolean
+}
+
+/** The template of a label, undefined when it has none, `unbalanced` when braces do not pair. Contract tokens §4.8. */
+export function parseTemplate(label: string): Template | 'unbalanced' | undefined {
+  const [first = '', ...rest] = label.split('{{')
+  if (first.includes('}}')) return 'unbalanced'
+  if (rest.length === 0) return undefined
+  const literals = [first]
+  const names: string[] = []
+  for (const piece of rest) {
+    const [name = '', literal, ...more] = piece.split('}}')
+    if (literal === undefined || more.length > 0) return 'unbalanced'
+    names.push(name.trim())
+    literals.push(literal)
+  }
+  return { literals, names, isTimed: names.some((name) => name === 'time.now' || name.startsWith('time.now.')) }
+}
+
+/**
+ * The label with its values, or undefined: then the stanza does not exist for this caller. So it is when anything is missing, when a value has
+ * `/`, `*` or `+` in it, and always without an entity. Contract tokens §4.8.
+ */
+export function fillTemplate({ literals, names }: Template, context: TemplateContext): string | undefined {
+  if (context.entity === undefined) return undefined
+  let text = literals[0] ?? ''
+  for (const [index, name] of names.entries()) {
+    const value = namedValue(name, context)
+    if (value === undefined || /[/*+]/.test(value)) return undefined
+    text += value + (literals[index + 1] ?? '')
+  }
+  return text
+}
+
+function namedValue(name: string, { entity, groups = [], now }: TemplateContext): string | undefined {
+  if (name.startsWith('time.now')) return timeValue(name.slice('time.now'.length), now)
+  if (name.startsWith('identity.entity.aliases.')) {
+    const [accessor, field] = cutAtDot(name.slice('identity.entity.aliases.'.length))
+    const alias = entity?.aliases.find(({ mount_accessor }) => mount_accessor === accessor)
+    return alias && (metadataValue(field, 'custom_metadata.', alias.custom_metadata) ?? ownValue(field, alias))
+  }
+  if (name.startsWith('identity.entity.')) return entity && ownValue(name.slice('identity.entity.'.length), entity)
+  if (name.startsWith('identity.groups.ids.')) {
+    const [id, field] = cutAtDot(name.slice('identity.groups.ids.'.length))
+    const group = groups.find((candidate) => candidate.id === id)
+    return group && ownValue(field, group)
+  }
+  if (name.startsWith('identity.groups.names.')) {
+    const [groupName, field] = cutAtDot(name.slice('identity.groups.names.'.length))
+    const group = groups.find((candidate) => candidate.name === groupName)
+    return group && ownValue(field, group)
+  }
+  return undefined
+}
+
+type Described = { readonly id: string; readonly name: string; readonly metadata?: Metadata }
+
+function ownValue(field: string, { id, name, metadata }: Described): string | undefined {
+  if (field === 'id') return id === '' ? undefined : id
+  if (field === 'name') return name === '' ? undefined : name
+  return metadataValue(field, 'metadata.', metadata)
+}
+
+/** An empty value is a value. */
+function metadataValue(field: string, prefix: string, metadata: Metadata): string | undefined {
+  const key = field.slice(prefix.length)
+  return field.startsWith(prefix) && metadata && Object.hasOwn(metadata, key) ? metadata[key] : undefined
+}
+
+function timeValue(shift: string, now: number): string | undefined {
+  const seconds = Math.floor(now / 1000)
+  if (shift === '') return String(seconds)
+  const sign = shift.startsWith('.plus.') ? 1 : shift.startsWith('.minus.') ? -1 : undefined
+  if (sign === undefined) return undefined
+  const duration = parseDuration(shift.slice(sign === 1 ? '.plus.'.length : '.minus.'.length))
+  return 'seconds' in duration ? String(seconds + sign * duration.seconds) : undefined
+}
+
+function cutAtDot(text: string): [string, string] {
+  const dot = text.indexOf('.')
+  return dot === -1 ? [text, ''] : [text.slice(0, dot), text.slice(dot + 1)]
+}

@@ -1,0 +1,38 @@
+type Entry<V> = { readonly value: V; readonly weight: number; readonly expiresAt: number }
+
+/** Copies in memory, bounded by the sum of their weights: the oldest go first. An entry older than its time is not given out. */
+export class WeightedCache<V> {
+  readonly #maxWeight: number
+  readonly #entries = new Map<string, Entry<V>>()
+  #weight = 0
+
+  constructor(maxWeight: number) {
+    this.#maxWeight = maxWeight
+  }
+
+  /** `now` and `expiresAt` are milliseconds since the epoch. */
+  get(key: string, now: number): V | undefined {
+    const entry = this.#entries.get(key)
+    return entry !== undefined && now < entry.expiresAt ? entry.value : undefined
+  }
+
+  set(key: string, entry: Entry<V>): void {
+    this.#drop(key)
+    this.#entries.set(key, entry)
+    this.#weight += entry.weight
+    for (const oldest of this.#entries.keys()) {
+      if (this.#weight <= this.#maxWeight) return
+      this.#drop(oldest)
+    }
+  }
+
+  clear(): void {
+    this.#entries.clear()
+    this.#weight = 0
+  }
+
+  #drop(key: string): void {
+    this.#weight -= this.#entries.get(key)?.weight ?? 0
+    this.#entries.delete(key)
+  }
+}
