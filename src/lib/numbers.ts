@@ -26,7 +26,7 @@ export function parseWholeNumber(text: string): ParsedNumber {
 /** A decimal, or hexadecimal with a binary exponent. Infinity and NaN are out of range: no answer could carry them. Contract core-http §2.3. */
 export function parseFloatingPoint(text: string): ParsedNumber {
   if (/^[+-]?(?:inf(?:inity)?|nan)$/i.test(text)) return outOfRange
-  if (/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) return finite(Number(text))
+  if (/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) return finite(Number(text))
   const match = /^([+-]?)0[xX]((?:_?[\dA-Fa-f])*)(?:\.([\dA-Fa-f]*))?[pP]([+-]?\d+)$/.exec(text)
   const [, sign, whole = '', fraction = '', exponent] = match ?? []
   const digits = whole.replaceAll('_', '') + fraction

@@ -1,3 +1,4 @@
+import { quoted } from './go-text.ts'
 import { isJsonNumber } from './json.ts'
 
 /** An instant as RFC 3339 text in UTC with up to nine digits of fraction, or the text that says why not. */
@@ -36,8 +37,8 @@ export function timeNanoseconds(time: string): bigint {
 export const hasFourDigitYear = (time: string): boolean => /^\d{4}-/.test(time)
 
 function parseNumber(text: string): ParsedTime {
-  if (!/^-?\d+$/.test(text)) return { error: `strconv.ParseInt: parsing "${text}": invalid syntax` }
-  if (!isWholeNumber(text)) return { error: `strconv.ParseInt: parsing "${text.slice(0, 40)}": value out of range` }
+  if (!/^-?\d+$/.test(text)) return { error: `strconv.ParseInt: parsing ${quoted(text)}: invalid syntax` }
+  if (!isWholeNumber(text)) return { error: `strconv.ParseInt: parsing ${quoted(text)}: value out of range` }
   return { time: fromSeconds(Number(text)) }
 }
 
