@@ -58,7 +58,9 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
     else refuseInTurn(feed, response, refusal)
   }
 
-  server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => feedBySocket.set(socket, feedOf(socket)))
+  server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) =>
+    feedBySocket.set(socket, feedOf(socket, serverOptions.headersTimeout)),
+  )
   server.on('request', receive)
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const feed = feedBySocket.get(request.socket)
@@ -82,10 +84,10 @@ export function listVerb(options: ListServerOptions) {
 }
 
 /** Puts a feed between the socket and the listener by which the server just attached its parser. */
-function feedOf(socket: Socket): RequestFeed {
+function feedOf(socket: Socket, headerTimeoutMs: number): RequestFeed {
   const [parse] = socket.listeners('data')
   if (parse === undefined) throw new Error('the HTTP server did not attach a parser to its connection')
-  const feed = new RequestFeed(socket, (bytes) => parse.call(socket, bytes))
+  const feed = new RequestFeed(socket, (bytes) => parse.call(socket, bytes), headerTimeoutMs)
   socket.removeAllListeners('data')
   socket.on('data', (bytes: NonSharedBuffer) => feed.take(bytes))
   return feed
@@ -95,10 +97,12 @@ function feedOf(socket: Socket): RequestFeed {
 function headRefusal(request: IncomingMessage, maxTargetBytes: number): RawStatus | undefined {
   if (request.rawHeaders.length > 2 * maxHeaders) return 431
   if ((request.url ?? '').length > maxTargetBytes) return 414
+  const current = request.httpVersion === '1.1'
+  if (!current && request.httpVersion !== '1.0') return 400
   const hosts = countHosts(request.rawHeaders)
-  if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) return 400
+  if (hosts > 1 || (hosts === 0 && current)) return 400
   const coding = request.headers['transfer-encoding']
-  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || request.httpVersion !== '1.1')) return 400
+  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || !current)) return 400
   return undefined
 }
 

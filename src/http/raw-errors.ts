@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net'
 
 /** Statuses of requests that are refused before a handler of ours sees them. */
-export type RawStatus = 400 | 408 | 413 | 414 | 417 | 431
+export type RawStatus = 400 | 405 | 408 | 413 | 414 | 417 | 431
 
 const reasonOf: Record<RawStatus, string> = {
   400: 'Bad Request',
+  405: 'Method Not Allowed',
   408: 'Request Timeout',
   413: 'Payload Too Large',
   414: 'URI Too Long',

@@ -12,10 +12,13 @@ type Phase = 'start' | 'head' | 'counted' | 'chunked' | 'closed'
 /** Verbs that Node's parser reads by itself in every version. All others, `CONNECT` among them, are respelled. */
 const nativeVerbs: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
 
-/** What the parser reads in place of a verb that is not native. The handler never sees it: it gets the verb as sent. */
-const carrier = Buffer.from('GET')
+/** What the parser reads in place of a verb that is not native; the handler gets the verb as sent. Not `GET`, which the parser takes for RTSP too. */
+const carrier = Buffer.from('PUT')
 
 const longestVerb = 32
+
+/** The one token no request may use (RFC 9113 §3.4): the first word of HTTP/2, at which Node hangs up without an answer. */
+const http2Preface = 'PRI'
 
 const lf = 0x0a
 const cr = 0x0d
@@ -37,15 +40,19 @@ export class RequestFeed {
   readonly #socket: Socket
   readonly #parse: Parse
   #phase: Phase = 'start'
+  readonly #headerTimeoutMs: number
   #held: NonSharedBuffer | undefined
+  #heldSince: NodeJS.Timeout | undefined
   #verb: string | undefined
   #request: IncomingMessage | undefined
   #response: ServerResponse | undefined
   #bytesLeft = 0
 
-  constructor(socket: Socket, parse: Parse) {
+  constructor(socket: Socket, parse: Parse, headerTimeoutMs: number) {
     this.#socket = socket
     this.#parse = parse
+    this.#headerTimeoutMs = headerTimeoutMs
+    socket.once('close', () => this.stop())
   }
 
   /** Takes bytes as they come off the wire. */
@@ -86,7 +93,7 @@ export class RequestFeed {
   /** Reads nothing more from this connection. Answers under way are still sent. */
   stop(): void {
     this.#phase = 'closed'
-    this.#held = undefined
+    this.#release()
   }
 
   /** Refuses what the client sent last, behind the answers it is still owed, and closes. */
@@ -114,20 +121,37 @@ export class RequestFeed {
     let end = at
     while (end < chunk.length && end - at <= longestVerb && isTokenByte[chunk[end] ?? 0] === 1) end++
     if (end === chunk.length && end - at <= longestVerb) {
-      if (end > at) this.#held = Buffer.from(chunk.subarray(at))
+      if (end > at) this.#hold(chunk.subarray(at))
       return end
     }
+    if (this.#heldSince !== undefined) this.#release()
     if (end === at || end - at > longestVerb || chunk[end] !== space) {
       this.refuse(400)
       return chunk.length
     }
+    const verb = chunk.toString('latin1', at, end)
+    if (verb === http2Preface) {
+      this.refuse(405)
+      return chunk.length
+    }
     this.#phase = 'head'
     this.#request = undefined
-    const verb = chunk.toString('latin1', at, end)
     if (nativeVerbs.has(verb)) return this.#feed(chunk, at, this.#pieceEnd(chunk, at))
     this.#verb = verb
     this.#parse(carrier)
     return end
+  }
+
+  /** Keeps the first bytes of a verb until the rest comes. The parser knows nothing of them, so its clock does not run yet. */
+  #hold(bytes: NonSharedBuffer): void {
+    this.#held = Buffer.from(bytes)
+    this.#heldSince ??= setTimeout(() => this.refuse(408), this.#headerTimeoutMs)
+  }
+
+  #release(): void {
+    clearTimeout(this.#heldSince)
+    this.#heldSince = undefined
+    this.#held = undefined
   }
 
   /** The end of the next piece the parser may be given: no message ends before it. */

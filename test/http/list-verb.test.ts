@@ -1,0 +1,617 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { METHODS } from 'node:http'
+import fc from 'fast-check'
+import Fastify from 'fastify'
+import { describe, expect, test } from 'vitest'
+import { listVerb } from '../../src/http/list-verb.ts'
+import { type Answer, chunked, echo, head, listen, type Seen, seenIn, WireServer } from './wire.ts'
+
+const seen = (method: string, url: string, body = ''): Seen => ({ method, url, body })
+
+/** Contract core-http §1.9, §1.13: the answer to what no handler sees. */
+function expectRaw(answer: Answer | undefined, status: number): void {
+  expect(answer).toMatchObject({
+    status,
+    body: '{"errors":[]}\n',
+    headers: {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      'strict-transport-security': 'max-age=31536000; includeSubDomains',
+      connection: 'close',
+    },
+  })
+}
+
+describe('verbs', () => {
+  const native = METHODS.filter((method) => method !== 'HEAD')
+  const unknown = ['LIST', 'HELP', 'SCAN', 'FOO', 'list', 'List', 'LISTS', 'LIS', 'L', 'get', 'Get', 'PROPX', 'UNLIST', 'GETT', 'DESCRIBE', 'PLAY']
+  const odd = ["!#$%&'*+-.^_`|~09", 'A'.repeat(32), 'PRIX', '-', 'constructor', '__proto__']
+
+  test.each([...native, ...unknown, ...odd])('%s reaches the handler as sent, with its body, and the next request follows', async (method) => {
+    await using server = await listen()
+    const wire = await server.open()
+
+    wire.send(head(method, '/a?b=c'))
+    wire.send(head(method, '/d', [], 'body'))
+    wire.send(chunked(method, '/e', ['bo', 'dy']))
+    wire.send(head('GET', '/f'))
+
+    expect(seenIn(await wire.answers(4))).toEqual([seen(method, '/a?b=c'), seen(method, '/d', 'body'), seen(method, '/e', 'body'), seen('GET', '/f')])
+  })
+
+  test('HEAD leaves no body on the connection', async () => {
+    await using server = await listen({}, (request, response) => {
+      if (request.method === 'HEAD') response.writeHead(200, { 'Content-Length': '0' }).end('never sent')
+      else echo(request, response)
+    })
+    const wire = await server.open()
+
+    wire.send(head('HEAD', '/a') + head('LIST', '/b'))
+    const [first, second] = await wire.answers(2)
+
+    expect(first).toMatchObject({ status: 200, body: '' })
+    expect(seenIn(second === undefined ? [] : [second])).toEqual([seen('LIST', '/b')])
+  })
+
+  test.each([
+    { name: 'a token of 33 bytes', token: 'A'.repeat(33), status: 400 },
+    { name: 'a byte that no token has', token: 'GE(T', status: 400 },
+    { name: 'a byte above ASCII', token: 'G\xc3\xa9T', status: 400 },
+    { name: 'no token', token: '', status: 400 },
+    { name: 'a tab behind the token', token: 'GET\t', status: 400 },
+    { name: 'a NUL byte', token: 'LI\0ST', status: 400 },
+    { name: 'the first word of HTTP/2', token: 'PRI', status: 405 },
+  ])('$name is refused and the connection closed', async ({ token, status }) => {
+    await using server = await listen()
+    const wire = await server.open()
+
+    wire.send(head(token, '/a') + head('GET', '/never'))
+    const answers = await wire.untilClosed()
+
+    expect(answers).toHaveLength(1)
+    expectRaw(answers[0], status)
+  })
+
+  test('a token that never ends is refused without waiting for its end', async () => {
+    await using server = await listen()
+    const wire = await server.open()
+
+    await wire.sendApart(Array.from({ length: 33 }, () => 'L'))
+
+    expectRaw(await wire.answer(), 400)
+  })
+})
+
+describe('one connection', () => {
+  test('keeps alive through any mix of verbs', async () => {
+    await using server = await listen()
+    const wire = await server.open()
+    const requests = ['GET', 'LIST', 'POST', 'LIST', 'LIST', 'HELP', 'PUT', 'DELETE', 'FOO', 'SEARCH', 'REPORT', 'GET'].map((method, index) => ({
+      method,
+      url: `/${index}`,
+      body: index % 3 === 1 ? `body ${index}` : '',
+    }))
+
+    for (const { method, url, body } of [...requests, ...requests]) {
+      wire.send(head(method, url, [], body === '' ? undefined : body))
+      expect(seenIn(await wire.answers(1))).toEqual([{ method, url, body }])
+    }
+  })
+
+  const conversation =
+    '\r\n' +
+    head('LIST', '/a') +
+    head('POST', '/b', [], 'LIST /x HTTP/1.1\r\n\r\n') +
+    chunked('HELP', '/c', ['LIST /', '\r\n\r\n', '0\r\n\r\n'], ['X-T: 1']) +
+    head('GET', '/d')
+  const expected = [
+    seen('LIST', '/a'),
+    seen('POST', '/b', 'LIST /x HTTP/1.1\r\n\r\n'),
+    seen('HELP', '/c', 'LIST /\r\n\r\n0\r\n\r\n'),
+    seen('GET', '/d'),
+  ]
+
+  test('reads the same requests with a cut at any byte', async () => {
+    await using server = await listen()
+    for (let cut = 1; cut < conversation.length; cut++) {
+      const wire = await server.open()
+      await wire.sendApart([conversation.slice(0, cut), conversation.slice(cut)])
+      expect(seenIn(await wire.answers(4)), `cut at ${cut}`).toEqual(expected)
+      wire.close()
+    }
+  })
+
+  test('reads the same requests byte by byte', async () => {
+    await using server = await listen()
+    const wire = await server.open()
+
+    await wire.sendApart([...conversation])
+
+    expect(seenIn(await wire.answers(4))).toEqual(expected)
+  })
+
+  test('answers pipelined requests in order, the slow one first', async () => {
+    const release = Promise.withResolvers<void>()
+    await using server = await listen({}, async (request, response) => {
+      if (request.url === '/slow') await release.promise
+      else release.resolve()
+      await echo(request, response)
+    })
+    const wire = await server.open()
+
+    wire.send(head('GET', '/slow') + head('LIST', '/b') + head('POST', '/c', [], 'LIST /d HTTP/1.1\r\nHost: x\r\n\r\n') + head('SCAN', '/e'))
+
+    expect(seenIn(await wire.answers(4)).map(({ method, url }) => `${method} ${url}`)).toEqual(['GET /slow', 'LIST /b', 'POST /c', 'SCAN /e'])
+  })
+
+  test.each(['UN', 'PRO', '\nUN', '\r\n', 'M-', 'LIST ', 'GET /'])('a body that ends in %j keeps its bytes before a pipelined verb', async (body) => {
+    await using server = await listen()
+    const wire = await server.open()
+
+    wire.send(head('POST', '/a', [], body) + head('LIST', '/b') + chunked('PUT', '/c', [body]) + head('PATCHX', '/d'))
+
+    expect(seenIn(await wire.answers(4))).toEqual([seen('POST', '/a', body), seen('LIST', '/b'), seen('PUT', '/c', body), seen('PATCHX', '/d')])
+  })
+
+  test('many pipelined requests survive a client that does not read', async () => {
+    await using server = await listen({}, (request, response) => response.end(`${request.method}${'x'.repeat(20_000)}`))
+    const wire = await server.open()
+
+    wire.send(Array.from({ length: 400 }, (_, index) => head(index % 2 === 0 ? 'LIST' : 'GET', '/a')).join(''))
+    const answers = await wire.answers(400)
+
+    expect(answers.map(({ body }) => body.slice(0, 3))).toEqual(Array.from({ length: 400 }, (_, index) => (index % 2 === 0 ? 'LIS' : 'GET')))
+  })
+
+  test('a body the handler does not read is skipped', async () => {
+    await using server = await listen({}, (request, response) => {
+      response.end(JSON.stringify(seen(request.method ?? '', request.url ?? '')))
+    })
+    const wire = await server.open()
+
+    wire.send(head('LIST', '/a', [], head('GET', '/inner')) + chunked('DELETE', '/b', [head('GET', '/inner'), '\r\n\r\n']) + head('LIST', '/c'))
+
+    expect(seenIn(await wire.answers(3))).toEqual([seen('LIST', '/a'), seen('DELETE', '/b'), seen('LIST', '/c')])
+  })
+
+  test('a body of several MiB passes, counted and chunked', async () => {
+    await using server = await listen({}, async (request, response) => {
+      let length = 0
+      for await (const part of request) length += part.length
+      response.end(`${request.method} ${length}`)
+    })
+    const wire = await server.open()
+    const body = 'LIST / HTTP/1.1\r\n\r\n'.repeat(150_000)
+
+    wire.send(head('POST', '/a', [], body) + chunked('SCAN', '/b', [body, body]) + head('LIST', '/c'))
+
+    expect((await wire.answers(3)).map((answer) => answer.body)).toEqual([`POST ${body.length}`, `SCAN ${2 * body.length}`, 'LIST 0'])
+  })
+
+  test('Expect: 100-continue is answered 100 and then served', async () => {
+    await using server = await listen()
+    const wire = await server.open()
+
+    wire.send(head('LIST', '/a', ['Expect: 100-continue', 'Content-Length: 4']))
+    const first = await wire.answer()
+    wire.send(`body${head('GET', '/b')}`)
+
+    expect(first?.status).toBe(100)
+    expect(seenIn(await wire.answers(2))).toEqual([seen('LIST', '/a', 'body'), seen('GET', '/b')])
+  })
+
+  test('another expectation is refused', async () => {
+    await using server = await listen()
+    const wire = await server.open()
+
+    wire.send(head('LIST', '/a', ['Expect: miracles', 'Content-Length: 4']))
+
+    expectRaw(await wire.answer(), 417)
+    expect(await wire.untilClosed()).toEqual([])
+  })
+
+  test.each(['GET', 'LIST', 'FOO'])('%s takes an absolute-form target', async (method) => {
+    await using server = await listen()
+    const wire = await server.open()
+
+    wire.send(head(method, 'http://gate/v1/a?b'))
+
+    expect(seenIn(await wire.answers(1))).toEqual([seen(method, 'http://gate/v1/a?b')])
+  })
+
+  test('an Upgrade nobody asked for is an ordinary request', async () => {
+    await using server = await listen()
+    const wire = await server.open()
+
+    wire.send(head('GET', '/a', ['Connection: upgrade', 'Upgrade: h2c'], 'body') + head('LIST', '/b'))
+
+    expect(seenIn(await wire.answers(2))).toEqual([seen('GET', '/a', 'body'), seen('LIST', '/b')])
+  })
+
+  test.each(['GET', 'LIST'])('HTTP/1.0 without Host works and closes: %s', async (method) => {
+    await using server = await listen()
+    const wire = await server.open()
+
+    wire.send(`${method} /a HTTP/1.0\r\n\r\n${head('GET', '/never')}`)
+
+    expect(seenIn(await wire.untilClosed())).toEqual([seen(method, '/a')])
+  })
+
+  test('nothing is read behind a request with Connection: close', async () => {
+    await using server = await listen()
+    const wire = await server.open()
+
+    wire.send(head('LIST', '/a', ['Connection: close']) + head('GET', '/never'))
+
+    expect(seenIn(await wire.untilClosed())).toEqual([seen('LIST', '/a')])
+  })
+})
+
+describe('malformed requests', () => {
+  const body = '{"paths":"a"}'
+  const inChunks = 'd\r\n{"paths":"a"}\r\n0\r\n\r\n'
+  const raw = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`
+  const post = (...lines: string[]) => raw('POST /a HTTP/1.1', 'Host: x', ...lines)
+
+  test.each([
+    { name: 'two lengths that differ', bytes: post('Content-Length: 13', 'Content-Length: 5') + body, status: 400 },
+    { name: 'a length that is no number', bytes: post('Content-Length: abc') + body, status: 400 },
+    { name: 'a negative length', bytes: post('Content-Length: -1') + body, status: 400 },
+    { name: 'a length with a sign', bytes: post('Content-Length: +13') + body, status: 400 },
+    { name: 'a list of lengths', bytes: post('Content-Length: 13, 14') + body, status: 400 },
+    { name: 'an endless length', bytes: post(`Content-Length: ${'9'.repeat(40)}`) + body, status: 400 },
+    { name: 'an unknown coding', bytes: post('Transfer-Encoding: gzip') + body, status: 400 },
+    { name: 'two codings', bytes: post('Transfer-Encoding: gzip, chunked') + inChunks, status: 400 },
+    { name: 'two headers of codings', bytes: post('Transfer-Encoding: gzip', 'Transfer-Encoding: chunked') + inChunks, status: 400 },
+    { name: 'chunked twice', bytes: post('Transfer-Encoding: chunked', 'Transfer-Encoding: chunked') + inChunks, status: 400 },
+    { name: 'a misspelt coding', bytes: post('Transfer-Encoding: xchunked') + inChunks, status: 400 },
+    { name: 'an empty coding', bytes: post('Transfer-Encoding:') + inChunks, status: 400 },
+    { name: 'chunks in HTTP/1.0', bytes: `${raw('POST /a HTTP/1.0', 'Transfer-Encoding: chunked')}${inChunks}`, status: 400 },
+    { name: 'length before chunks', bytes: post('Content-Length: 5', 'Transfer-Encoding: chunked') + inChunks, status: 400 },
+    { name: 'length after chunks', bytes: post('Transfer-Encoding: chunked', 'Content-Length: 5') + inChunks, status: 400 },
+    {
+      name: 'the same on LIST',
+      bytes: raw('LIST /a HTTP/1.1', 'Host: x', 'Transfer-Encoding: chunked', 'Content-Length: 5') + inChunks,
+      status: 400,
+    },
+    { name: 'a chunk size that is no number', bytes: `${post('Transfer-Encoding: chunked')}zz\r\n`, status: 400 },
+    { name: 'a chunk longer than its size', bytes: `${post('Transfer-Encoding: chunked')}1\r\nab\r\n0\r\n\r\n`, status: 400 },
+    { name: 'a chunk size that overflows', bytes: `${post('Transfer-Encoding: chunked')}${'f'.repeat(20)}\r\n`, status: 400 },
+    { name: 'a blank in a header name', bytes: post('Bad Name: x'), status: 400 },
+    { name: 'a blank before the colon', bytes: post('Content-Length : 5') + body, status: 400 },
+    { name: 'a header without a colon', bytes: post('nonsense'), status: 400 },
+    { name: 'a folded header', bytes: post('X-A: 1', ' 2: x'), status: 400 },
+    { name: 'a NUL byte in a header', bytes: post('X-A: a\0b'), status: 400 },
+    { name: 'a bare CR in a header', bytes: post('X-A: a\rb'), status: 400 },
+    { name: 'lines without CR', bytes: 'GET /a HTTP/1.1\nHost: x\n\n', status: 400 },
+    { name: 'one line without CR', bytes: 'LIST /a HTTP/1.1\nHost: x\r\n\r\n', status: 400 },
+    { name: 'no Host', bytes: raw('GET /a HTTP/1.1'), status: 400 },
+    { name: 'no Host on LIST', bytes: raw('LIST /a HTTP/1.1', 'X-A: b'), status: 400 },
+    { name: 'two Hosts', bytes: raw('GET /a HTTP/1.1', 'Host: x', 'hOST: x'), status: 400 },
+    { name: 'two Hosts in HTTP/1.0', bytes: raw('GET /a HTTP/1.0', 'Host: x', 'Host: y'), status: 400 },
+    { name: 'HTTP/0.9', bytes: 'GET /a\r\n\r\n', status: 400 },
+    { name: 'HTTP/2 spelt out', bytes: raw('LIST /a HTTP/2.0', 'Host: x'), status: 400 },
+    { name: 'another protocol', bytes: raw('LIST /a ICE/1.0', 'Host: x'), status: 400 },
+    { name: 'another protocol with its own verb', bytes: raw('DESCRIBE /a RTSP/1.0', 'Host: x'), status: 400 },
+    { name: 'no target', bytes: raw('LIST HTTP/1.1', 'Host: x'), status: 400 },
+    { name: 'a TLS hello', bytes: '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', status: 400 },
+    { name: 'a head over 128 KiB', bytes: post(`X-A: ${'a'.repeat(128 * 1024)}`), status: 431 },
+    { name: 'a head of LIST over 128 KiB', bytes: raw('LIST /a HTTP/1.1', 'Host: x', `X-A: ${'a'.repeat(128 * 1024)}`), status: 431 },
+    { name: 'many headers over 128 KiB', bytes: post(...Array.from({ length: 900 }, (_, i) => `X-${i}: ${'a'.repeat(200)}`)), status: 431 },
+    { name: 'more than a thousand headers', bytes: post(...Array.from({ length: 1001 }, (_, i) => `X-${i}: a`)), status: 431 },
+    { name: 'a target over 64 KiB', bytes: raw(`LIST /${'a'.repeat(64 * 1024)} HTTP/1.1`, 'Host: x'), status: 414 },
+  ])('$name: one answer, and nothing is read out of the rest', async ({ bytes, status }) => {
+    await using server = await listen()
+    const wire = await server.open()
+
+    wire.send(bytes + head('GET', '/never'))
+    const answers = await wire.untilClosed()
+
+    expect(answers).toHaveLength(1)
+    expectRaw(answers[0], status)
+  })
+
+  test('heads just within the limits pass', async () => {
+    await using server = await listen()
+    const wire = await server.open()
+    const target = `/${'a'.repeat(64 * 1024 - 1)}`
+
+    wire.send(head('LIST', target, [`X-A: ${'a'.repeat(62 * 1024)}`]))
+    wire.send(
+      head(
+        'GET',
+        '/b',
+        Array.from({ length: 999 }, (_, i) => `X-${i}: a`),
+      ),
+    )
+
+    expect(seenIn(await wire.answers(2))).toEqual([seen('LIST', target), seen('GET', '/b')])
+  })
+
+  test('the refusal comes behind the answers that are due before it', async () => {
+    const release = Promise.withResolvers<void>()
+    await using server = await listen({}, async (request, response) => {
+      await release.promise
+      await echo(request, response)
+    })
+    const wire = await server.open()
+
+    await wire.sendApart([`${head('GET', '/a')}${head('LIST', '/b')}GE(T /c HTTP/1.1\r\n\r\n`])
+    release.resolve()
+    const [first, second, third, ...rest] = await wire.untilClosed()
+
+    expect([first, second].map((answer) => JSON.parse(answer?.body ?? ''))).toEqual([seen('GET', '/a'), seen('LIST', '/b')])
+    expectRaw(third, 400)
+    expect(rest).toEqual([])
+  })
+
+  test('a broken body behind an answer that has begun cuts the connection', async () => {
+    await using server = await listen({}, (_request, response) => {
+      response.writeHead(200, { 'Content-Length': '100' })
+      response.write('begun')
+    })
+    const wire = await server.open()
+
+    await wire.sendApart([head('LIST', '/a', ['Transfer-Encoding: chunked']), 'zz\r\n'])
+
+    expect(await wire.untilClosed()).toEqual([])
+  })
+})
+
+describe('time-outs and addresses', () => {
+  test.each([
+    { name: 'nothing', bytes: '' },
+    { name: 'half a verb', bytes: 'LI' },
+    { name: 'half a head', bytes: 'LIST /a HTTP/1.1\r\nHost:' },
+  ])('$name within the header time-out is 408', async ({ bytes }) => {
+    await using server = await listen({ headerTimeoutMs: 30, bodyTimeoutMs: 60, timeoutCheckMs: 10 })
+    const wire = await server.open()
+
+    wire.send(bytes)
+    const answers = await wire.untilClosed()
+
+    expect(answers).toHaveLength(1)
+    expectRaw(answers[0], 408)
+  })
+
+  test.each([
+    { name: 'half a verb', bytes: 'LI' },
+    { name: 'half a head', bytes: 'LIST /a HTTP/1.1\r\nHost:' },
+  ])('$name within the header time-out is 408 on a kept connection too', async ({ bytes }) => {
+    await using server = await listen({ headerTimeoutMs: 30, bodyTimeoutMs: 60, timeoutCheckMs: 10 })
+    const wire = await server.open()
+
+    wire.send(head('GET', '/a'))
+    const first = await wire.answer()
+    wire.send(bytes)
+    const rest = await wire.untilClosed()
+
+    expect(first?.status).toBe(200)
+    expect(rest).toHaveLength(1)
+    expectRaw(rest[0], 408)
+  })
+
+  test('half a body within the body time-out is 408', async () => {
+    await using server = await listen({ headerTimeoutMs: 30, bodyTimeoutMs: 60, timeoutCheckMs: 10 })
+    const wire = await server.open()
+
+    wire.send(head('LIST', '/a', ['Content-Length: 10']) + 'half')
+    const answers = await wire.untilClosed()
+
+    expect(answers).toHaveLength(1)
+    expectRaw(answers[0], 408)
+  })
+
+  test('a connection waits longer than Go keeps its own', async () => {
+    await using server = await listen()
+
+    expect(server.server.keepAliveTimeout).toBe(300_000)
+    expect(server.server.headersTimeout).toBe(10_000)
+    expect(server.server.requestTimeout).toBe(30_000)
+  })
+
+  test('an idle connection is closed without an answer', async () => {
+    await using server = await listen({ idleTimeoutMs: 20 })
+    const wire = await server.open()
+
+    wire.send(head('LIST', '/a'))
+    const answers = await wire.untilClosed()
+
+    expect(seenIn(answers)).toEqual([seen('LIST', '/a')])
+  })
+
+  test('connections beyond the limit are closed', async () => {
+    await using server = await listen({ maxConnections: 1 })
+    const first = await server.open()
+    const second = await server.open()
+
+    expect(await second.untilClosed()).toEqual([])
+    first.send(head('LIST', '/a'))
+    expect((await first.answer())?.status).toBe(200)
+  })
+
+  test('the handler sees the address of the client', async () => {
+    await using server = await listen({}, (request, response) => response.end(`${request.socket.remoteAddress} ${request.socket.remotePort}`))
+    const wire = await server.open()
+
+    wire.send(head('LIST', '/a'))
+
+    expect((await wire.answer())?.body).toMatch(/^127\.0\.0\.1 \d+$/)
+  })
+})
+
+describe('many clients', () => {
+  test.each([
+    '',
+    'LIS',
+    'LIST /a HTTP/1.1\r\nHost: x\r\n',
+    head('POST', '/a', ['Content-Length: 50']) + '{',
+    chunked('LIST', '/a', ['abc']).slice(0, -6),
+  ])('one that goes away after %j does no harm', async (part) => {
+    await using server = await listen()
+    const gone = await server.open()
+    await gone.sendApart([part])
+    gone.close()
+
+    const wire = await server.open()
+    wire.send(head('LIST', '/b'))
+
+    expect(seenIn(await wire.answers(1))).toEqual([seen('LIST', '/b')])
+  })
+
+  test('fifty idle connections are all served', async () => {
+    await using server = await listen()
+    const wires = await Promise.all(Array.from({ length: 50 }, () => server.open()))
+
+    for (const wire of wires) wire.send(head('LIST', '/a'))
+    const answers = await Promise.all(wires.map((wire) => wire.answers(1)))
+
+    expect(answers.map((one) => seenIn(one))).toEqual(wires.map(() => [seen('LIST', '/a')]))
+  })
+})
+
+describe('TLS', () => {
+  function selfSigned(): { key: string; cert: string } {
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-tls-'))
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1']
+    execFileSync('openssl', ['req', '-x509', '-nodes', ...curve, '-subj', '/CN=gate', '-days', '2', '-keyout', key, '-out', cert], {
+      stdio: 'ignore',
+    })
+    const pair = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
+    rmSync(folder, { recursive: true })
+    return pair
+  }
+
+  test('serves any verb, pipelined and split, and refuses like plain HTTP', async () => {
+    await using server = await listen({ tls: selfSigned() })
+    const wire = await server.open()
+
+    wire.send(head('LIST', '/a') + head('POST', '/b', [], 'LIST / HTTP/1.1\r\n\r\n') + 'SC')
+    const first = await wire.answers(2)
+    wire.send(`AN /c HTTP/1.1\r\nHost: x\r\n\r\n${head('CONNECT', '/d')}`)
+    const second = await wire.answers(2)
+    wire.send(head('GE(T', '/e'))
+
+    expect(seenIn([...first, ...second])).toEqual([
+      seen('LIST', '/a'),
+      seen('POST', '/b', 'LIST / HTTP/1.1\r\n\r\n'),
+      seen('SCAN', '/c'),
+      seen('CONNECT', '/d'),
+    ])
+    expectRaw(await wire.answer(), 400)
+  })
+})
+
+describe('Fastify', () => {
+  async function listenWithFastify() {
+    const app = Fastify({
+      ...listVerb({}),
+      rewriteUrl(request) {
+        if (request.method === 'LIST') request.method = 'SEARCH'
+        else if (request.method === 'SEARCH') request.method = 'TRACE'
+        return request.url ?? '/'
+      },
+    })
+    app.addHttpMethod('SEARCH', { hasBody: true })
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
+    app.route({ method: 'SEARCH', url: '/v1/*', handler: (request) => ({ listed: request.url, body: request.body ?? '' }) })
+    app.get('/v1/*', (request) => ({ read: request.url }))
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    const server = new WireServer(app.server, false)
+    return {
+      server,
+      [Symbol.asyncDispose]: async () => {
+        await server[Symbol.asyncDispose]()
+        await app.close()
+      },
+    }
+  }
+
+  test('a route on a carrier verb sees the request and its body', async () => {
+    await using fastify = await listenWithFastify()
+    const wire = await fastify.server.open()
+
+    wire.send(
+      head('LIST', '/v1/a') +
+        head('LIST', '/v1/b', ['Content-Type: text/x'], 'body') +
+        head('GET', '/v1/c') +
+        head('SEARCH', '/v1/d') +
+        head('FOO', '/v1/e'),
+    )
+    const answers = await wire.answers(5)
+
+    expect(answers.slice(0, 3).map((answer) => JSON.parse(answer.body))).toEqual([
+      { listed: '/v1/a', body: '' },
+      { listed: '/v1/b', body: 'body' },
+      { read: '/v1/c' },
+    ])
+    expect(answers.slice(3).map((answer) => answer.status)).toEqual([404, 404])
+  })
+
+  test('malformed requests get our answer, and one only', async () => {
+    await using fastify = await listenWithFastify()
+    const wire = await fastify.server.open()
+
+    wire.send(`${head('GET', '/v1/a')}GET /b HTTP/1.1\r\nBad Name: x\r\n\r\n`)
+    const [first, second, ...rest] = await wire.untilClosed()
+
+    expect(first?.status).toBe(200)
+    expectRaw(second, 400)
+    expect(rest).toEqual([])
+  })
+
+  test('the idle time-out is ours', async () => {
+    await using fastify = await listenWithFastify()
+
+    expect(fastify.server.server.keepAliveTimeout).toBe(300_000)
+  })
+})
+
+describe('anything at all', () => {
+  const method = fc.oneof(
+    fc.constantFrom('GET', 'POST', 'PUT', 'LIST', 'LISTS', 'HELP', 'SCAN', 'UNLINK', 'CONNECT', 'OPTIONS', 'M-SEARCH', 'PROPX'),
+    fc.string({ unit: fc.constantFrom(...'LISTGETPROUNM-!~'), minLength: 1, maxLength: 8 }).filter((token) => token !== 'PRI' && token !== 'HEAD'),
+  )
+  const text = fc
+    .array(fc.constantFrom('LIST /x HTTP/1.1', '\r\n', '\n', '\r', 'UN', 'PRO', 'G', '0\r\n\r\n', 'Host: x', '1\r\n', '\0', '\xff', '"'), {
+      maxLength: 8,
+    })
+    .map((parts) => parts.join(''))
+  const request = fc.record({
+    method,
+    url: fc.constantFrom('/', '/v1/a', '/LIST', '*', 'http://gate/b', '/?list=true'),
+    chunks: fc.option(fc.array(text, { maxLength: 4 }).map((chunks) => chunks.filter((chunk) => chunk !== ''))),
+    counted: fc.boolean(),
+    blankLinesBefore: fc.nat({ max: 2 }),
+  })
+
+  test('the handler sees what was sent, however it was cut', { timeout: 60_000 }, async () => {
+    await using server = await listen()
+    await fc.assert(
+      fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 6 }), fc.array(fc.nat(), { maxLength: 6 }), async (requests, cuts) => {
+        const bytes = requests
+          .map(({ method, url, chunks, counted, blankLinesBefore }) => {
+            const blank = '\r\n'.repeat(blankLinesBefore)
+            if (chunks === null) return blank + head(method, url)
+            return blank + (counted ? head(method, url, [], chunks.join('')) : chunked(method, url, chunks))
+          })
+          .join('')
+        const places = [...new Set([0, bytes.length, ...cuts.map((cut) => cut % bytes.length)])].sort((a, b) => a - b)
+        const parts = places.slice(1).map((place, index) => bytes.slice(places[index], place))
+        const wire = await server.open()
+
+        await wire.sendApart(parts)
+        const answers = seenIn(await wire.answers(requests.length))
+        wire.close()
+
+        expect(answers).toEqual(requests.map(({ method, url, chunks }) => seen(method, url, (chunks ?? []).join(''))))
+      }),
+      { numRuns: 400, interruptAfterTimeLimit: 5_000 },
+    )
+  })
+})
