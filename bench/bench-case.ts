@@ -1,12 +1,15 @@
 import type { Issuer } from '../simulators/ci-issuer/issuer.ts'
 import type { Variant } from './load.ts'
 
+/** The floor program, a bare Fastify route, or our own server with an empty store. */
+export type Opponent = 'floor' | 'bare' | 'empty'
+
 /** One row of the table: the same number of connections on our server and on what it is held against. */
 export type BenchCase = {
   name: string
   connections: number
   ours: Requests
-  against: { contender: 'floor' | 'bare'; requests: Requests }
+  against: { contender: Opponent; requests: Requests }
   /** The least ratio of the two rates that issue 3 asks for. */
   aim?: number
   /** The greatest p99 asked for. */

@@ -1,10 +1,10 @@
-import type { BenchCase, BenchOptions, Requests } from './bench-case.ts'
+import type { BenchCase, BenchOptions, Opponent, Requests } from './bench-case.ts'
 import type { Generator } from './generator.ts'
 import type { LoadJob, LoadResult } from './load.ts'
 import { readProcessFigures } from './process-figures.ts'
 
 export type Contender = { port: number; pid: number }
-export type Contenders = Record<'gatehouse' | 'floor' | 'bare', Contender>
+export type Contenders = { gatehouse: Contender } & { readonly [Name in Opponent]?: Contender }
 
 /** All rounds of one contender together. CPU and RSS are undefined where the system does not tell. */
 export type Measured = {
@@ -26,7 +26,9 @@ type Side = { contender: Contender; requests: Requests; rounds: Round[] }
 /** Runs a case's rounds in turns, ours and theirs, so that a passing disturbance meets both. */
 export async function measureCase(one: BenchCase, contenders: Contenders, generator: Generator, options: BenchOptions): Promise<MeasuredCase> {
   const ours: Side = { contender: contenders.gatehouse, requests: one.ours, rounds: [] }
-  const theirs: Side = { contender: contenders[one.against.contender], requests: one.against.requests, rounds: [] }
+  const opponent = contenders[one.against.contender]
+  if (opponent === undefined) throw new Error(`${one.against.contender} was not started`)
+  const theirs: Side = { contender: opponent, requests: one.against.requests, rounds: [] }
   for (const { contender, requests } of [ours, theirs]) {
     if (requests.once !== true) await generator.run([jobOf({ contender, requests, connections: one.connections, forMs: warmUpMs })])
   }

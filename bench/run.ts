@@ -4,6 +4,7 @@ import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
 import { startServerProcess } from '../simulators/server-process.ts'
 import type { BenchCase, BenchOptions, BenchSetup } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
+import { measureFilledStore } from './filled-store.ts'
 import { startGenerator } from './generator.ts'
 import { listRolesCases } from './list-roles.ts'
 import { loginCases } from './login.ts'
@@ -18,7 +19,8 @@ import { megabytes, renderTable, verdict } from './table.ts'
 
 /**
  * `npm run bench`: every workload beside the floor and a bare route, in turns, as ratios. `--quick` for a first impression, `--only login,lookup-self`,
- * `--seconds 3` a round, `--rounds 3`, `--fresh 3000` new subjects a round, `--commit-delay 5` for a slow disk, `--generator own|wrk`.
+ * `--seconds 3` a round, `--rounds 3`, `--fresh 3000` new subjects a round, `--generator own|wrk`.
+ * Two modes of their own: `--commit-delay 5`, a slow disk; `--fill 1000000`, a store with so many tokens.
  */
 const { values } = parseArgs({
   options: {
@@ -28,6 +30,7 @@ const { values } = parseArgs({
     rounds: { type: 'string' },
     fresh: { type: 'string' },
     'commit-delay': { type: 'string' },
+    fill: { type: 'string' },
     generator: { type: 'string' },
   },
 })
@@ -45,6 +48,7 @@ const options: BenchOptions = {
   freshSubjects: Number(values.fresh ?? 3000),
   connections: values.quick ? [32] : [1, 32, 256],
 }
+const idleSeconds = values.quick ? 3 : 10
 const only = values.only?.split(',')
 const isWanted = (name: string) => only === undefined || only.includes(name)
 const print = (text: string) => process.stdout.write(`${text}\n`)
@@ -60,6 +64,10 @@ async function runAll(): Promise<number> {
   const commitDelayMs = Number(values['commit-delay'] ?? 0)
   if (commitDelayMs > 0) {
     print(await measureSlowCommits({ commitDelayMs, generator, options }))
+    return 0
+  }
+  if (values.fill !== undefined) {
+    print(await measureFilledStore({ tokens: Number(values.fill), idleSeconds, generator, options }))
     return 0
   }
   const measured = await measureWorkloads(generator)
@@ -96,7 +104,7 @@ async function measureWorkloads(generator: ReturnType<typeof startGenerator>): P
 
 async function describeStart(): Promise<string> {
   await using folder = await makeBenchFolder()
-  const { readyMs, idleRssBytes, idleSeconds } = await measureStart(folder.path, values.quick ? 3 : 10)
+  const { readyMs, idleRssBytes } = await measureStart(folder.path, idleSeconds)
   const ready = `ready after ${Math.round(readyMs)} ms (${verdict(readyMs <= 500, '≤ 500 ms')})`
   return `${ready}, RSS after ${idleSeconds} s idle ${megabytes(idleRssBytes)} MB (${verdict((idleRssBytes ?? 0) <= 120e6, '≤ 120 MB')})`
 }

@@ -3,7 +3,7 @@ import { type ServerProcess, startServerProcess } from '../simulators/server-pro
 import { median } from './measure.ts'
 import { readProcessFigures } from './process-figures.ts'
 
-export type StartFigures = { readyMs: number; rssBytes: number | undefined; idleRssBytes: number | undefined; idleSeconds: number }
+export type StartFigures = { readyMs: number; rssBytes: number | undefined; idleRssBytes: number | undefined }
 
 const starts = 5
 
@@ -20,5 +20,5 @@ export async function measureStart(folder: string, idleSeconds: number): Promise
   const rssBytes = (await readProcessFigures(server.pid))?.rssBytes
   await wait(idleSeconds * 1000)
   const idleRssBytes = (await readProcessFigures(server.pid))?.rssBytes
-  return { readyMs: median(readyMs), rssBytes, idleRssBytes, idleSeconds }
+  return { readyMs: median(readyMs), rssBytes, idleRssBytes }
 }

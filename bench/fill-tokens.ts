@@ -1,0 +1,47 @@
+import { join } from 'node:path'
+import { openBarrier } from '../src/core/barrier/barrier.ts'
+import { readSealKeyFile } from '../src/core/barrier/seal.ts'
+import { type TokenDraft, TokenStore } from '../src/core/tokens/token-store.ts'
+import { systemClock } from '../src/lib/clock.ts'
+import { systemRandom } from '../src/lib/random.ts'
+import { openSqlite } from '../src/storage/sqlite.ts'
+
+export type FillInput = {
+  /** Of a stopped server. */
+  folder: string
+  /** A token of that store, as a login gave it out; the new ones are like it. */
+  like: string
+  count: number
+  onProgress: (done: number) => void
+}
+
+const tokensPerWrite = 1000
+const shortestTtlSeconds = 24 * 3600
+const ttlSpreadSeconds = 30 * 24 * 3600
+
+/** Puts so many tokens into a store, as logins would, but many in one commit. They end at times spread over a month, from tomorrow on. */
+export async function fillTokens({ folder, like, count, onProgress }: FillInput): Promise<void> {
+  await using storage = await openSqlite({ path: join(folder, 'gatehouse.db') })
+  const parts = { clock: systemClock, random: systemRandom }
+  const log = { error: (fields: object, text: string) => process.stderr.write(`${text} ${JSON.stringify(fields)}\n`) }
+  const barrier = await openBarrier({ ...parts, storage, log, sealKey: await readSealKeyFile(join(folder, 'seal.key')) })
+  const view = barrier.view('core/')
+  const tokens = await TokenStore.open({ ...parts, view, mountOf: () => undefined })
+  const template = await tokens.find(tokens.keys.accessorOf(like))
+  if (template === undefined) throw new Error('the token to imitate is not in this store')
+  const { accessor: _, cubbyhole_id: _cubbyhole, creation_time: _created, issue_time: _issued, expire_time: _ends, ...rest } = template
+
+  let written = Promise.resolve(true)
+  for (let done = 0; done < count; ) {
+    const size = Math.min(tokensPerWrite, count - done)
+    const entries = Array.from({ length: size }, (_one, index) => tokens.mint(withTtl(rest, done + index)).entries).flat()
+    // one batch is made while the last is being committed
+    if (!(await written)) throw new Error('a batch was refused')
+    written = view.write(entries)
+    done += size
+    onProgress(done)
+  }
+  if (!(await written)) throw new Error('the last batch was refused')
+}
+
+const withTtl = (draft: TokenDraft, index: number): TokenDraft => ({ ...draft, ttl: shortestTtlSeconds + ((index * 7919) % ttlSpreadSeconds) })
