@@ -46,8 +46,6 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStorage>
   opened.use(holdLock(path))
   const connection = openFile(path)
   opened.defer(() => void connection.close())
-  migrate(connection)
-  connection.pragma('query_only = 1')
   const reader = new RowReader(connection)
   const writer = opened.use(new WriterThread({ path, faults: faults?.shared, logGoalBytes, logLimitBytes }))
   await writer.ready()
@@ -75,12 +73,15 @@ function prepareFile(path: string): void {
   }
 }
 
+/** Migrated before it is switched to a log: a file that is refused stays as it was. */
 function openFile(path: string): Database.Database {
   const connection = new Database(path)
   try {
+    migrate(connection)
     connection.pragma('journal_mode = WAL')
     connection.pragma('synchronous = FULL')
     connection.pragma('wal_autocheckpoint = 0')
+    connection.pragma('query_only = 1')
   } catch (cause) {
     connection.close()
     if (engineCode(cause) === 'SQLITE_NOTADB') throw new StartError(2, `cannot open ${path}: not a Gatehouse database`, { cause })

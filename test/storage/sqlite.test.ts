@@ -1,0 +1,173 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import Database from 'better-sqlite3'
+import { describe, expect, test } from 'vitest'
+import { type Failure, StorageFaults } from '../../src/storage/faults.ts'
+import { openMemory, openSqlite } from '../../src/storage/sqlite.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { describeStorage, type StorageUnderTest } from './contract.ts'
+
+async function openTemporarySqlite(): Promise<StorageUnderTest> {
+  const opened = new AsyncDisposableStack()
+  const folder = opened.use(await temporaryFolder())
+  const faults = new StorageFaults()
+  const path = folder.file('gatehouse.db')
+  const storage = opened.use(await openSqlite({ path, faults }))
+  return {
+    storage,
+    failNextCommit: () => faults.arm('storage.before-commit', 'full'),
+    reopen: async () => {
+      await storage[Symbol.asyncDispose]()
+      return opened.use(await openSqlite({ path }))
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+async function openTemporaryMemory(): Promise<StorageUnderTest> {
+  const faults = new StorageFaults()
+  const storage = await openMemory({ faults })
+  return {
+    storage,
+    failNextCommit: () => faults.arm('storage.before-commit', 'full'),
+    reopen: undefined,
+    [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),
+  }
+}
+
+describeStorage('sqlite', openTemporarySqlite)
+describeStorage('memory', openTemporaryMemory)
+
+const value = (text: string) => Buffer.from(text)
+
+describe('the SQLite file', () => {
+  test('is made with its folder, readable by its owner only, as is all beside it', async () => {
+    await using folder = await temporaryFolder()
+    const path = folder.file('data/gatehouse.db')
+    await using storage = await openSqlite({ path })
+    await storage.update('a', () => value('x'))
+
+    const modes = await Promise.all(['', '-wal', '-shm', '.lock'].map(async (suffix) => (await stat(path + suffix)).mode & 0o777))
+
+    expect(modes).toEqual([0o600, 0o600, 0o600, 0o600])
+  })
+
+  test('can be read by another program while the server has it', async () => {
+    await using folder = await temporaryFolder()
+    const path = folder.file('gatehouse.db')
+    await using storage = await openSqlite({ path })
+    await storage.update('a', () => value('x'))
+
+    const reading = new Database(path, { readonly: true })
+    const keys = reading.prepare('SELECT key FROM records').pluck().all()
+    reading.close()
+
+    expect(keys).toEqual(['a'])
+  })
+
+  test.each([
+    ['some other text', async (path: string) => writeFile(path, 'not a database, but long enough to be looked at'.repeat(40))],
+    ['the database of another program', async (path: string) => void new Database(path).exec('CREATE TABLE other (id INTEGER)').close()],
+  ])('is refused and left alone when it is %s', async (_, make) => {
+    await using folder = await temporaryFolder()
+    const path = folder.file('gatehouse.db')
+    await make(path)
+    const before = await readFile(path)
+
+    await expect(openSqlite({ path })).rejects.toMatchObject({ exitCode: 2, message: `cannot open ${path}: not a Gatehouse database` })
+
+    expect(Buffer.compare(await readFile(path), before)).toBe(0)
+  })
+
+  test('in a folder that can not be made is refused with the reason', async () => {
+    await using folder = await temporaryFolder()
+    await writeFile(folder.file('plain'), '')
+    const path = folder.file('plain/gatehouse.db')
+
+    await expect(openSqlite({ path })).rejects.toMatchObject({ exitCode: 2, message: `cannot open ${path}: EEXIST` })
+  })
+})
+
+describe('the SQLite writer', () => {
+  test.each<[Failure, string]>([
+    ['full', 'storage is full'],
+    ['read-only', 'storage is read-only'],
+    ['io', 'storage is unavailable'],
+  ])('answers a %s disk with "%s", reads go on, and it writes again when that is over', async (failure, message) => {
+    await using folder = await temporaryFolder()
+    const faults = new StorageFaults()
+    await using storage = await openSqlite({ path: folder.file('gatehouse.db'), faults })
+    await storage.update('a', () => value('before'))
+    faults.arm('storage.before-commit', failure)
+
+    await expect(storage.update('a', () => value('lost'))).rejects.toMatchObject({ kind: 'unavailable', message })
+    expect((await storage.get('a'))?.value.toString()).toBe('before')
+    await storage.update('a', (current) => Buffer.concat([current ?? value(''), value(' and after')]))
+
+    expect((await storage.get('a'))?.value.toString()).toBe('before and after')
+    expect(storage.stats()).toMatchObject({ commits: 2, failedCommits: 1 })
+  })
+
+  test('writes the steps of one turn of the event loop in one commit', async () => {
+    await using folder = await temporaryFolder()
+    await using storage = await openSqlite({ path: folder.file('gatehouse.db') })
+
+    await Promise.all(Array.from({ length: 32 }, (_, index) => storage.update(`n/${index}`, () => value('x'))))
+
+    expect(storage.stats()).toMatchObject({ commits: 1, steps: 32 })
+  })
+
+  test('splits a burst into groups of bounded size', async () => {
+    await using folder = await temporaryFolder()
+    await using storage = await openSqlite({ path: folder.file('gatehouse.db') })
+
+    await Promise.all(Array.from({ length: 1_000 }, (_, index) => storage.update(`n/${index}`, () => value('x'))))
+
+    expect(storage.stats()).toMatchObject({ commits: 4, steps: 1_000 })
+  })
+
+  test('keeps the log small by checkpoints between commits', async () => {
+    await using folder = await temporaryFolder()
+    await using storage = await openSqlite({ path: folder.file('gatehouse.db'), logGoalBytes: 64 * 1024 })
+    const large = Buffer.alloc(32 * 1024)
+
+    for (let index = 0; index < 40; index += 1) await storage.update(`n/${index}`, () => large)
+
+    expect(storage.stats().checkpoints).toBeGreaterThan(5)
+    expect(storage.stats().logBytes).toBeLessThan(256 * 1024)
+  })
+
+  test('goes on when a checkpoint fails', async () => {
+    await using folder = await temporaryFolder()
+    const faults = new StorageFaults()
+    await using storage = await openSqlite({ path: folder.file('gatehouse.db'), logGoalBytes: 64 * 1024, faults })
+    const large = Buffer.alloc(32 * 1024)
+    faults.arm('storage.checkpoint', 'io')
+
+    for (let index = 0; index < 20; index += 1) await storage.update(`n/${index}`, () => large)
+
+    expect(await storage.listKeys('n/')).toHaveLength(20)
+    expect(storage.stats().checkpoints).toBeGreaterThan(1)
+  })
+
+  test('refuses writes once a long reader elsewhere has let the log grow beyond its limit, and takes them when it is gone', async () => {
+    await using folder = await temporaryFolder()
+    const path = folder.file('gatehouse.db')
+    await using storage = await openSqlite({ path, logGoalBytes: 64 * 1024, logLimitBytes: 512 * 1024 })
+    const large = Buffer.alloc(64 * 1024)
+    await storage.update('n', () => large)
+    const reading = new Database(path, { readonly: true })
+    reading.exec('BEGIN')
+    reading.prepare('SELECT count(*) FROM records').get()
+
+    const writeMany = async () => {
+      for (let index = 0; index < 40; index += 1) await storage.update(`n/${index}`, () => large)
+    }
+    await expect(writeMany()).rejects.toMatchObject({ kind: 'unavailable', message: 'storage is full' })
+    const logBytes = storage.stats().logBytes
+    reading.close()
+    await writeMany()
+
+    expect(logBytes).toBeLessThan(1024 * 1024)
+    expect(await storage.listKeys('n/')).toHaveLength(40)
+  })
+})

@@ -1,0 +1,13 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A folder of its own, gone with everything in it when disposed. */
+export async function temporaryFolder(): Promise<AsyncDisposable & { path: string; file(name: string): string }> {
+  const path = await mkdtemp(join(tmpdir(), 'gatehouse-'))
+  return {
+    path,
+    file: (name) => join(path, name),
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
+  }
+}
