@@ -16,7 +16,7 @@ export class MountRooms {
   /** Makes room for a mount's requests, open unless the mount is being removed. */
   add({ uuid, tainted }: Mount): void {
     const room: Room = {
-      view: this.#view.view(`mount/${uuid}/`),
+      view: this.#view.view(`mount/${uuid}/`, { numbers: 'literal' }),
       inside: 0,
       closed: tainted,
       waiting: [],

@@ -44,7 +44,7 @@ export class MountStore implements AsyncDisposable {
 
   private constructor(parts: MountStoreParts, mounts: readonly Mount[]) {
     this.#parts = parts
-    this.#records = parts.view.view(mountRecords)
+    this.#records = recordsOf(parts.view)
     this.#rooms = new MountRooms(parts.view)
     this.#table = new MountIndex(mounts)
     for (const mount of mounts) this.#rooms.add(mount)
@@ -52,7 +52,7 @@ export class MountStore implements AsyncDisposable {
 
   /** Reads the stored table. Rejects when a record cannot be read or the fixed mounts are not there: the server must not start then. */
   static async open(parts: MountStoreParts): Promise<MountStore> {
-    const mounts = (await parts.view.view(mountRecords).list('')).map(readMount)
+    const mounts = (await recordsOf(parts.view).list('')).map(readMount)
     const store = new MountStore(parts, mounts)
     if (store.table.at('root', 'sys/') === undefined) throw new Error('the mount table cannot be read: there is no sys/ in it')
     return store
@@ -199,6 +199,9 @@ export class MountStore implements AsyncDisposable {
     this.#background.add(tracked)
   }
 }
+
+/** Plain numbers, whatever the root view reads. */
+const recordsOf = (root: View): View => root.view(mountRecords, { numbers: 'plain' })
 
 function checkRemovable(mount: Mount, place: MountPlace): void {
   if (isTokenType(mount.type)) throw refuse('invalid', 'token credential backend cannot be disabled')

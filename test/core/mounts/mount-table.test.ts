@@ -1,24 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Mount } from '../../../src/core/mounts/mount.ts'
 import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
-
-const aMount = (path: string, namespace = 'root'): Mount => ({
-  table: path.startsWith('auth/') ? 'auth' : 'secret',
-  namespace,
-  path,
-  type: 'jwt',
-  plugin: 'jwt',
-  accessor: `accessor of ${namespace}:${path}`,
-  uuid: `uuid of ${namespace}:${path}`,
-  description: '',
-  config: { default_lease_ttl: 0, max_lease_ttl: 0, force_no_cache: false },
-  options: null,
-  local: false,
-  seal_wrap: false,
-  external_entropy_access: false,
-  tainted: false,
-  tokensValidFrom: 0,
-})
+import { aMount } from './a-mount.ts'
 
 const table = new MountIndex([
   aMount('sys/'),
@@ -27,7 +9,7 @@ const table = new MountIndex([
   aMount('team/ab/'),
   aMount('auth/token/'),
   aMount('auth/team/a/jwt/'),
-  aMount('jwt/', 'ns1'),
+  aMount('jwt/', { namespace: 'ns1' }),
 ])
 
 describe('resolve', () => {

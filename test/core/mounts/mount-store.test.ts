@@ -1,0 +1,417 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { openBarrier } from '../../../src/core/barrier/barrier.ts'
+import type { View } from '../../../src/core/barrier/view.ts'
+import { firstMounts, parseDefaultMounts } from '../../../src/core/mounts/first-mounts.ts'
+import type { Mount } from '../../../src/core/mounts/mount.ts'
+import { placeOf } from '../../../src/core/mounts/mount-path.ts'
+import { entriesFor } from '../../../src/core/mounts/mount-record.ts'
+import { MountStore, type MountStoreParts } from '../../../src/core/mounts/mount-store.ts'
+import { rootNamespace } from '../../../src/core/namespaces/namespace.ts'
+import { refuse } from '../../../src/errors.ts'
+import { systemRandom } from '../../../src/lib/random.ts'
+import { StorageFaults } from '../../../src/storage/faults.ts'
+import { openMemory } from '../../../src/storage/sqlite.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+const system = { defaultTtl: 2_764_800, maxTtl: 2_764_800 }
+
+/** An open store in memory whose first mounts are `auth/jwt/` and `cloud/`, and another way into the same records. */
+async function openMounts(parts: Partial<MountStoreParts> = {}) {
+  await using opened = new AsyncDisposableStack()
+  const faults = new StorageFaults()
+  const storage = opened.use(await openMemory({ faults }))
+  const clock = new FakeClock()
+  const barrier = await openBarrier({ storage, sealKey: randomBytes(32), clock, random: systemRandom, log: { error: () => {} } })
+  const root = barrier.view('')
+  await root.write(entriesFor(firstMounts(systemRandom, system, parseDefaultMounts('auth/jwt=jwt,cloud=cloud'))))
+  const failures: unknown[] = []
+  const open = () =>
+    MountStore.open({
+      view: root.view('', { numbers: 'literal' }),
+      random: systemRandom,
+      clock,
+      system,
+      revokeLeases: async () => {},
+      namespaceInTheWay: () => undefined,
+      onFailure: (_, error) => failures.push(error),
+      ...parts,
+    })
+  const store = opened.use(await open())
+  const held = opened.move()
+  return { store, root, clock, faults, failures, reopen: open, [Symbol.asyncDispose]: () => held.disposeAsync() }
+}
+
+const auth = (path: string) => placeOf('root', 'auth', path)
+const secret = (path: string) => placeOf('root', 'secret', path)
+const side = (path: string) => ({ namespace: rootNamespace, path })
+const paths = (store: MountStore) =>
+  store.table
+    .all()
+    .map((mount) => mount.path)
+    .sort()
+
+function mountAt(store: MountStore, path: string): Mount {
+  const mount = store.table.at('root', path)
+  if (mount === undefined) throw new Error(`${path} is not mounted`)
+  return mount
+}
+
+/** What is stored of a mount's data, seen from outside the store. */
+const dataOf = (root: View, { uuid }: Mount) => root.listKeys(`mount/${uuid}/`)
+
+/** A gate to hold work at a point: `reached` resolves when someone waits at it. */
+function gate() {
+  const reached = Promise.withResolvers<void>()
+  const opened = Promise.withResolvers<void>()
+  return {
+    reached: reached.promise,
+    open: opened.resolve,
+    wait: () => {
+      reached.resolve()
+      return opened.promise
+    },
+  }
+}
+
+const start = ['auth/jwt/', 'auth/token/', 'cloud/', 'cubbyhole/', 'identity/', 'sys/']
+
+describe('the first mounts', () => {
+  test('are the fixed ones and those of the list', async () => {
+    await using mounts = await openMounts()
+
+    expect(paths(mounts.store)).toEqual(start)
+    expect(mountAt(mounts.store, 'auth/jwt/')).toMatchObject({
+      type: 'jwt',
+      options: null,
+      accessor: expect.stringMatching(/^auth_jwt_[0-9a-f]{8}$/),
+    })
+    expect(mountAt(mounts.store, 'sys/')).toMatchObject({
+      type: 'system',
+      description: 'system endpoints used for control, policy and debugging',
+      seal_wrap: true,
+      options: null,
+      config: { default_lease_ttl: 0, max_lease_ttl: 0, force_no_cache: false, passthrough_request_headers: ['Accept'] },
+    })
+    expect(mountAt(mounts.store, 'cubbyhole/')).toMatchObject({ description: 'per-token private secret storage', local: true })
+    expect(mountAt(mounts.store, 'identity/').config.passthrough_request_headers).toEqual(['Authorization'])
+    expect(mountAt(mounts.store, 'auth/token/')).toMatchObject({ description: 'token based credentials', config: { token_type: 'default-service' } })
+  })
+
+  test('of a child namespace have types of their own', () => {
+    const mounts = firstMounts(systemRandom, system, [], 'abc123')
+
+    expect(mounts.map((mount) => mount.type).sort()).toEqual(['ns_cubbyhole', 'ns_identity', 'ns_system', 'ns_token'])
+    expect(mounts.every((mount) => mount.namespace === 'abc123')).toBe(true)
+  })
+
+  test.each(['jwt', 'auth/x=cloud', 'x=jwt', '=cloud', 'x=cloud=y', 'x=system', 'auth/y=token'])('%j is no item of the list', (text) => {
+    expect(() => parseDefaultMounts(text)).toThrow(`"${text}" is no PATH=TYPE of a mount`)
+  })
+
+  test('may be none but the fixed ones', () => {
+    expect(parseDefaultMounts(' , ')).toEqual([])
+  })
+})
+
+describe('opening', () => {
+  test('finds every mount as it was, ids and tuning included', async () => {
+    await using mounts = await openMounts()
+    await mounts.store.enable(auth('team/a'), { type: 'oidc', description: 'd', options: { a: 'b' } })
+    await mounts.store.tune(auth('team/a'), { max_lease_ttl: '1h', listing_visibility: 'unauth' })
+
+    await using again = await mounts.reopen()
+
+    expect(again.table.all()).toEqual(mounts.store.table.all().toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1)))
+    expect(mountAt(again, 'auth/team/a/').config).toMatchObject({ max_lease_ttl: 3600, listing_visibility: 'unauth' })
+  })
+
+  test.each([
+    { name: 'no object', value: 'x' },
+    { name: 'another version’s record', value: { table: 'auth' } },
+    { name: 'an unknown type', value: { ...firstMounts(systemRandom, system, [])[0], type: 'kv', uuid: 'some' } },
+    { name: 'a record under another mount’s key', value: firstMounts(systemRandom, system, [])[0] },
+  ])('fails when a record is $name', async ({ value }) => {
+    await using mounts = await openMounts()
+    await mounts.root.write([{ key: 'core/mounts/some', value }])
+
+    await expect(mounts.reopen()).rejects.toThrow('the mount table cannot be read: record core/mounts/some')
+  })
+
+  test('fails when there is no table', async () => {
+    await using mounts = await openMounts()
+    await mounts.root.deletePrefix('core/mounts/')
+
+    await expect(mounts.reopen()).rejects.toThrow('the mount table cannot be read')
+  })
+})
+
+describe('a change', () => {
+  test('is not seen when it cannot be stored', async () => {
+    await using mounts = await openMounts()
+    mounts.faults.arm('storage.before-commit', 'full')
+
+    await expect(mounts.store.enable(secret('new'), { type: 'cloud' })).rejects.toThrow()
+
+    expect(paths(mounts.store)).toEqual(start)
+    await using again = await mounts.reopen()
+    expect(paths(again)).toEqual(start)
+  })
+
+  test('of several at one path one is made', async () => {
+    await using mounts = await openMounts()
+
+    const outcomes = await Promise.allSettled(['x', 'x', 'x/y', 'x'].map((path) => mounts.store.enable(secret(path), { type: 'cloud' })))
+
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected'])
+    expect(paths(mounts.store)).toEqual([...start, 'x/'])
+  })
+
+  test('leaves a table that was taken before as it was', async () => {
+    await using mounts = await openMounts()
+    const before = mounts.store.table
+
+    await mounts.store.tune(secret('cloud'), { description: 'new' })
+
+    expect(before.at('root', 'cloud/')?.description).toBe('')
+    expect(mountAt(mounts.store, 'cloud/').description).toBe('new')
+  })
+})
+
+describe('tune', () => {
+  test.each([auth('nope'), secret('nope'), secret('cloud/below')])('of $path without a mount is refused', async (place) => {
+    await using mounts = await openMounts()
+
+    await expect(mounts.store.tune(place, { description: 'd' })).rejects.toThrow(`tune of path "${place.path}" failed: no mount entry found`)
+  })
+
+  test('of audit/ is refused although nothing is there', async () => {
+    await using mounts = await openMounts()
+
+    await expect(mounts.store.tune(secret('audit'), { description: 'd' })).rejects.toThrow('cannot tune parameter description of audit/')
+  })
+
+  test('finds an auth mount by its full path', async () => {
+    await using mounts = await openMounts()
+
+    await mounts.store.tune(secret('auth/jwt'), { max_lease_ttl: '1h' })
+
+    expect(mountAt(mounts.store, 'auth/jwt/').config.max_lease_ttl).toBe(3600)
+  })
+})
+
+describe('disable', () => {
+  test.each([
+    { place: secret('sys'), text: 'cannot unmount "sys/"' },
+    { place: secret('cubbyhole'), text: 'cannot unmount "cubbyhole/"' },
+    { place: secret('identity'), text: 'cannot unmount "identity/"' },
+    { place: secret('auth/jwt'), text: 'cannot unmount "auth/jwt/"' },
+    { place: auth('token'), text: 'token credential backend cannot be disabled' },
+  ])('of $place.path is refused', async ({ place, text }) => {
+    await using mounts = await openMounts()
+
+    await expect(mounts.store.disable(place)).rejects.toThrow(expect.objectContaining({ kind: 'invalid', message: text }))
+    expect(paths(mounts.store)).toEqual(start)
+  })
+
+  test.each([secret('none'), secret('sys/x'), secret('auth'), secret('audit'), secret('cloud/x'), auth('none'), auth('token/x')])(
+    'of $path changes nothing',
+    async (place) => {
+      await using mounts = await openMounts()
+
+      await mounts.store.disable(place)
+
+      expect(paths(mounts.store)).toEqual(start)
+    },
+  )
+
+  test('deletes the data; a mount made again at the path begins empty with other ids', async () => {
+    await using mounts = await openMounts()
+    const before = mountAt(mounts.store, 'cloud/')
+    const view = mounts.store.viewOf(before)
+    await view.write([{ key: 'role/a', value: 1 }])
+    await mounts.store.viewOf(mountAt(mounts.store, 'auth/jwt/')).write([{ key: 'role/a', value: 2 }])
+
+    await mounts.store.disable(secret('cloud'))
+    const after = await mounts.store.enable(secret('cloud'), { type: 'cloud' })
+
+    expect(await dataOf(mounts.root, before)).toEqual([])
+    expect(await dataOf(mounts.root, after)).toEqual([])
+    expect(await dataOf(mounts.root, mountAt(mounts.store, 'auth/jwt/'))).toEqual(['mount/' + mountAt(mounts.store, 'auth/jwt/').uuid + '/role/a'])
+    expect([after.uuid === before.uuid, after.accessor === before.accessor]).toEqual([false, false])
+    expect(mounts.store.table.byAccessor(before.accessor)).toBeUndefined()
+  })
+
+  test('waits for the requests inside, and lets no new one in', async () => {
+    const revoked: string[] = []
+    await using mounts = await openMounts({ revokeLeases: async (mount) => void revoked.push(mount.path) })
+    const cloud = mountAt(mounts.store, 'cloud/')
+    const leave = [mounts.store.enter(cloud), mounts.store.enter(cloud)]
+
+    const removal = mounts.store.disable(secret('cloud'))
+    await mounts.store.tune(auth('jwt'), { description: 'a change after the mark' })
+
+    expect(mountAt(mounts.store, 'cloud/').tainted).toBe(true)
+    expect(mounts.store.enter(cloud)).toBeUndefined()
+    leave[0]?.()
+    await mounts.store.tune(auth('jwt'), { description: 'another change' })
+    expect(revoked).toEqual([])
+    leave[1]?.()
+    await removal
+    expect(revoked).toEqual(['cloud/'])
+    expect(mounts.store.enter(cloud)).toBeUndefined()
+    expect(() => mounts.store.viewOf(cloud)).toThrow('the mount is gone')
+  })
+
+  test('that cannot revoke leaves the mount marked, and another one resumes', async () => {
+    let works = false
+    const revokeLeases = async () => {
+      if (!works) throw refuse('upstream', 'directory is down')
+    }
+    await using mounts = await openMounts({ revokeLeases })
+    const cloud = mountAt(mounts.store, 'cloud/')
+    await mounts.store.viewOf(cloud).write([{ key: 'lease', value: 1 }])
+
+    await expect(mounts.store.disable(secret('cloud'))).rejects.toThrow(expect.objectContaining({ kind: 'invalid', message: 'directory is down' }))
+
+    expect(mountAt(mounts.store, 'cloud/').tainted).toBe(true)
+    expect(await dataOf(mounts.root, cloud)).toHaveLength(1)
+    await expect(mounts.store.enable(secret('cloud'), { type: 'cloud' })).rejects.toThrow('path is already in use at cloud/')
+    await expect(mounts.store.tune(secret('cloud'), {})).rejects.toThrow('no mount entry found')
+    works = true
+    await mounts.store.disable(secret('cloud'))
+    expect(mounts.store.table.at('root', 'cloud/')).toBeUndefined()
+    expect(await dataOf(mounts.root, cloud)).toEqual([])
+  })
+
+  test('asked twice at once is done once', async () => {
+    let revocations = 0
+    await using mounts = await openMounts({ revokeLeases: async () => void revocations++ })
+
+    await Promise.all([mounts.store.disable(secret('cloud')), mounts.store.disable(secret('cloud'))])
+
+    expect(revocations).toBe(1)
+  })
+
+  test('that a crash cut short is finished by the next start', async () => {
+    await using mounts = await openMounts({ revokeLeases: () => Promise.reject(refuse('upstream', 'down')) })
+    const cloud = mountAt(mounts.store, 'cloud/')
+    await mounts.store.viewOf(cloud).write([{ key: 'role/a', value: 1 }])
+    await expect(mounts.store.disable(secret('cloud'))).rejects.toThrow('down')
+
+    const next = await openAgain(mounts.root)
+    expect(next.enter(cloud)).toBeUndefined()
+    next.resumeRemovals()
+    await next[Symbol.asyncDispose]()
+
+    expect(next.table.at('root', 'cloud/')).toBeUndefined()
+    expect(await dataOf(mounts.root, cloud)).toEqual([])
+  })
+
+  test('that fails again after a start is told', async () => {
+    await using mounts = await openMounts({ revokeLeases: () => Promise.reject(refuse('upstream', 'down')) })
+    await expect(mounts.store.disable(secret('cloud'))).rejects.toThrow('down')
+
+    const next = await mounts.reopen()
+    next.resumeRemovals()
+    await next[Symbol.asyncDispose]()
+
+    expect(mounts.failures).toEqual([expect.objectContaining({ message: 'down' })])
+    expect(mountAt(next, 'cloud/').tainted).toBe(true)
+  })
+})
+
+const openAgain = (root: View) =>
+  MountStore.open({
+    view: root,
+    random: systemRandom,
+    clock: new FakeClock(),
+    system,
+    revokeLeases: async () => {},
+    namespaceInTheWay: () => undefined,
+    onFailure: () => {},
+  })
+
+describe('remount', () => {
+  test('keeps data and ids, ends leases and tokens, and is stored', async () => {
+    const revoked: string[] = []
+    await using mounts = await openMounts({ revokeLeases: async (mount) => void revoked.push(mount.path) })
+    const before = mountAt(mounts.store, 'auth/jwt/')
+    await mounts.store.viewOf(before).write([{ key: 'role/a', value: 'kept' }])
+
+    const id = mounts.store.remount(side('auth/jwt'), side('auth/team/deep/'))
+    expect(mounts.store.findMigration(id)?.migration_info.status).toBe('in-progress')
+    await mounts.store[Symbol.asyncDispose]()
+
+    const after = mountAt(mounts.store, 'auth/team/deep/')
+    expect(after).toEqual({ ...before, path: 'auth/team/deep/', tokensValidFrom: mounts.clock.now() + 1 })
+    expect(mounts.store.table.at('root', 'auth/jwt/')).toBeUndefined()
+    expect(await mounts.store.viewOf(after).get('role/a')).toBe('kept')
+    expect(mounts.store.enter(after)).toBeDefined()
+    expect(revoked).toEqual(['auth/jwt/'])
+    expect(mounts.store.findMigration(id)).toEqual({
+      migration_id: id,
+      migration_info: { source_mount: 'auth/jwt/', status: 'success', target_mount: 'auth/team/deep/' },
+    })
+    await using again = await mounts.reopen()
+    expect(mountAt(again, 'auth/team/deep/')).toEqual(after)
+  })
+
+  test('waits for the requests inside, and lets no new one in meanwhile', async () => {
+    await using mounts = await openMounts()
+    const cloud = mountAt(mounts.store, 'cloud/')
+    const leave = mounts.store.enter(cloud)
+
+    mounts.store.remount(side('cloud'), side('moved'))
+    await mounts.store.tune(auth('jwt'), { description: 'something else happens' })
+
+    expect(mounts.store.enter(cloud)).toBeUndefined()
+    expect(() => mounts.store.remount(side('cloud'), side('elsewhere'))).toThrow('no matching mount at "cloud/"')
+    expect(mounts.store.table.at('root', 'cloud/')).toBeDefined()
+    leave?.()
+    await mounts.store[Symbol.asyncDispose]()
+    expect(paths(mounts.store)).toEqual(start.map((path) => (path === 'cloud/' ? 'moved/' : path)).sort())
+  })
+
+  test('that cannot revoke leaves the mount where it is, in use', async () => {
+    await using mounts = await openMounts({ revokeLeases: () => Promise.reject(refuse('upstream', 'down')) })
+    const before = mountAt(mounts.store, 'cloud/')
+
+    const id = mounts.store.remount(side('cloud'), side('moved'))
+    await mounts.store[Symbol.asyncDispose]()
+
+    expect(mounts.store.findMigration(id)?.migration_info.status).toBe('failure')
+    expect(mountAt(mounts.store, 'cloud/')).toEqual(before)
+    expect(mounts.store.enter(before)).toBeDefined()
+    expect(mounts.failures).toHaveLength(1)
+  })
+
+  test('to a path that was taken meanwhile fails', async () => {
+    const revoking = gate()
+    await using mounts = await openMounts({ revokeLeases: revoking.wait })
+
+    const id = mounts.store.remount(side('cloud'), side('moved'))
+    await revoking.reached
+    await mounts.store.enable(secret('moved'), { type: 'cloud' })
+    revoking.open()
+    await mounts.store[Symbol.asyncDispose]()
+
+    expect(mounts.store.findMigration(id)?.migration_info.status).toBe('failure')
+    expect(mountAt(mounts.store, 'cloud/').uuid).not.toBe(mountAt(mounts.store, 'moved/').uuid)
+  })
+
+  test('of a mount that is removed meanwhile does not bring it back', async () => {
+    const revoking = gate()
+    await using mounts = await openMounts({ revokeLeases: revoking.wait })
+
+    const id = mounts.store.remount(side('cloud'), side('moved'))
+    await revoking.reached
+    const removal = mounts.store.disable(secret('cloud'))
+    revoking.open()
+    await removal
+    await mounts.store[Symbol.asyncDispose]()
+
+    expect(mounts.store.findMigration(id)?.migration_info.status).toBe('failure')
+    expect(paths(mounts.store)).toEqual(start.filter((path) => path !== 'cloud/'))
+  })
+})
