@@ -10,20 +10,14 @@ export interface Generator extends AsyncDisposable {
   run(jobs: readonly LoadJob[]): Promise<LoadResult[]>
 }
 
-/** wrk where it is on PATH, since it takes less of the machine; else our own generator in one process a job. */
+/**
+ * wrk where it is on PATH, since it takes less of the machine; else our own generator, in one process a job. What is sent only once goes through ours in
+ * any case: wrk runs for its whole time.
+ */
 export function startGenerator(wanted: 'wrk' | 'own' | undefined): Generator {
   const hasWrk = spawnSync('wrk', ['-v']).error === undefined
   if (wanted === 'wrk' && !hasWrk) throw new Error('wrk is not on PATH')
-  return hasWrk && wanted !== 'own' ? wrkGenerator : startOwnGenerator()
-}
-
-const wrkGenerator: Generator = {
-  name: 'wrk',
-  run: (jobs) => Promise.all(jobs.map(runWrk)),
-  [Symbol.asyncDispose]: async () => {},
-}
-
-function startOwnGenerator(): Generator {
+  const usesWrk = hasWrk && wanted !== 'own'
   const children: ChildProcess[] = []
   const childFor = (index: number) => {
     const child = children[index] ?? fork(join(import.meta.dirname, 'load-process.ts'), { serialization: 'advanced' })
@@ -31,10 +25,10 @@ function startOwnGenerator(): Generator {
     return child
   }
   return {
-    name: 'bench/load.ts',
-    run: (jobs) => Promise.all(jobs.map((job, index) => runInChild(childFor(index), job))),
+    name: usesWrk ? 'wrk' : 'bench/load.ts',
+    run: (jobs) => Promise.all(jobs.map((job, index) => (usesWrk && !job.once ? runWrk(job) : runInChild(childFor(index), job)))),
     [Symbol.asyncDispose]: async () => {
-      await Promise.all(children.map((child) => endChild(child)))
+      await Promise.all(children.map(endChild))
     },
   }
 }

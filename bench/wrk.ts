@@ -7,7 +7,7 @@ import type { LoadJob, LoadResult, Variant } from './load.ts'
 
 const run = promisify(execFile)
 
-/** Runs one job with wrk, one thread; times are whole seconds there. */
+/** Runs one job with wrk, one thread, for its time in whole seconds; `once` is not heeded. */
 export async function runWrk(job: LoadJob): Promise<LoadResult> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-wrk-'))
   try {
@@ -27,7 +27,7 @@ export async function runWrk(job: LoadJob): Promise<LoadResult> {
 /** Neither tokens nor JSON bodies contain a tab or a line break. */
 const asLine = ({ token, body }: Variant) => `${token ?? ''}\t${body ?? ''}`
 
-const script = ({ method, path, once }: LoadJob, variantsFile: string) => `
+const script = ({ method, path }: LoadJob, variantsFile: string) => `
 local requests, following = {}, 0
 function init()
   for line in io.lines(${JSON.stringify(variantsFile)}) do
@@ -40,7 +40,6 @@ function init()
 end
 function request()
   following = following + 1
-  if ${once} and following >= #requests then wrk.thread:stop() end
   return requests[(following - 1) % #requests + 1]
 end
 function done(summary, latency)
