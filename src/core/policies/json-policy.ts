@@ -14,8 +14,7 @@ import {
  * Contract tokens §4.1.
  */
 export function parseJsonPolicy(text: string): ObjectNode {
-  assertJson(text)
-  const document = new JsonTreeReader(text).value()
+  const document = new JsonTreeReader(text).document()
   if (document.kind !== 'object') throw policyFault('a policy in JSON is an object')
   return { ...document, entries: document.entries.flatMap((entry) => (entry.keys[0].text === 'path' ? blocks(entry.keys[0], entry.value) : [entry])) }
 }
@@ -29,17 +28,7 @@ function blocks(path: SyntaxKey, value: SyntaxNode): SyntaxEntry[] {
   })
 }
 
-/** The platform's parser decides what is JSON; the reader below only finds out where things stand. */
-function assertJson(text: string): void {
-  try {
-    JSON.parse(text)
-  } catch (cause) {
-    const place = cause instanceof Error ? /line (\d+) column (\d+)/.exec(cause.message) : null
-    throw place === null ? policyFault('invalid JSON') : syntaxFault({ line: Number(place[1]), column: Number(place[2]) }, 'invalid JSON')
-  }
-}
-
-/** Reads text that is known to be JSON into a tree with positions; keys given twice are both kept. */
+/** Reads JSON into a tree with positions; keys given twice are both kept. Texts and numbers are the platform's to judge. */
 class JsonTreeReader {
   readonly #text: string
   readonly #token = /[{}[\],:]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\],:"]+/y
@@ -52,31 +41,48 @@ class JsonTreeReader {
     this.#text = text
   }
 
-  value(): SyntaxNode {
+  document(): SyntaxNode {
+    const value = this.#value()
+    if (this.#peek() !== '') throw syntaxFault(this.#position(), 'text after the JSON value')
+    return value
+  }
+
+  #value(): SyntaxNode {
     const at = this.#position()
     const token = this.#take()
     if (token === '{') return this.#nested(at, () => ({ kind: 'object', entries: this.#until('}', () => this.#entry()), ...at }))
-    if (token === '[') return this.#nested(at, () => ({ kind: 'list', items: this.#until(']', () => this.value()), ...at }))
-    if (token.startsWith('"')) return { kind: 'text', value: stringValue(token), ...at }
-    if (token === 'null') return { kind: 'null', ...at }
-    return token === 'true' || token === 'false' ? { kind: 'bool', value: token === 'true', ...at } : { kind: 'number', value: token, ...at }
+    if (token === '[') return this.#nested(at, () => ({ kind: 'list', items: this.#until(']', () => this.#value()), ...at }))
+    const value = scalarValue(token)
+    if (value === undefined) throw syntaxFault(at, 'not a JSON value')
+    if (value === null) return { kind: 'null', ...at }
+    if (typeof value === 'string') return { kind: 'text', value, ...at }
+    return typeof value === 'boolean' ? { kind: 'bool', value, ...at } : { kind: 'number', value: token, ...at }
   }
 
   #entry(): SyntaxEntry {
     const at = this.#position()
-    const key = { text: stringValue(this.#take()), ...at }
-    this.#take()
-    return { keys: [key], value: this.value() }
+    const key = scalarValue(this.#take())
+    if (typeof key !== 'string') throw syntaxFault(at, 'not a JSON key')
+    this.#demand(':')
+    return { keys: [{ text: key, ...at }], value: this.#value() }
   }
 
   #until<T>(closing: string, read: () => T): T[] {
     const found: T[] = []
-    while (this.#peek() !== closing) {
+    if (this.#peek() !== closing) {
       found.push(read())
-      if (this.#peek() === ',') this.#take()
+      while (this.#peek() === ',') {
+        this.#take()
+        found.push(read())
+      }
     }
-    this.#take()
+    this.#demand(closing)
     return found
+  }
+
+  #demand(sign: string): void {
+    const at = this.#position()
+    if (this.#take() !== sign) throw syntaxFault(at, `expected '${sign}'`)
   }
 
   #nested(at: Position, read: () => SyntaxNode): SyntaxNode {
@@ -116,4 +122,13 @@ class JsonTreeReader {
   }
 }
 
-const stringValue = (token: string): string => String(JSON.parse(token)).toWellFormed()
+/** What a text, number or word of JSON says; undefined when it is none. */
+function scalarValue(token: string): string | number | boolean | null | undefined {
+  try {
+    const value: unknown = JSON.parse(token)
+    if (typeof value === 'string') return value.toWellFormed()
+    return value === null || typeof value === 'number' || typeof value === 'boolean' ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,495 @@
+import { expect, test } from 'vitest'
+import { type Acl, type AclOperation, buildAcl, rootAcl } from '../../../src/core/policies/acl.ts'
+import { parsePolicy } from '../../../src/core/policies/policy.ts'
+import { parseJson } from '../../../src/lib/json.ts'
+
+const aclOf = (...texts: string[]): Acl => buildAcl(texts.map(parsePolicy), { now: 0 })
+const can = (acl: Acl, operation: AclOperation, path: string) => acl.decide({ operation, path }).allowed
+
+const p1 = `
+path "dev/*" { policy = "sudo" }
+path "stage/*" { policy = "write" }
+path "stage/aws/*" { policy = "read" capabilities = ["update", "sudo"] }
+path "stage/aws/policy/*" { policy = "sudo" }
+path "prod/*" { policy = "read" }
+path "prod/aws/*" { policy = "deny" }
+path "sys/*" { policy = "deny" }
+path "foo/bar" { capabilities = ["read", "create", "sudo"] }
+path "baz/quux" { capabilities = ["read", "create", "patch"] }
+path "test/+/segment" { capabilities = ["read"] }
+path "+/segment/at/front" { capabilities = ["read"] }
+path "test/segment/at/end/+" { capabilities = ["read"] }
+path "test/segment/at/end/v2/+/" { capabilities = ["read"] }
+path "test/+/wildcard/+/*" { capabilities = ["read"] }
+path "1/2/*" { capabilities = ["create"] }
+path "1/2/+" { capabilities = ["read"] }
+path "1/2/+/+" { capabilities = ["update"] }
+path "asdf/fdsa" { capabilities = ["scan"] }
+`
+const p2 = `
+path "dev/hide/*" { policy = "deny" }
+path "stage/aws/policy/*" { policy = "deny" capabilities = ["read", "update", "sudo"] }
+path "prod/*" { policy = "write" }
+path "sys/seal" { policy = "sudo" }
+path "foo/bar" { policy = "deny" }
+path "baz/quux" { policy = "deny" }
+`
+
+type Row = [name: string, operations: AclOperation[], path: string, allowed: boolean, sudo?: boolean]
+
+const onePolicy: Row[] = [
+  ['A1', ['read'], 'root', false, false],
+  ['A2', ['help'], 'root', true, false],
+  ['A3', ['read', 'update'], 'dev/foo', true, true],
+  ['A4', ['delete'], 'stage/foo', true, false],
+  ['A5', ['list'], 'stage/aws/foo', true, true],
+  ['A6', ['update'], 'stage/aws/foo', true, true],
+  ['A7', ['update'], 'stage/aws/policy/foo', true, true],
+  ['A8', ['delete', 'update'], 'prod/foo', false, false],
+  ['A9', ['read', 'list'], 'prod/foo', true, false],
+  ['A10', ['read'], 'prod/aws/foo', false, false],
+  ['A11', ['read', 'create'], 'foo/bar', true, true],
+  ['A12', ['list', 'update'], 'foo/bar', false, true],
+  ['A13', ['read', 'create', 'patch'], 'baz/quux', true, false],
+  ['A14', ['list', 'update', 'scan'], 'baz/quux', false, false],
+  ['A15', ['scan'], 'asdf/fdsa', true],
+  ['A15', ['list'], 'asdf/fdsa', false],
+  ['A16', ['read'], 'test/foo/bar/segment', false],
+  ['A17', ['read'], 'test/foo/segment', true],
+  ['A17', ['read'], 'test/bar/segment', true],
+  ['A18', ['read'], 'test/segment/at/front', true],
+  ['A18', ['read'], 'test/segment/at/frond', false],
+  ['A19', ['read'], 'test/segment/at/end/foo', true],
+  ['A19', ['read'], 'test/segment/at/end/foo/', false],
+  ['A20', ['read'], 'test/segment/at/end/v2/foo/', true],
+  ['A21', ['read'], 'test/segment/wildcard/at/foo/', true],
+  ['A21', ['read'], 'test/segment/wildcard/at/end', true],
+  ['A21', ['read'], 'test/segment/wildcard/at/end/', true],
+  ['A22', ['read'], '1/2/3', true],
+  ['A22', ['update'], '1/2/3', false],
+  ['A23', ['read'], '1/2/3/4', false],
+  ['A23', ['update'], '1/2/3/4', true],
+  ['A24', ['create'], '1/2/3/4/5', true],
+]
+
+test.each(onePolicy)('one policy, %s: %j on %s is %j', (_name, operations, path, allowed, sudo) => {
+  const acl = aclOf(p1)
+
+  for (const operation of operations) {
+    const decision = acl.decide({ operation, path })
+    expect(decision.allowed).toBe(allowed)
+    if (sudo !== undefined) expect(decision.sudo).toBe(sudo)
+  }
+})
+
+test.each([
+  ['dev', ['deny']],
+  ['dev/', ['create', 'delete', 'list', 'read', 'sudo', 'update']],
+  ['stage/aws/test', ['list', 'read', 'sudo', 'update']],
+  ['baz/quux', ['create', 'patch', 'read']],
+])('A25: capabilities of %s', (path, expected) => {
+  expect(aclOf(p1).capabilities(path)).toEqual(expected)
+})
+
+const writing: AclOperation[] = ['create', 'read', 'update', 'patch', 'delete', 'list', 'scan']
+const twoPolicies: Row[] = [
+  ['A26', ['read', 'update'], 'dev/hide/foo', false],
+  ['A27', ['update'], 'stage/aws/policy/foo', false],
+  ['A28', ['delete', 'update', 'read', 'list'], 'prod/foo', true],
+  ['A29', ['read'], 'prod/aws/foo', false],
+  ['A30', ['read'], 'sys/status', false],
+  ['A30', ['update'], 'sys/seal', true, true],
+  ['A31', writing, 'foo/bar', false, false],
+  ['A31', writing, 'baz/quux', false, false],
+]
+
+test.each(twoPolicies)('two policies in either order, %s: %j on %s is %j', (_name, operations, path, allowed, sudo) => {
+  for (const acl of [aclOf(p1, p2), aclOf(p2, p1)]) {
+    for (const operation of operations) {
+      const decision = acl.decide({ operation, path })
+      expect(decision.allowed).toBe(allowed)
+      if (sudo !== undefined) expect(decision.sudo).toBe(sudo)
+    }
+  }
+})
+
+test.each([
+  ['A32', '+/*', '*', 'foo/bar/bar/baz'],
+  ['A33', '+/*', 'foo/+/*', 'foo/bar/bar/baz'],
+  ['A34', 'foo/+/+/*', 'foo/+/bar/baz', 'foo/bar/bar/baz'],
+  ['A35', 'foo/+/+/baz', 'foo/+/bar/baz', 'foo/bar/bar/baz'],
+  ['A36', 'foo/+/(ar/baz', 'foo/(ar/+/baz', 'foo/(ar/(ar/baz'],
+  ['A37', 'foo/bar/+/baz*', 'foo/bar/+/baz', 'foo/bar/bar/baz'],
+  ['A38', 'foo/bar/+/b*', 'foo/bar/+/ba*', 'foo/bar/bar/baz'],
+  ['A39', 'secret/+/+/foo/*', 'secret/*', 'secret/a/b/foo/x'],
+  ['A40', 'cloud/*', 'cloud/+/prod', 'cloud/creds/prod'],
+  ['A41', 'cloud/+/prod', 'cloud/creds/*', 'cloud/creds/prod'],
+  ['A70', 'a/+', 'a/b*', 'a/bc'],
+  ['A70', 'a/*', 'a/+', 'a/b'],
+  ['A70', 'a/+/+/c', 'a/+/b/+', 'a/x/b/c'],
+  ['longer prefix', 'a/*', 'a/b*', 'a/bc'],
+  ['exact before prefix', 'a/b*', 'a/bc', 'a/bc'],
+  ['exact before segment', '+/b', 'a/b', 'a/b'],
+  ['first wildcard further right', '+/+', 'a/+', 'a/b'],
+  ['first wildcard further right, fewer wildcards or not', '+/b', 'a/+', 'a/b'],
+  ['glob of a prefix further right', 'a/+/c*', 'a/b/*', 'a/b/c'],
+  ['fewer wildcards', '+/+/c', '+/b/c', 'a/b/c'],
+  ['fewer wildcards at the end', '+/b/+', '+/b/c', 'a/b/c'],
+  ['not open', 'a/+/b/*', 'a/+/b/+', 'a/x/b/c'],
+  ['not open, everything', '*', '+', 'a'],
+  ['segment behind a prefix', 'a/b/*', 'a/b/+/d', 'a/b/c/d'],
+  ['longer in bytes, not in characters', '+/+/abc', '+/üü/+', 'x/üü/abc'],
+  ['greater in byte order, not in UTF-16 order', '+/+/\uffee', '+/\u{1f600}x/+', 'a/\u{1f600}x/\uffee'],
+])('%s: of two patterns %s loses to %s on %s', (_name, first, second, path) => {
+  const loser = `path "${first}" { capabilities = ["read"] }`
+  const winner = `path "${second}" { capabilities = ["update"] }`
+
+  for (const acl of [aclOf(loser, winner), aclOf(winner, loser)]) {
+    expect(can(acl, 'update', path)).toBe(true)
+    expect(can(acl, 'read', path)).toBe(false)
+  }
+})
+
+const folders = `
+path "foo/metadata/*" { capabilities = ["list", "scan"] }
+path "foo/metadata/private/*" { policy = "deny" }
+path "foo/metadata/private/granted/*" { capabilities = ["list", "scan"] }
+`
+const stanza = (path: string, ...capabilities: string[]) => `path "${path}" { capabilities = ${JSON.stringify(capabilities)} }\n`
+
+test.each<[string, string, AclOperation, string, boolean]>([
+  ['A42', stanza('cloud/roles', 'list'), 'list', 'cloud/roles/', true],
+  ['A43', stanza('cloud/roles/', 'list'), 'list', 'cloud/roles/', true],
+  ['A44', stanza('cloud/roles/', 'deny') + stanza('cloud/roles', 'list'), 'list', 'cloud/roles/', false],
+  ['A45', stanza('cloud/*', 'read') + stanza('cloud/roles', 'list'), 'list', 'cloud/roles/', true],
+  ['A46', stanza('secret/*', 'list'), 'list', 'secret/', true],
+  ['A46, slash left out', stanza('secret/*', 'list'), 'list', 'secret', true],
+  ['A47', stanza('secret/*', 'read'), 'read', 'secret', false],
+  ['A48', stanza('foo/+', 'list'), 'list', 'foo/', true],
+  ['A49', stanza('+/*', 'read'), 'read', 'foo', false],
+  ['A49', stanza('+/*', 'read'), 'read', 'foo/', true],
+  ['A50', stanza('+', 'read'), 'read', 'foo', true],
+  ['A50, two segments', stanza('+', 'read'), 'read', 'foo/x', false],
+  ['A51', stanza('*', 'read'), 'read', 'x/y/z', true],
+  ['A52', folders, 'list', 'foo/', false],
+  ['A52', folders, 'list', 'foo/metadata/', true],
+  ['A52', folders, 'list', 'foo/metadata/test/', true],
+  ['A52', folders, 'list', 'foo/metadata/private/', false],
+  ['A52', folders, 'scan', 'foo/metadata/private/', false],
+  ['A52', folders, 'list', 'foo/metadata/private/internal/', false],
+  ['A52', folders, 'list', 'foo/metadata/private/granted/', true],
+  ['A52', folders, 'scan', 'foo/metadata/private/granted/test/', true],
+  ['A53', stanza('auth/+/login', 'update'), 'update', 'auth/my-jwt/login', true],
+  ['A53, two segments', stanza('auth/+/login', 'update'), 'update', 'auth/a/b/login', false],
+  ['A54', stanza('foo+/bar', 'read'), 'read', 'fooX/bar', false],
+  ['A54', stanza('foo+/bar', 'read'), 'read', 'foo+/bar', true],
+  ['A55', stanza('a/*/b', 'read'), 'read', 'a/x/b', false],
+  ['A55, as it stands', stanza('a/*/b', 'read'), 'read', 'a/*/b', true],
+  ['A56', stanza('a/+x/b', 'read'), 'read', 'a/+x/b', true],
+  ['A56', stanza('a/+x/b', 'read'), 'read', 'a/zx/b', false],
+  ['A57', stanza('/foo/bar', 'read'), 'read', 'foo/bar', true],
+  ['A58', stanza('foo/bar/', 'read'), 'read', 'foo/bar', false],
+  ['A59', stanza('a', 'sudo', 'deny', 'read'), 'read', 'a', false],
+  ['A60', stanza('secret/*', 'read') + stanza('secret/x'), 'read', 'secret/x', false],
+  ['A60, beside it', stanza('secret/*', 'read') + stanza('secret/x'), 'read', 'secret/y', true],
+  ['A63', stanza('auth/jwt/role/*', 'update'), 'create', 'auth/jwt/role/x', false],
+  ['A63', stanza('auth/jwt/role/*', 'update'), 'update', 'auth/jwt/role/x', true],
+  ['A64', stanza('auth/jwt/role/*', 'create'), 'create', 'auth/jwt/role/x', true],
+  ['A64', stanza('auth/jwt/role/*', 'create'), 'update', 'auth/jwt/role/x', false],
+  ['A67', stanza('cloud/*', 'read') + stanza('cloud/+', 'list'), 'list', 'cloud/roles/', false],
+  ['A68', stanza('cloud/*', 'read') + stanza('cloud/+/', 'list'), 'list', 'cloud/roles/', true],
+  ['A69', stanza('cloud/*', 'deny') + stanza('cloud/roles', 'list'), 'list', 'cloud/roles/', true],
+  ['A71', stanza('cloud/a b', 'read'), 'read', 'cloud/a b', true],
+  ['A71', stanza('cloud/a b', 'read'), 'read', 'cloud/a+b', false],
+  ['case of the path', stanza('Foo/bar', 'read'), 'read', 'foo/bar', false],
+  ['sudo alone', stanza('a', 'sudo'), 'update', 'a', false],
+  ['words of newer servers', stanza('a', 'subscribe', 'recover'), 'read', 'a', false],
+  ['a deny on an earlier wildcard', stanza('c/+/prod', 'deny') + stanza('c/creds/*', 'read'), 'read', 'c/creds/prod', true],
+  ['a prefix is not a rule for its own star', stanza('pre*', 'read') + stanza('pre/*', 'deny'), 'read', 'pre/*', false],
+])('%s: %s: %s of %s is %j', (_name, text, operation, path, allowed) => {
+  expect(can(aclOf(text), operation, path)).toBe(allowed)
+})
+
+test.each([
+  ['A61', ['list'], { allowed: true, sudo: false }],
+  ['A62', ['list', 'sudo'], { allowed: true, sudo: true }],
+])('%s: a root-protected path is told apart by sudo', (_name, capabilities, decision) => {
+  const acl = aclOf(stanza('auth/token/accessors', ...capabilities))
+
+  expect(acl.decide({ operation: 'list', path: 'auth/token/accessors/' })).toEqual(decision)
+})
+
+test.each([
+  ['a', 'deny', ['deny']],
+  ['b', 'read', ['list', 'read']],
+  ['c', 'write', ['create', 'delete', 'list', 'read', 'update']],
+  ['d', 'sudo', ['create', 'delete', 'list', 'read', 'sudo', 'update']],
+])('the old word %s: %s', (path, word, expected) => {
+  expect(aclOf(`path "${path}" { policy = "${word}" }`).capabilities(path)).toEqual(expected)
+})
+
+test('stanzas of one path add up over texts, deny ends it, and a leading slash makes no other path', () => {
+  const acl = aclOf(
+    stanza('a', 'read') + stanza('a', 'update') + stanza('b', 'read') + stanza('b', 'deny') + stanza('b', 'list') + stanza('c/*', 'read'),
+    stanza('a', 'delete') + stanza('/b', 'create') + stanza('c/+', 'update') + stanza('c/*', 'sudo'),
+  )
+
+  expect(acl.capabilities('a')).toEqual(['delete', 'read', 'update'])
+  expect(acl.capabilities('b')).toEqual(['deny'])
+  expect(acl.capabilities('c/x')).toEqual(['update'])
+  expect(acl.capabilities('c/x/y')).toEqual(['read', 'sudo'])
+})
+
+test('a policy without rules permits help only', () => {
+  expect(can(aclOf(''), 'help', 'x')).toBe(true)
+  expect(can(aclOf(), 'read', 'x')).toBe(false)
+})
+
+test('root may do everything', () => {
+  expect(rootAcl.decide({ operation: 'delete', path: 'sys/raw/x' })).toEqual({ allowed: true, sudo: true })
+  expect(rootAcl.capabilities('anything')).toEqual(['root'])
+  expect(rootAcl.resultant()).toEqual({ root: true })
+  expect(rootAcl.mountAccess('secret/')).toBe(true)
+})
+
+test('the resultant ACL shows exact and prefix rules, with their parameters', () => {
+  const acl = aclOf(
+    `path "a/b" { capabilities = ["update", "read"] }
+     path "c/*" { capabilities = ["list", "create"] }
+     path "d/+/e" { capabilities = ["read"] }
+     path "x" { capabilities = ["deny"] allowed_parameters = { "q" = [] } }
+     path "y" {}
+     path "p" {
+       capabilities = ["patch", "update", "read"]
+       allowed_parameters = { "q" = ["1", 2, { k = [true] }] }
+       denied_parameters = { "D" = [] }
+       required_parameters = ["R"]
+       min_wrapping_ttl = 10
+       max_wrapping_ttl = "1m"
+     }`,
+    stanza('a/b', 'sudo'),
+  )
+
+  expect(JSON.parse(JSON.stringify(acl.resultant()))).toEqual({
+    root: false,
+    exact_paths: {
+      'a/b': { capabilities: ['read', 'sudo', 'update'] },
+      p: {
+        capabilities: ['read', 'update', 'patch'],
+        allowed_parameters: { q: ['1', 2, { k: [true] }] },
+        denied_parameters: { d: [] },
+        required_parameters: ['R'],
+        min_wrapping_ttl: 10,
+        max_wrapping_ttl: 60,
+      },
+      x: { capabilities: ['deny'] },
+      y: { capabilities: ['deny'] },
+    },
+    glob_paths: { 'c/': { capabilities: ['create', 'list'] } },
+  })
+})
+
+test('the resultant ACL has rules of the caller in place of the shared ones they are merged with', () => {
+  const policies = [parsePolicy(stanza('u/bob', 'read') + stanza('u/{{identity.entity.name}}', 'update'))]
+  const acl = buildAcl(policies, { entity: { id: '1', name: 'bob', aliases: [] }, now: 0 })
+
+  expect(JSON.parse(JSON.stringify(acl.resultant()))).toEqual({
+    root: false,
+    exact_paths: { 'u/bob': { capabilities: ['read', 'update'] } },
+    glob_paths: {},
+  })
+})
+
+test.each<[string, boolean]>([
+  [stanza('jwt/*', 'read'), true],
+  [stanza('*', 'read'), true],
+  [stanza('jwt', 'list'), true],
+  [stanza('jwt/role/x', 'create'), true],
+  [stanza('jwt/role/*', 'sudo'), true],
+  [stanza('+/role/x', 'read'), true],
+  [stanza('jwt/+', 'read'), true],
+  [stanza('+', 'read'), true],
+  [stanza('+/x', 'deny'), false],
+  [stanza('jwt/role/*', 'deny'), false],
+  [stanza('jwt/role', 'deny') + stanza('jwt/role/x', 'read'), true],
+  [stanza('*', 'read') + stanza('jwt/*', 'deny'), false],
+  [stanza('jwt/x'), false],
+  [stanza('jwt2/*', 'read') + stanza('jw', 'read') + stanza('other/+/x', 'read'), false],
+  [stanza('+/+/*', 'read'), true],
+])('rights at or below the mount jwt/: %s is %j', (text, expected) => {
+  expect(aclOf(text).mountAccess('jwt/')).toBe(expected)
+})
+
+test('a glob that ends within the mount path reaches what is below it', () => {
+  expect(aclOf(stanza('+/j*', 'read')).mountAccess('auth/jwt/')).toBe(true)
+  expect(aclOf(stanza('+/k*', 'read')).mountAccess('auth/jwt/')).toBe(false)
+})
+
+const both: AclOperation[] = ['create', 'update']
+
+type Fields = Record<string, unknown>
+type ParameterRow = [name: string, rule: string, fields: Fields, allowed: boolean, wrap?: number]
+
+const wrap = 'min_wrapping_ttl = 300 max_wrapping_ttl = "400s"'
+const b2 = `denied_parameters = { zap = [] } ${wrap}`
+const b4 = 'allowed_parameters = { hello = [] } denied_parameters = { zap = [] } min_wrapping_ttl = 300'
+const b17 = 'denied_parameters = { deny = ["bad*"] }'
+const b18 = 'allowed_parameters = { ALLOW = ["good"] } denied_parameters = { dEny = ["bad"] }'
+const b19 = 'allowed_parameters = { m = ["good", "good1", "good2", "*good3"], allow = ["good"] }'
+const b22 = 'allowed_parameters = { "*" = [], bar = [false] }'
+
+const parameterRows: ParameterRow[] = [
+  ['B1', 'allowed_parameters = { zip = [] }', { zip: '' }, true],
+  ['B2', b2, { zap: '1' }, false],
+  ['B3', b2, { zip: '1' }, false],
+  ['B3', b2, { zip: '1' }, false, 50],
+  ['B3', b2, { zip: '1' }, false, 450],
+  ['B3', b2, { zip: '1' }, true, 350],
+  ['B3, its ends', b2, { zip: '1' }, true, 300],
+  ['B3, its ends', b2, { zip: '1' }, true, 400],
+  ['B3, denied in the right wrapping', b2, { zap: '1' }, false, 350],
+  ['B4', b4, { hello: '1' }, false],
+  ['B4', b4, { hello: '1' }, false, 50],
+  ['B4', b4, { hello: '1' }, true, 450],
+  ['B5', b4, { zap: '1' }, false],
+  ['B6', 'allowed_parameters = { steve = [] } denied_parameters = { steve = [] }', { steve: '1' }, false],
+  ['B7', 'max_wrapping_ttl = 400', { x: '1' }, false],
+  ['B7', 'max_wrapping_ttl = 400', { x: '1' }, false, 450],
+  ['B7', 'max_wrapping_ttl = 400', { x: '1' }, true, 350],
+  ['B8', 'allowed_parameters = { "*" = [] } denied_parameters = { "*" = [] }', { one: '1' }, false],
+  ['B9', 'allowed_parameters = { "*" = [] } denied_parameters = { foo = [] }', { one: '1' }, true],
+  ['B9', 'allowed_parameters = { "*" = [] } denied_parameters = { foo = [] }', { foo: '1' }, false],
+  ['B9, capitals', 'allowed_parameters = { "*" = [] } denied_parameters = { foo = [] }', { FOO: '1' }, false],
+  ['B10', 'allowed_parameters = { pear = [] } denied_parameters = { "*" = [] }', { pear: '1' }, false],
+  ['B11', 'allowed_parameters = {} denied_parameters = {}', { four: '1' }, true],
+  ['B12', 'allowed_parameters = { "*" = [] } denied_parameters = { soft = [] warm = [] kitty = [] }', { cold: '1', warm: '1', kitty: '1' }, false],
+  ['B13', 'required_parameters = ["foo"]', { cold: '1', warm: '1' }, false],
+  ['B14', 'required_parameters = ["foo"]', { cold: '1', foo: '1' }, true],
+  ['B14, null counts', 'required_parameters = ["foo"]', { foo: null }, true],
+  ['B15', 'required_parameters = ["Foo"]', { Foo: '1' }, false],
+  ['B15', 'required_parameters = ["Foo"]', { foo: '1' }, true],
+  ['B16', 'allowed_parameters = { allow = ["good"] }', { allow: 'good' }, true],
+  ['B16', 'allowed_parameters = { allow = ["good"] }', { allow: 'bad' }, false],
+  ['B17', b17, { deny: 'bad' }, false],
+  ['B17', b17, { deny: 'bad glob' }, false],
+  ['B17', b17, { deny: 'good' }, true],
+  ['B17', b17, { deny: null }, true],
+  ['B17', b17, { other: 'bad' }, true],
+  ['B18', b18, { aLLow: 'good' }, true],
+  ['B18', b18, { deny: 'good' }, false],
+  ['B18', b18, { Neither: 'bad' }, false],
+  ['B18', b18, { allow: null }, false],
+  ['B19', b19, { m: 'good2' }, true],
+  ['B19', b19, { m: 'glob good2' }, false],
+  ['B19', b19, { m: 'glob good3' }, true],
+  ['B19', b19, { m: 'good1', allow: 'good' }, true],
+  ['B20', 'allowed_parameters = { map = [{ good = "one" }] }', { map: { good: 'one' } }, true],
+  ['B20', 'allowed_parameters = { map = [{ good = "one" }] }', { map: { bad: 'one' } }, false],
+  ['B20, more than it', 'allowed_parameters = { map = [{ good = "one" }] }', { map: { good: 'one', bad: 'one' } }, false],
+  ['B20, no glob inside', 'allowed_parameters = { map = [{ good = "o*" }] }', { map: { good: 'one' } }, false],
+  ['B21', 'allowed_parameters = { bool = [false] }', { bool: false }, true],
+  ['B21', 'allowed_parameters = { bool = [false] }', { bool: true }, false],
+  ['B21, as text', 'allowed_parameters = { bool = [false] }', { bool: 'false' }, false],
+  ['B22', b22, { anything: true }, true],
+  ['B22', b22, { bar: false }, true],
+  ['B22', b22, { bar: true }, false],
+  ['B23', 'allowed_parameters = { x = ["*"] }', { x: 'anything' }, false],
+  ['B23, the star itself', 'allowed_parameters = { x = ["*"] }', { x: '*' }, true],
+  ['B27', 'allowed_parameters = { x = [] }', {}, true],
+  ['B28', 'denied_parameters = { "*" = [] }', {}, true],
+  ['both ends', 'allowed_parameters = { x = ["*good*"] }', { x: 'a good b' }, true],
+  ['both ends, long', 'allowed_parameters = { x = ["*ababababc*"] }', { x: 'abababababababcab' }, true],
+  ['both ends, long, not in', 'allowed_parameters = { x = ["*ababababc*"] }', { x: 'abababababababab' }, false],
+  ['lists', 'allowed_parameters = { x = [["a", 1]] }', { x: ['a', 1] }, true],
+  ['lists, order', 'allowed_parameters = { x = [["a", 1]] }', { x: [1, 'a'] }, false],
+  ['a field of the prototype is not sent', 'required_parameters = ["constructor"]', { a: '1' }, false],
+  ['braces in a value are text', 'allowed_parameters = { x = ["{{identity.entity.name}}"] }', { x: '{{identity.entity.name}}' }, true],
+  ['names that differ in capitals, any value in one', 'denied_parameters = { Foo = [] foo = ["b"] }', { foo: 'a' }, false],
+]
+
+test.each(parameterRows)('parameters, %s: %s with %j is %j (wrap %s)', (_name, rule, fields, allowed, wrapTtlSeconds) => {
+  const acl = aclOf(`path "p" { capabilities = ["create", "update"] ${rule} }`)
+
+  for (const operation of both) expect(acl.decide({ operation, path: 'p', fields, wrapTtlSeconds }).allowed).toBe(allowed)
+})
+
+test.each([
+  ['1', '1', true],
+  ['1', '1.0', true],
+  ['1', '10e-1', true],
+  ['1.5', '1.50', true],
+  ['0', '-0', true],
+  ['007', '7', true],
+  ['1', '2', false],
+  ['9007199254740993', '9007199254740992', false],
+  ['9007199254740993', '9007199254740993', true],
+  ['1', '"1"', false],
+  ['"1"', '1', false],
+])('numbers are compared as numbers: %s in a policy and %s in a request is %j', (written, sent, allowed) => {
+  const acl = aclOf(`path "p" { capabilities = ["update"] allowed_parameters = { n = [${written}] } }`)
+  const fields = parseJson(Buffer.from(`{"n":${sent}}`), { maxStrings: 0, maxMemory: 0, maxDepth: 0 })
+
+  expect(acl.decide({ operation: 'update', path: 'p', fields: { ...(fields as object) } }).allowed).toBe(allowed)
+})
+
+test('null in a JSON policy is null in a request and nothing else', () => {
+  const acl = aclOf('{"path": {"p": {"capabilities": ["update"], "allowed_parameters": {"x": [null]}}}}')
+
+  expect(acl.decide({ operation: 'update', path: 'p', fields: { x: null } }).allowed).toBe(true)
+  expect(acl.decide({ operation: 'update', path: 'p', fields: { x: '' } }).allowed).toBe(false)
+})
+
+test('B24: a stanza without parameters does not lift those of another', () => {
+  const acl = aclOf('path "p" { capabilities = ["update"] allowed_parameters = { x = [] } }', stanza('p', 'update'))
+
+  expect(acl.decide({ operation: 'update', path: 'p', fields: { y: '1' } }).allowed).toBe(false)
+})
+
+test('B25, B26: delete and list do not look at parameters', () => {
+  const acl = aclOf('path "p" { capabilities = ["delete", "list"] allowed_parameters = { x = [] } required_parameters = ["z"] }')
+
+  expect(acl.decide({ operation: 'delete', path: 'p', fields: { y: '1' } }).allowed).toBe(true)
+  expect(acl.decide({ operation: 'list', path: 'p', fields: { y: '1' } }).allowed).toBe(true)
+})
+
+test.each<AclOperation>(['delete', 'list', 'scan', 'read', 'patch'])('wrapping TTLs hold for %s too', (operation) => {
+  const acl = aclOf('path "p" { capabilities = ["delete", "list", "scan", "read", "patch"] min_wrapping_ttl = 10 }')
+
+  expect(acl.decide({ operation, path: 'p' }).allowed).toBe(false)
+  expect(acl.decide({ operation, path: 'p', wrapTtlSeconds: 10 }).allowed).toBe(true)
+})
+
+test('B29: of the wrapping TTLs of two stanzas the smaller ones hold', () => {
+  const acl = aclOf(
+    'path "p" { capabilities = ["update"] min_wrapping_ttl = 100 max_wrapping_ttl = 300 }',
+    'path "p" { capabilities = ["update"] min_wrapping_ttl = 50 max_wrapping_ttl = 200 }',
+  )
+
+  expect(acl.decide({ operation: 'update', path: 'p', wrapTtlSeconds: 250 }).allowed).toBe(false)
+  expect(acl.decide({ operation: 'update', path: 'p', wrapTtlSeconds: 60 }).allowed).toBe(true)
+})
+
+test('a least wrapping TTL above the greatest, after merging, allows none', () => {
+  const acl = aclOf('path "p" { capabilities = ["update"] min_wrapping_ttl = 100 }', 'path "p" { capabilities = ["update"] max_wrapping_ttl = 50 }')
+
+  for (const wrapTtlSeconds of [0, 40, 75, 120]) expect(acl.decide({ operation: 'update', path: 'p', wrapTtlSeconds }).allowed).toBe(false)
+})
+
+test('B30, B31: values of one parameter are joined, and any value stays any value', () => {
+  const acl = aclOf(
+    'path "p" { allowed_parameters = { test = ["1", "2"] empty = [] } }',
+    'path "p" { allowed_parameters = { test = ["3", "4"] empty = ["1"] } }',
+  )
+
+  expect(acl.resultant()['exact_paths']).toMatchObject({ p: { allowed_parameters: { test: ['3', '4', '1', '2'], empty: [] } } })
+})
+
+test('required parameters of two stanzas are both required', () => {
+  const acl = aclOf(
+    'path "p" { capabilities = ["update"] required_parameters = ["x"] }',
+    'path "p" { capabilities = ["update"] required_parameters = ["y"] }',
+  )
+
+  expect(acl.decide({ operation: 'update', path: 'p', fields: { x: '1' } }).allowed).toBe(false)
+  expect(acl.decide({ operation: 'update', path: 'p', fields: { x: '1', y: '1' } }).allowed).toBe(true)
+})
