@@ -209,7 +209,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
 
 /** Contract tokens §0.4 step 4. */
 function checkTokenText(sent: Sent): void {
-  if (sent['token'] !== undefined && typeof sent['token'] !== 'string') throw refuse('denied', 'invalid token')
+  if (sent.token !== undefined && typeof sent.token !== 'string') throw refuse('denied', 'invalid token')
 }
 
 /** None of these paths is open, so there is a caller. */

@@ -1,0 +1,268 @@
+import { expect, test } from 'vitest'
+import { tokenKey } from '../../../src/core/tokens/token-keys.ts'
+import { issueLogin, type LoginAuth } from '../../../src/core/tokens/issue-login.ts'
+import { aLogin, aMount, defaultTtl, jwtMount, openTokenHouse, otherJwtMount } from '../../support/token-house.ts'
+
+type House = Awaited<ReturnType<typeof openTokenHouse>>
+
+const entityOf = async (house: House, id: string) => {
+  const identity = await house.identity.identityOf(id)
+  if (identity === undefined) throw new Error('the entity is gone')
+  return identity.entity
+}
+
+/** Changes a stored entity behind the store's back; seen by a restarted server. */
+async function changeEntity(house: House, id: string, changes: object) {
+  const entity = await entityOf(house, id)
+  await house.view.write([{ key: `entity/${id}`, value: { ...entity, ...changes } }])
+  return house.restarted()
+}
+
+const loginAt = (house: House, { tokens, identity }: Pick<House, 'tokens' | 'identity'>, auth = aLogin()) =>
+  issueLogin({ ...house.parts, tokens, identity }, { mount: jwtMount, path: 'auth/jwt/login', auth })
+
+test('I1: the first login makes an entity with one alias, and an orphan token', async () => {
+  await using house = await openTokenHouse()
+
+  const { auth, warnings } = await house.login()
+
+  expect(auth).toEqual({
+    client_token: expect.stringMatching(/^hvs\.[0-9A-Za-z]{24}$/),
+    accessor: expect.stringMatching(/^[0-9A-Za-z]{24}$/),
+    policies: ['default'],
+    token_policies: ['default'],
+    metadata: { role: 'dev' },
+    lease_duration: defaultTtl,
+    renewable: true,
+    entity_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    token_type: 'service',
+    orphan: true,
+    mfa_requirement: null,
+    num_uses: 0,
+  })
+  expect(warnings).toEqual([])
+  expect(await entityOf(house, auth.entity_id)).toEqual({
+    id: auth.entity_id,
+    name: expect.stringMatching(/^entity_[0-9a-f]{8}$/),
+    namespace_id: 'root',
+    metadata: null,
+    policies: [],
+    disabled: false,
+    merged_entity_ids: null,
+    creation_time: '2026-01-02T03:04:05.25Z',
+    last_update_time: '2026-01-02T03:04:05.25Z',
+    aliases: [
+      {
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        canonical_id: auth.entity_id,
+        mount_accessor: 'auth_jwt_1',
+        name: 'alice',
+        metadata: { role: 'dev' },
+        custom_metadata: null,
+        merged_from_canonical_ids: null,
+        local: false,
+        creation_time: '2026-01-02T03:04:05.25Z',
+        last_update_time: '2026-01-02T03:04:05.25Z',
+      },
+    ],
+  })
+  expect(await house.lookup(auth.client_token)).toMatchObject({ path: 'auth/jwt/login', display_name: 'jwt-alice', internal: { role: 'dev' } })
+})
+
+test('I2: a second login has another token of the same entity', async () => {
+  await using house = await openTokenHouse()
+
+  const first = await house.login()
+  const second = await house.login()
+  const later = await loginAt(house, await house.restarted())
+
+  expect(second.auth.client_token).not.toBe(first.auth.client_token)
+  expect([second.auth.entity_id, later.auth.entity_id]).toEqual([first.auth.entity_id, first.auth.entity_id])
+})
+
+test('a known name with known metadata writes its token and the row of its end, nothing of identity', async () => {
+  await using house = await openTokenHouse()
+  await house.login()
+  const before = new Map((await house.view.list('')).map(({ key, revision }) => [key, revision]))
+
+  await house.login()
+
+  const changed = (await house.view.list('')).filter(({ key, revision }) => before.get(key) !== revision).map(({ key }) => key.split('/')[0])
+  expect(changed).toEqual(['expire', 'token'])
+})
+
+test('I3: other metadata replaces that of the alias as a whole', async () => {
+  await using house = await openTokenHouse()
+  const first = await house.login({ alias: { name: 'alice', metadata: { role: 'dev', team: 'a' } } })
+  house.clock.advance(60)
+
+  const { auth } = await house.login({ alias: { name: 'alice', metadata: { role: 'ops' } } })
+
+  expect(auth).toMatchObject({ entity_id: first.auth.entity_id, metadata: { role: 'ops' } })
+  const [alias] = (await entityOf(house, auth.entity_id)).aliases
+  expect(alias).toMatchObject({ metadata: { role: 'ops' }, creation_time: '2026-01-02T03:04:05.25Z', last_update_time: '2026-01-02T03:05:05.25Z' })
+  expect(alias?.metadata).toEqual({ role: 'ops' })
+})
+
+test('the same metadata in another order is no change', async () => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.login({ alias: { name: 'alice', metadata: { a: '1', b: '2' } } })
+  const before = await entityOf(house, auth.entity_id)
+  house.clock.advance(60)
+
+  await house.login({ alias: { name: 'alice', metadata: { b: '2', a: '1' } } })
+
+  expect(await entityOf(house, auth.entity_id)).toEqual(before)
+})
+
+test('I4: another spelling finds the same entity and changes neither name nor metadata', async () => {
+  await using house = await openTokenHouse()
+  const first = await house.login()
+
+  const { auth } = await house.login({ alias: { name: 'ALICE', metadata: { role: 'ops' } } })
+  const later = await loginAt(house, await house.restarted(), aLogin({ alias: { name: 'aLICE', metadata: {} } }))
+
+  expect([auth.entity_id, later.auth.entity_id]).toEqual([first.auth.entity_id, first.auth.entity_id])
+  expect((await entityOf(house, auth.entity_id)).aliases).toEqual([expect.objectContaining({ name: 'alice', metadata: { role: 'dev' } })])
+})
+
+test('I5: the same name at another mount is another entity', async () => {
+  await using house = await openTokenHouse()
+
+  const here = await house.login()
+  const there = await house.login({}, otherJwtMount)
+
+  expect(there.auth.entity_id).not.toBe(here.auth.entity_id)
+})
+
+test('I6: policies of the entity stand beside those of the token', async () => {
+  await using house = await openTokenHouse()
+  const first = await house.login()
+  const restarted = await changeEntity(house, first.auth.entity_id, { policies: ['p'] })
+
+  const { auth } = await loginAt(house, restarted, aLogin({ policies: ['q'] }))
+
+  expect(auth).toMatchObject({ token_policies: ['default', 'q'], identity_policies: ['p'], policies: ['default', 'p', 'q'] })
+  expect((await restarted.tokens.lookup(auth.client_token))?.policies).toEqual(['default', 'q'])
+})
+
+test.each<{ row: string; auth: Partial<LoginAuth>; text: string }>([
+  { row: 'I8', auth: { policies: ['x', 'Root'] }, text: 'auth methods cannot create root tokens' },
+  { row: '3.1', auth: { policies: ['response-wrapping'] }, text: 'cannot assign policy "response-wrapping"' },
+  { row: 'no alias name', auth: { alias: { name: '', metadata: {} } }, text: 'missing name in alias' },
+  { row: 'a role of type batch', auth: { tokenType: 'batch' }, text: 'batch tokens are not available yet' },
+  {
+    row: 'I37',
+    auth: { alias: { name: 'alice', metadata: { 'a b': 'c' } } },
+    text: 'invalid alias metadata: failed to load metadata pair ("a b", "c"): key contains invalid characters',
+  },
+])('$row: a login is refused with "$text" and leaves nothing behind', async ({ auth, text }) => {
+  await using house = await openTokenHouse()
+  const before = await house.view.listKeys('')
+
+  await expect(house.login(auth)).rejects.toMatchObject({ message: text, kind: 'invalid', wrapped: false })
+
+  expect(await house.view.listKeys('')).toEqual(before)
+})
+
+test('I14: a mount tuned to batch has no tokens yet, whatever the role says', async () => {
+  await using house = await openTokenHouse()
+  const mount = aMount({ config: { ...aMount().config, token_type: 'batch' } })
+
+  await expect(house.login({ tokenType: 'service' }, mount)).rejects.toMatchObject({ message: 'batch tokens are not available yet' })
+})
+
+test('I9: a role without policies and without default gives a token without policies', async () => {
+  await using house = await openTokenHouse()
+
+  const { auth } = await house.login({ noDefaultPolicy: true })
+
+  expect(auth.policies).toEqual([])
+  expect(auth).not.toHaveProperty('token_policies')
+})
+
+test('I15: a disabled entity does not log in', async () => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.login()
+  const restarted = await changeEntity(house, auth.entity_id, { disabled: true })
+
+  await expect(loginAt(house, restarted)).rejects.toMatchObject({ message: 'permission denied', kind: 'denied', wrapped: false })
+})
+
+test('I16: after its entity was deleted a name gets a new one', async () => {
+  await using house = await openTokenHouse()
+  const first = await house.login()
+  await house.view.write([{ key: `entity/${first.auth.entity_id}`, value: undefined }])
+  const restarted = await house.restarted()
+
+  const { auth } = await loginAt(house, restarted)
+
+  expect(auth.entity_id).not.toBe(first.auth.entity_id)
+  expect(await restarted.identity.identityOf(first.auth.entity_id)).toBeUndefined()
+  expect((await loginAt(house, restarted)).auth.entity_id).toBe(auth.entity_id)
+})
+
+test('I37: metadata of a known alias is stored unchecked', async () => {
+  await using house = await openTokenHouse()
+  await house.login()
+
+  const { auth } = await house.login({ alias: { name: 'alice', metadata: { 'a b': 'x'.repeat(513) } } })
+
+  expect((await entityOf(house, auth.entity_id)).aliases[0]?.metadata).toEqual({ 'a b': 'x'.repeat(513) })
+})
+
+test('first logins of one name at the same moment make one entity', async () => {
+  await using house = await openTokenHouse()
+  const other = await house.restarted()
+
+  const logins = await Promise.all(Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? house.login() : loginAt(house, other))))
+
+  expect(new Set(logins.map(({ auth }) => auth.entity_id)).size).toBe(1)
+  expect(await house.view.listKeys('entity/')).toHaveLength(1)
+  expect(await house.view.listKeys('entity-alias/')).toHaveLength(1)
+  expect(await house.view.listKeys('entity-name/')).toHaveLength(1)
+  for (const { auth } of logins) expect(await house.tokens.lookup(auth.client_token)).toBeDefined()
+})
+
+test('logins of one name with different metadata at the same moment all succeed', async () => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.login()
+  const roles = Array.from({ length: 10 }, (_, at) => `role-${at}`)
+
+  const logins = await Promise.all(roles.map((role) => house.login({ alias: { name: 'alice', metadata: { role } } })))
+
+  expect(logins.map((login) => login.auth.metadata?.role)).toEqual(roles)
+  expect(roles).toContain((await entityOf(house, auth.entity_id)).aliases[0]?.metadata?.role)
+})
+
+test('fields of a later version survive a login', async () => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.login()
+  const restarted = await changeEntity(house, auth.entity_id, { from_the_future: [1] })
+
+  await loginAt(house, restarted, aLogin({ alias: { name: 'alice', metadata: { role: 'ops' } } }))
+
+  expect(await house.view.get(`entity/${auth.entity_id}`)).toMatchObject({ from_the_future: [1], aliases: [{ metadata: { role: 'ops' } }] })
+})
+
+test('TTLs of role and mount decide, with a warning where one is cut', async () => {
+  await using house = await openTokenHouse()
+  const mount = aMount({ config: { ...aMount().config, default_lease_ttl: 900, max_lease_ttl: 1800 } })
+
+  expect((await house.login({}, mount)).auth.lease_duration).toBe(900)
+  expect((await house.login({ period: 60 }, mount)).auth.lease_duration).toBe(60)
+  expect(await house.login({ ttl: 3600 }, mount)).toMatchObject({
+    auth: { lease_duration: 1800 },
+    warnings: ['TTL of "1h" exceeded the effective max_ttl of "30m"; TTL value is capped accordingly'],
+  })
+})
+
+test('uses, bound addresses and spans of the role are on the token', async () => {
+  await using house = await openTokenHouse()
+
+  const { auth } = await house.login({ numUses: 3, boundCidrs: ['10.0.0.0/8'], explicitMaxTtl: 7200, period: 60 })
+
+  const stored = await house.view.get(tokenKey(house.tokens.keys.hashOf(auth.accessor)))
+  expect(stored).toMatchObject({ num_uses: 3, bound_cidrs: ['10.0.0.0/8'], explicit_max_ttl: 7200, period: 60, ttl: 60 })
+  expect(auth.num_uses).toBe(3)
+})

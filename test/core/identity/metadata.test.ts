@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { metadataProblem, sameMetadata } from '../../../src/core/identity/metadata.ts'
+
+const pair = (key: string, value: string, problem: string) =>
+  `failed to load metadata pair (${JSON.stringify(key.length > 256 ? `${key.slice(0, 256)}…` : key)}, ${JSON.stringify(value.length > 256 ? `${value.slice(0, 256)}…` : value)}): ${problem}`
+
+test.each([
+  { key: '', value: 'v', problem: 'key cannot be blank' },
+  { key: 'a b', value: 'v', problem: 'key contains invalid characters' },
+  { key: 'ä', value: 'v', problem: 'key contains invalid characters' },
+  { key: 'a\n', value: 'v', problem: 'key contains invalid characters' },
+  { key: 'k'.repeat(129), value: 'v', problem: 'key is too long (limit: 128 characters)' },
+  { key: 'vault-x', value: 'v', problem: 'key prefix "vault-" is reserved for internal use' },
+  { key: 'k', value: 'v'.repeat(513), problem: 'value is too long (limit: 512 characters)' },
+])('a pair is refused: $problem', ({ key, value, problem }) => {
+  expect(metadataProblem({ [key]: value })).toBe(pair(key, value, problem))
+})
+
+test('64 pairs at the limits are fine, 65 are not', () => {
+  const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`aZ0=/+_-${at}`.padEnd(128, 'x'), 'v'.repeat(512)]))
+
+  expect(metadataProblem(pairs(64))).toBeUndefined()
+  expect(metadataProblem(pairs(65))).toBe('metadata cannot contain more than 64 key/value pairs')
+})
+
+test.each<{ a: Record<string, string> | null; b: Record<string, string>; same: boolean }>([
+  { a: null, b: {}, same: true },
+  { a: {}, b: { k: 'v' }, same: false },
+  { a: { k: 'v', l: 'w' }, b: { l: 'w', k: 'v' }, same: true },
+  { a: { k: 'v' }, b: { k: 'w' }, same: false },
+  { a: { k: 'v' }, b: { l: 'v' }, same: false },
+  { a: { k: 'v' }, b: { k: 'v', l: 'w' }, same: false },
+])('$a and $b are the same: $same', ({ a, b, same }) => {
+  expect(sameMetadata(a, b)).toBe(same)
+})

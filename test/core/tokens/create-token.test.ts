@@ -1,0 +1,213 @@
+import { expect, test } from 'vitest'
+import type { CreateInput, CreateRequest } from '../../../src/core/tokens/create-token.ts'
+import { lookupData } from '../../../src/core/tokens/lookup-data.ts'
+import { defaultTtl, openTokenHouse } from '../../support/token-house.ts'
+
+type House = Awaited<ReturnType<typeof openTokenHouse>>
+
+const refusal = async (house: House, input: Partial<CreateInput>, request: Partial<CreateRequest> = {}) => {
+  const failure: unknown = await house.create(input, request).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  return failure instanceof Error ? { text: failure.message, ...failure } : undefined
+}
+
+/** A valid token made by root, as the caller of another creation. */
+const callerWith = async (house: House, input: Partial<CreateInput>) => house.lookup((await house.create(input)).auth.client_token)
+
+test('T1: the child of root is root, without end and without warnings', async () => {
+  await using house = await openTokenHouse()
+
+  const { auth, warnings } = await house.create()
+
+  expect(auth).toEqual({
+    client_token: expect.stringMatching(/^hvs\.[0-9A-Za-z]{24}$/),
+    accessor: expect.stringMatching(/^[0-9A-Za-z]{24}$/),
+    policies: ['root'],
+    token_policies: ['root'],
+    metadata: null,
+    lease_duration: 0,
+    renewable: false,
+    entity_id: '',
+    token_type: 'service',
+    orphan: false,
+    mfa_requirement: null,
+    num_uses: 0,
+  })
+  expect(warnings).toEqual([])
+})
+
+const customId =
+  'Supplying a custom ID for the token uses the weaker SHA1 hashing instead of the more secure SHA2-256 HMAC for token obfuscation. SHA1 hashed tokens on the wire leads to less secure lookups.'
+
+test.each<{ row: string; input: Partial<CreateInput>; auth: object; warnings?: string[]; data?: object; absent?: string[] }>([
+  { row: 'T2', input: { policies: ['web'] }, auth: { policies: ['default', 'web'], lease_duration: defaultTtl, renewable: true } },
+  {
+    row: 'T2, unknown policies',
+    input: { policies: ['nope', 'also'] },
+    auth: {},
+    warnings: ['Policy "also" does not exist', 'Policy "nope" does not exist'],
+  },
+  { row: 'T17, ttl', input: { policies: ['web'], ttl: '1h' }, auth: { lease_duration: 3600 } },
+  { row: 'T17, lease', input: { policies: ['web'], lease: '1h' }, auth: { lease_duration: 3600 } },
+  { row: 'lease beside ttl is not even read', input: { policies: ['web'], ttl: '1h', lease: 'x' }, auth: { lease_duration: 3600 } },
+  {
+    row: 'T18',
+    input: { policies: ['web'], ttl: '800h' },
+    auth: { lease_duration: 2764800 },
+    warnings: ['TTL of "800h" exceeded the effective max_ttl of "768h"; TTL value is capped accordingly'],
+  },
+  { row: 'T21', input: { policies: ['web'], period: '24h' }, auth: { lease_duration: 86400 }, data: { period: 86400, creation_ttl: 86400 } },
+  {
+    row: 'a cut period is shown as asked',
+    input: { policies: ['web'], period: '600', explicit_max_ttl: '400' },
+    auth: { lease_duration: 400 },
+    warnings: ['period of "10m" exceeded the effective max_ttl of "6m40s"; period value is capped accordingly'],
+    data: { period: 600, explicit_max_ttl: 400, ttl: 400 },
+  },
+  {
+    row: 'root with only an explicit maximum',
+    input: { explicit_max_ttl: '90m' },
+    auth: { policies: ['root'], lease_duration: 5400, renewable: true },
+    data: { explicit_max_ttl: 5400, creation_ttl: 5400 },
+  },
+  { row: 'T25', input: { policies: ['web'], period: '0s' }, auth: { lease_duration: defaultTtl }, absent: ['period'] },
+  { row: 'T29', input: { id: 'foobar', policies: ['web'] }, auth: { client_token: 'foobar' }, warnings: [customId], data: { id: 'foobar' } },
+  { row: 'T34', input: { display_name: 'foo_bar.baz!' }, auth: {}, data: { display_name: 'token-foo-bar-baz' } },
+  {
+    row: 'T79',
+    input: { policies: ['default'], no_default_policy: true },
+    auth: { policies: [] },
+    data: { policies: [] },
+    absent: ['token_policies'],
+  },
+  { row: 'not renewable', input: { policies: ['web'], renewable: false }, auth: { renewable: false } },
+  { row: 'uses', input: { policies: ['web'], num_uses: 3 }, auth: { num_uses: 3 }, data: { num_uses: 3 } },
+  { row: 'meta', input: { meta: { user: 'armon' } }, auth: { metadata: { user: 'armon' } }, data: { meta: { user: 'armon' } } },
+  { row: 'no_parent', input: { no_parent: true }, auth: { orphan: true }, data: { orphan: true, path: 'auth/token/create' } },
+  { row: 'type service', input: { policies: ['web'], type: 'service' }, auth: { token_type: 'service' } },
+])('$row: create $input', async ({ input, auth, warnings = [], data = {}, absent = [] }) => {
+  await using house = await openTokenHouse()
+
+  const made = await house.create(input)
+
+  expect(made.auth).toMatchObject(auth)
+  expect(made.warnings).toEqual(warnings)
+  const id = made.auth.client_token
+  const shown = lookupData(await house.lookup(id), { id, now: house.clock.now(), identityPolicies: [], namespacePath: '' })
+  expect(shown).toMatchObject(data)
+  for (const key of absent) expect([...Object.keys(shown), ...Object.keys(made.auth)]).not.toContain(key)
+})
+
+test.each<{ row: string; input: Partial<CreateInput>; text: string }>([
+  { row: 'T30', input: { id: 'hvs.x' }, text: "custom token ID cannot have the 'hvs.' prefix" },
+  { row: 'T30', input: { id: 's.x' }, text: "custom token ID cannot have the 's.' prefix" },
+  { row: 'T30', input: { id: 'a.b' }, text: "custom token ID cannot have a '.' in the value" },
+  { row: 'T31', input: { id: 'root' }, text: 'cannot create a token with a duplicate ID' },
+  { row: 'an id nobody could look up', input: { id: 'x'.repeat(4097) }, text: 'custom token ID cannot be longer than 4096 characters' },
+  { row: 'T32', input: { ttl: '-1h' }, text: 'ttl must be positive' },
+  { row: '2.2 #13', input: { lease: '-1h' }, text: 'lease must be positive' },
+  { row: '2.2 #13', input: { explicit_max_ttl: '-1h' }, text: 'explicit_max_ttl must be positive' },
+  { row: '2.2 #13', input: { period: '-1h' }, text: 'period must be positive' },
+  { row: '2.2 #13', input: { ttl: 'x' }, text: 'time: invalid duration "x"' },
+  { row: 'T33', input: { num_uses: -1 }, text: 'number of uses cannot be negative' },
+  { row: 'T35', input: { type: 'foo' }, text: "invalid 'token_type' value" },
+  { row: 'T35', input: { type: 'default-service' }, text: "invalid 'token_type' value" },
+  { row: 'T37', input: { type: 'batch', num_uses: 3, policies: ['web'] }, text: 'batch tokens cannot have "num_uses" set' },
+  {
+    row: '2.2 #5, order',
+    input: { type: 'batch', num_uses: 3, period: '1h', explicit_max_ttl: '1h' },
+    text: 'batch tokens cannot have "explicit_max_ttl" set',
+  },
+  { row: '2.2 #5', input: { type: 'batch', period: '1h' }, text: 'batch tokens cannot have "period" set' },
+  { row: '2.2 #5', input: { type: 'batch', period: 'x' }, text: "'period' value could not be parsed" },
+  { row: '2.2 #5', input: { type: 'batch', explicit_max_ttl: 'x' }, text: "'explicit_max_ttl' value could not be parsed" },
+  { row: 'T38', input: { type: 'batch' }, text: 'batch tokens cannot be root tokens' },
+  { row: 'batch tokens are for later', input: { type: 'batch', policies: ['web'] }, text: 'batch tokens are not available yet' },
+  { row: '1.4', input: { policies: ['Response-Wrapping', 'a'] }, text: 'cannot assign policy "response-wrapping"' },
+  { row: '2.5', input: { entity_alias: 'bob' }, text: "'entity_alias' is only allowed in combination with token role" },
+])('$row: root cannot create $input', async ({ input, text }) => {
+  await using house = await openTokenHouse()
+  const before = await house.view.listKeys('')
+
+  const failure = await refusal(house, input)
+
+  expect(failure).toMatchObject({ text, kind: 'invalid', wrapped: false })
+  expect(await house.view.listKeys('')).toEqual(before)
+})
+
+test.each<{ row: string; input: Partial<CreateInput>; sudo?: boolean; text: string }>([
+  { row: 'T12', input: { policies: ['db'] }, text: 'child policies must be subset of parent' },
+  { row: 'T14', input: { policies: ['root'] }, sudo: true, text: 'root tokens may not be created without parent token being root' },
+  { row: 'T24', input: { period: '1h' }, text: 'root or sudo privileges required to create periodic token' },
+  { row: 'T26', input: { no_parent: true }, text: 'root or sudo privileges required to create orphan token' },
+  { row: 'T28', input: { id: 'x' }, text: 'root or sudo privileges required to specify token id' },
+  { row: 'T28, before the policies', input: { id: 'x', policies: ['db'] }, text: 'root or sudo privileges required to specify token id' },
+  { row: '2.2 #12 before #14', input: { no_parent: true, period: '1h' }, text: 'root or sudo privileges required to create orphan token' },
+])('$row: a caller with policy web cannot create $input', async ({ input, sudo = false, text }) => {
+  await using house = await openTokenHouse()
+  const caller = await callerWith(house, { policies: ['web'] })
+
+  expect(await refusal(house, input, { caller, sudo })).toMatchObject({ text, kind: 'invalid' })
+})
+
+test('T15, T16: a root token that ends makes none without end', async () => {
+  await using house = await openTokenHouse()
+  const caller = await callerWith(house, { ttl: '2h' })
+
+  expect(await refusal(house, {}, { caller, sudo: true })).toMatchObject({ text: 'expiring root tokens cannot create non-expiring root tokens' })
+  const made = await house.create({ ttl: '1h' }, { caller, sudo: true })
+  expect(made.auth).toMatchObject({ policies: ['root'], lease_duration: 3600 })
+})
+
+test('T27: create-orphan makes an orphan without sudo', async () => {
+  await using house = await openTokenHouse()
+  const caller = await callerWith(house, { policies: ['web'] })
+
+  const { auth } = await house.create({}, { caller, sudo: false, form: 'create-orphan' })
+
+  expect(auth.orphan).toBe(true)
+  expect((await house.lookup(auth.client_token)).path).toBe('auth/token/create-orphan')
+})
+
+test('T41: a token with limited uses makes none; on its last use the parent is said to be gone', async () => {
+  await using house = await openTokenHouse()
+  const caller = await callerWith(house, { policies: ['web'], num_uses: 2 })
+  const first = await house.tokens.spendUse(caller)
+  const last = first === undefined ? undefined : await house.tokens.spendUse(first)
+
+  expect(await refusal(house, {}, { caller: first })).toMatchObject({ text: 'restricted use token cannot generate child tokens' })
+  expect(await refusal(house, {}, { caller: last })).toMatchObject({ text: 'parent token lookup failed: no parent found' })
+})
+
+test('a child of a token that was revoked meanwhile is not made', async () => {
+  await using house = await openTokenHouse()
+  const caller = await callerWith(house, { policies: ['web'] })
+  await house.revoker.revoke(caller.accessor)
+
+  expect(await refusal(house, {}, { caller })).toMatchObject({ text: 'parent token not found' })
+})
+
+test('the entity and its policies go to a child, not to an orphan', async () => {
+  await using house = await openTokenHouse()
+  const login = await house.login({ policies: ['web'] })
+  const caller = await house.lookup(login.auth.client_token)
+
+  const child = await house.create({}, { caller, sudo: false })
+  const orphan = await house.create({}, { caller, sudo: false, form: 'create-orphan' })
+
+  expect(child.auth.entity_id).toBe(login.auth.entity_id)
+  expect(orphan.auth.entity_id).toBe('')
+})
+
+test('1.10, T75: bound addresses go to a child, not to an orphan nor to a root token without end', async () => {
+  await using house = await openTokenHouse()
+  const login = await house.login({ policies: ['web'], boundCidrs: ['127.0.0.1', '1.2.3.4/8'] })
+  const caller = await house.lookup(login.auth.client_token)
+  const bound = async (...args: Parameters<House['create']>) => (await house.lookup((await house.create(...args)).auth.client_token)).bound_cidrs
+
+  expect(await bound({}, { caller, sudo: false })).toEqual(['127.0.0.1', '1.2.3.4/8'])
+  expect(await bound({}, { caller, sudo: false, form: 'create-orphan' })).toEqual([])
+  expect(await bound({ no_parent: true }, { caller, sudo: true })).toEqual([])
+})

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { lookupData } from '../../../src/core/tokens/lookup-data.ts'
+import { createInitialRootToken } from '../../../src/core/tokens/root-token.ts'
+import { openTokenHouse, tokenMount } from '../../support/token-house.ts'
+
+const plain = { identityPolicies: [], namespacePath: '' }
+
+test('the initial root token shows exactly its keys', async () => {
+  await using house = await openTokenHouse()
+  const id = await createInitialRootToken({ ...house.parts, tokenMount })
+
+  const shown = lookupData(await house.lookup(id), { id, now: house.clock.now(), ...plain })
+
+  expect(shown).toEqual({
+    id,
+    accessor: expect.stringMatching(/^[0-9A-Za-z]{24}$/),
+    policies: ['root'],
+    path: 'auth/token/root',
+    meta: null,
+    display_name: 'root',
+    num_uses: 0,
+    orphan: true,
+    creation_time: 1767323045,
+    creation_ttl: 0,
+    expire_time: null,
+    ttl: 0,
+    explicit_max_ttl: 0,
+    entity_id: '',
+    type: 'service',
+  })
+})
+
+test('a development root token looks like one made through auth/token/create, an orphan', async () => {
+  await using house = await openTokenHouse()
+
+  const shown = lookupData(house.root, { id: 'root', now: house.clock.now(), ...plain })
+
+  expect(shown).toMatchObject({
+    path: 'auth/token/create',
+    display_name: 'token',
+    orphan: true,
+    renewable: false,
+    issue_time: '2026-01-02T03:04:05.25Z',
+  })
+})
+
+test('a login token shows times, what is left, its identity policies and its namespace', async () => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.login({ ttl: 3600, policies: ['web'], boundCidrs: ['127.0.0.1'], explicitMaxTtl: 7200 })
+  house.clock.advance(60)
+
+  const context = { id: '', now: house.clock.now(), identityPolicies: ['p'], namespacePath: 'team/' }
+  const shown = lookupData(await house.lookup(auth.client_token), context)
+
+  expect(shown).toEqual({
+    id: '',
+    accessor: auth.accessor,
+    policies: ['default', 'web'],
+    path: 'auth/jwt/login',
+    meta: { role: 'dev' },
+    display_name: 'jwt-alice',
+    num_uses: 0,
+    orphan: true,
+    creation_time: 1767323045,
+    creation_ttl: 3600,
+    expire_time: '2026-01-02T04:04:05.25Z',
+    ttl: 3540,
+    explicit_max_ttl: 7200,
+    entity_id: auth.entity_id,
+    type: 'service',
+    bound_cidrs: ['127.0.0.1'],
+    issue_time: '2026-01-02T03:04:05.25Z',
+    renewable: true,
+    identity_policies: ['p'],
+    external_namespace_policies: {},
+    namespace_path: 'team/',
+  })
+})
+
+test('a renewal shows when it was and leaves the TTL of the creation', async () => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.login({ ttl: 3600 })
+  house.house.roleTerms = { ok: true, ttl: 600, maxTtl: 0, period: 0 }
+  house.clock.advance(60)
+  await house.renew(await house.lookup(auth.client_token))
+
+  const shown = lookupData(await house.lookup(auth.client_token), { id: '', now: house.clock.now(), ...plain })
+
+  expect(shown).toMatchObject({ creation_ttl: 3600, ttl: 600, last_renewal: '2026-01-02T03:05:05.25Z', last_renewal_time: 1767323105 })
+})

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { childPolicies, joined, sanitise } from '../../../src/core/tokens/policy-names.ts'
+import { loginTokenName, createdTokenName } from '../../../src/core/tokens/display-name.ts'
+import { loginTokenType } from '../../../src/core/tokens/token-type.ts'
+
+test.each([
+  { names: [], addDefault: true, is: ['default'] },
+  { names: [], addDefault: false, is: [] },
+  { names: ['b', 'A', 'a ', 'b'], addDefault: true, is: ['a', 'b', 'default'] },
+  { names: ['', ' ', 'a'], addDefault: false, is: ['a'] },
+  { names: ['x', ' ROOT '], addDefault: true, is: ['root'] },
+  { names: ['a,b'], addDefault: false, is: ['a,b'] },
+  { names: ['default', 'a'], addDefault: true, is: ['a', 'default'] },
+])('sanitise($names, $addDefault) is $is', ({ names, addDefault, is }) => {
+  expect(sanitise(names, addDefault)).toEqual(is)
+})
+
+test.each([
+  { token: ['default', 'q'], identity: ['p'], is: ['default', 'p', 'q'] },
+  { token: ['q'], identity: [], is: ['q'] },
+  { token: [], identity: ['p', 'a'], is: ['a', 'p'] },
+])('token $token and identity $identity are $is', ({ token, identity, is }) => {
+  expect(joined(token, identity)).toEqual(is)
+})
+
+const root = { caller: ['root'], sudo: true }
+const web = { caller: ['web'], sudo: false }
+const defaultWeb = { caller: ['default', 'web'], sudo: false }
+const sudo = { caller: ['default', 'web'], sudo: true }
+
+test.each([
+  { row: 'T1', who: root, requested: [], is: ['root'] },
+  { row: 'T2', who: root, requested: ['web'], is: ['default', 'web'] },
+  { row: 'T3', who: root, requested: ['web'], without: true, is: ['web'] },
+  { row: 'T4', who: root, requested: ['b', 'A', 'a ', 'b'], is: ['a', 'b', 'default'] },
+  { row: 'T5', who: root, requested: ['x', 'ROOT'], is: ['root'] },
+  { row: 'T6', who: root, requested: ['a,b'], is: ['a,b', 'default'] },
+  { row: 'T7', who: defaultWeb, requested: [], is: ['default', 'web'] },
+  { row: 'T8', who: web, requested: [], is: ['web'] },
+  { row: 'T9', who: web, requested: ['web'], is: ['web'] },
+  { row: 'T10', who: defaultWeb, requested: ['web'], is: ['default', 'web'] },
+  { row: 'T11', who: defaultWeb, requested: [], without: true, is: ['web'] },
+  { row: 'T13', who: sudo, requested: ['db'], is: ['db', 'default'] },
+  { row: 'T79', who: root, requested: ['default'], without: true, is: [] },
+  { row: '2.3 b: [""] is not empty', who: root, requested: [''], is: ['default'] },
+  { row: '2.3 c: another spelling of an own policy', who: web, requested: [' WEB '], is: ['web'] },
+])('$row: $who asking for $requested gives $is', ({ who, requested, without = false, is }) => {
+  expect(childPolicies({ ...who, requested, noDefaultPolicy: without })).toEqual(is)
+})
+
+test.each([
+  { row: 'T12', who: web, requested: ['db'] },
+  { row: '2.3 c: one of several', who: web, requested: ['web', 'db'] },
+  { row: '2.3 c: default without having it', who: web, requested: ['default'] },
+  { row: '2.3 c: root', who: web, requested: ['root', 'web'] },
+])('$row: $requested is more than the caller has', ({ who, requested }) => {
+  expect(() => childPolicies({ ...who, requested, noDefaultPolicy: false })).toThrow('child policies must be subset of parent')
+})
+
+test.each([
+  { mount: 'service', types: ['service', 'service', 'service', 'service'] },
+  { mount: 'batch', types: ['batch', 'batch', 'batch', 'batch'] },
+  { mount: undefined, types: ['service', 'service', 'service', 'batch'] },
+  { mount: 'default', types: ['service', 'service', 'service', 'batch'] },
+  { mount: 'default-service', types: ['service', 'service', 'service', 'batch'] },
+  { mount: 'default-batch', types: ['batch', 'batch', 'service', 'batch'] },
+])('a mount tuned to $mount gives roles "", default, service, batch the types $types', ({ mount, types }) => {
+  expect(['', 'default', 'service', 'batch'].map((role) => loginTokenType(mount, role))).toEqual(types)
+})
+
+test.each([
+  ['', 'token'],
+  ['ci', 'token-ci'],
+  ['foo_bar.baz!', 'token-foo-bar-baz'],
+  ['x-', 'token-x'],
+  ['--', 'token--'],
+  ['ä', 'token-'],
+  ['😀b', 'token--b'],
+])('a token created with display name %j is called %j', (given, name) => {
+  expect(createdTokenName(given)).toBe(name)
+})
+
+test.each([
+  ['auth/jwt/', 'alice', 'jwt-alice'],
+  ['auth/team/ci/', 'repo:x', 'team-ci-repo:x'],
+  ['auth/jwt/', '', 'jwt'],
+  ['auth/jwt/', 'a-', 'jwt-a'],
+])('a login at %j as %j is called %j', (path, name, display) => {
+  expect(loginTokenName(path, name)).toBe(display)
+})

@@ -1,0 +1,141 @@
+import { expect, test } from 'vitest'
+import { createInitialRootToken } from '../../../src/core/tokens/root-token.ts'
+import type { RenewalTerms } from '../../../src/core/tokens/renew-token.ts'
+import { aMount, openTokenHouse, tokenMount } from '../../support/token-house.ts'
+
+const terms = (changes: Partial<{ ttl: number; maxTtl: number; period: number }>): RenewalTerms => ({
+  ok: true,
+  ttl: 0,
+  maxTtl: 0,
+  period: 0,
+  ...changes,
+})
+
+test('T68: a token made by a token keeps the smaller TTL of an increment', async () => {
+  await using house = await openTokenHouse()
+  const token = await house.lookup((await house.create({ policies: ['web'], ttl: '1h' })).auth.client_token)
+
+  const durations: number[] = []
+  for (const increment of [1800, 0, 7200, 0]) durations.push((await house.renew(token, increment)).auth.lease_duration)
+
+  expect(durations).toEqual([1800, 1800, 7200, 7200])
+})
+
+test('T22: a period ignores the increment', async () => {
+  await using house = await openTokenHouse()
+  const token = await house.lookup((await house.create({ policies: ['web'], period: '24h' })).auth.client_token)
+
+  expect((await house.renew(token, 60)).auth.lease_duration).toBe(86400)
+})
+
+test('T23: the explicit maximum ends a periodic token', async () => {
+  await using house = await openTokenHouse()
+  const token = await house.lookup((await house.create({ policies: ['web'], period: '5', explicit_max_ttl: '4' })).auth.client_token)
+  house.clock.advance(2)
+
+  expect((await house.renew(token)).auth.lease_duration).toBe(2)
+  house.clock.advance(1.9)
+  await expect(house.renew(token)).rejects.toMatchObject({ message: 'past the max TTL, cannot renew', kind: 'invalid', wrapped: false })
+})
+
+test('I10, T69: a late renewal gets what is left, and says so', async () => {
+  await using house = await openTokenHouse()
+  house.house.roleTerms = terms({ ttl: 600, maxTtl: 1200 })
+  const id = (await house.login({ ttl: 600, maxTtl: 1200 })).auth.client_token
+
+  house.clock.advance(480)
+  expect(await house.renew(await house.lookup(id))).toMatchObject({ auth: { lease_duration: 600 }, warnings: [] })
+  house.clock.advance(480)
+  const warnings = ['TTL of "10m" exceeded the effective max_ttl of "4m"; TTL value is capped accordingly']
+  expect(await house.renew(await house.lookup(id))).toMatchObject({ auth: { lease_duration: 240 }, warnings })
+})
+
+test.each([
+  { row: 'I11: its TTL', now: terms({ ttl: 300 }), ttl: 300 },
+  { row: 'I12: a period set later', now: terms({ ttl: 300, period: 900 }), ttl: 900 },
+  { row: 'its greatest TTL', now: terms({ ttl: 900, maxTtl: 200 }), ttl: 200 },
+])('$row of the role counts as it is now', async ({ now, ttl }) => {
+  await using house = await openTokenHouse()
+  const token = await house.lookup((await house.login({ ttl: 600 })).auth.client_token)
+  house.house.roleTerms = now
+
+  expect((await house.renew(token)).auth.lease_duration).toBe(ttl)
+})
+
+test('the mount counts as it is tuned now', async () => {
+  await using house = await openTokenHouse()
+  const token = await house.lookup((await house.login({ ttl: 600 })).auth.client_token)
+  const config = { ...aMount().config, max_lease_ttl: 120 }
+  house.mounts.set(token.mount_accessor, aMount({ config }))
+
+  expect((await house.renew(token)).auth.lease_duration).toBe(120)
+})
+
+test('the explicit maximum of the login stays', async () => {
+  await using house = await openTokenHouse()
+  const token = await house.lookup((await house.login({ ttl: 600, explicitMaxTtl: 700 })).auth.client_token)
+  house.clock.advance(200)
+
+  expect((await house.renew(token, 600)).auth.lease_duration).toBe(500)
+})
+
+test('I13: a role that is gone ends renewals, not the token', async () => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.login()
+  house.house.roleTerms = { ok: false, reason: 'role dev does not exist during renewal' }
+
+  const text = 'failed to renew entry: role dev does not exist during renewal'
+  await expect(house.renew(await house.lookup(auth.client_token))).rejects.toMatchObject({ message: text, kind: 'invalid', wrapped: false })
+  expect(await house.tokens.lookup(auth.client_token)).toBeDefined()
+})
+
+test('the answer is that of the login, with the uses at creation and current identity policies', async () => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.login({ ttl: 600, numUses: 5, policies: ['web'] })
+  const token = await house.tokens.spendUse(await house.lookup(auth.client_token))
+  if (token === undefined) throw new Error('no use left')
+
+  const renewed = await house.renew(token, 60, auth.client_token)
+
+  expect(renewed.auth).toEqual({ ...auth, lease_duration: 60, num_uses: 5 })
+})
+
+test.each([
+  { row: 'T67', input: { policies: ['web'], renewable: false }, text: 'lease is not renewable' },
+  { row: 'a root token without end', input: {}, text: 'lease is not renewable' },
+])('$row: $input is not renewed', async ({ input, text }) => {
+  await using house = await openTokenHouse()
+  const token = await house.lookup((await house.create(input)).auth.client_token)
+
+  await expect(house.renew(token)).rejects.toMatchObject({ message: text, kind: 'invalid', wrapped: false })
+  await expect(house.renew(token, 0, '')).rejects.toMatchObject({ message: 'invalid request', kind: 'invalid', wrapped: true })
+})
+
+test('T66: the initial root token has no lease to renew', async () => {
+  await using house = await openTokenHouse()
+  const token = await house.lookup(await createInitialRootToken({ ...house.parts, tokenMount }))
+
+  await expect(house.renew(token)).rejects.toMatchObject({ message: 'invalid lease ID', wrapped: false })
+  await expect(house.renew(token, 0, '')).rejects.toMatchObject({ message: 'invalid request', wrapped: true })
+})
+
+test('a token that expired or was revoked meanwhile is not brought back', async () => {
+  await using house = await openTokenHouse()
+  const late = await house.lookup((await house.login({ ttl: 60 })).auth.client_token)
+  const gone = await house.lookup((await house.login({ ttl: 600 })).auth.client_token)
+  await house.revoker.revoke(gone.accessor)
+  house.clock.advance(60)
+
+  await expect(house.renew(late)).rejects.toMatchObject({ message: 'lease expired' })
+  await expect(house.renew(gone)).rejects.toMatchObject({ message: 'token not found' })
+  expect(await house.view.listKeys('token/')).toHaveLength(2)
+})
+
+test('one expiry row a token, at the end it has now', async () => {
+  await using house = await openTokenHouse()
+  const token = await house.lookup((await house.login({ ttl: 600 })).auth.client_token)
+
+  for (const increment of [60, 120, 30]) await house.renew(token, increment)
+
+  expect(await house.view.listKeys('expire/')).toEqual([expect.stringContaining(`expire/${house.clock.now() + 30_000}/`)])
+})

@@ -1,0 +1,180 @@
+import { expect, test } from 'vitest'
+import { TokenSweeper } from '../../../src/core/tokens/token-sweeper.ts'
+import { jwtMount, openTokenHouse } from '../../support/token-house.ts'
+
+type House = Awaited<ReturnType<typeof openTokenHouse>>
+
+/** A token below `parent` (default: below root), its id and its record. */
+async function child(house: House, parent = house.root) {
+  const { auth } = await house.create({ policies: ['web'] }, { caller: parent, sudo: true })
+  return { id: auth.client_token, token: await house.lookup(auth.client_token) }
+}
+
+async function family(house: House) {
+  const parent = await child(house)
+  const son = await child(house, parent.token)
+  const daughter = await child(house, parent.token)
+  const grandson = await child(house, son.token)
+  return { parent, son, daughter, grandson }
+}
+
+const isValid = async (house: House, { id }: { id: string }) => (await house.tokens.lookup(id)) !== undefined
+const rowsOf = (house: House) => Promise.all(['token/', 'expire/', 'child/'].map((prefix) => house.view.listKeys(prefix)))
+
+test('T64: a token goes with all below it, deepest first, and leaves no row', async () => {
+  await using house = await openTokenHouse()
+  const before = await rowsOf(house)
+  const { parent, son, daughter, grandson } = await family(house)
+
+  expect(await house.revoker.revoke(parent.token.accessor)).toBe(true)
+
+  for (const one of [parent, son, daughter, grandson]) expect(await isValid(house, one)).toBe(false)
+  expect(await rowsOf(house)).toEqual(before)
+  const order = house.revoked.map((token) => token.accessor)
+  expect(order.indexOf(grandson.token.accessor)).toBeLessThan(order.indexOf(son.token.accessor))
+  expect(order.at(-1)).toBe(parent.token.accessor)
+})
+
+test('what is above and beside a revoked token stays', async () => {
+  await using house = await openTokenHouse()
+  const { parent, son, daughter, grandson } = await family(house)
+
+  await house.revoker.revoke(son.token.accessor)
+
+  expect(await isValid(house, grandson)).toBe(false)
+  expect(await isValid(house, parent)).toBe(true)
+  expect(await isValid(house, daughter)).toBe(true)
+})
+
+test('a family of more than a page is revoked whole', async () => {
+  await using house = await openTokenHouse()
+  const before = await rowsOf(house)
+  const parent = await child(house)
+  for (let number = 0; number < 450; number += 1) {
+    const { token } = await child(house, parent.token)
+    if (number % 100 === 0) await child(house, token)
+  }
+
+  await house.revoker.revoke(parent.token.accessor)
+
+  expect(await rowsOf(house)).toEqual(before)
+  expect(house.revoked).toHaveLength(456)
+})
+
+test('nobody is revoked twice', async () => {
+  await using house = await openTokenHouse()
+  const { token } = await child(house)
+
+  expect(await house.revoker.revoke(token.accessor)).toBe(true)
+  expect(await house.revoker.revoke(token.accessor)).toBe(false)
+  expect(await house.revoker.revoke('unknown')).toBe(false)
+})
+
+test('T65: revoke-orphan leaves the children as orphans, the grandchildren with their parents', async () => {
+  await using house = await openTokenHouse()
+  const { parent, son, daughter, grandson } = await family(house)
+
+  expect(await house.revoker.revokeOrphan(parent.token.accessor)).toBe(true)
+
+  expect(await isValid(house, parent)).toBe(false)
+  expect((await house.lookup(son.id)).parent).toBe('')
+  expect((await house.lookup(daughter.id)).parent).toBe('')
+  expect((await house.lookup(grandson.id)).parent).toBe(son.token.accessor)
+  expect(house.revoked.map((token) => token.accessor)).toEqual([parent.token.accessor])
+})
+
+test('a clean-up that fails leaves the family unusable, and a sweep ends it later', async () => {
+  await using house = await openTokenHouse()
+  const before = await rowsOf(house)
+  const { parent, grandson } = await family(house)
+  const errors: unknown[] = []
+  await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => errors.push(error) })
+
+  house.house.cleanUpFails = true
+  await expect(house.revoker.revoke(parent.token.accessor)).rejects.toThrow('the cubbyhole cannot be emptied')
+  const { tokens } = await house.restarted()
+  expect(await tokens.lookup(parent.id)).toBeUndefined()
+  expect(await tokens.lookup(grandson.id)).toBeUndefined()
+  await sweeper.sweep()
+  expect(errors).toHaveLength(1)
+
+  house.house.cleanUpFails = false
+  await sweeper.sweep()
+  expect(await rowsOf(house)).toEqual(before)
+})
+
+test('a sweep deletes what has expired, with what hangs on it, and nothing else', async () => {
+  await using house = await openTokenHouse()
+  const short = await house.login({ ttl: 60 })
+  const long = await house.login({ ttl: 600 })
+  const parent = await house.lookup((await house.create({ policies: ['web'], ttl: '60' })).auth.client_token)
+  await child(house, parent)
+  house.clock.advance(60)
+  await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+
+  await sweeper.sweep()
+
+  expect(house.revoked.map((token) => token.accessor)).toContain(short.auth.accessor)
+  expect(house.revoked).toHaveLength(3)
+  const [tokens, expiries, children] = await rowsOf(house)
+  expect(tokens).toHaveLength(2)
+  expect(expiries).toHaveLength(1)
+  expect(children).toEqual([])
+  expect(await house.tokens.lookup(long.auth.client_token)).toBeDefined()
+})
+
+test('more expired tokens than a page holds go in one sweep', async () => {
+  await using house = await openTokenHouse()
+  for (let number = 0; number < 450; number += 1) await house.login({ ttl: 60 })
+  house.clock.advance(61)
+  await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+
+  await Promise.all([sweeper.sweep(), sweeper.sweep()])
+
+  expect(house.revoked).toHaveLength(450)
+  expect(await house.view.listKeys('expire/')).toEqual([])
+})
+
+test('an expiry row that is no longer true is dropped, the token stays', async () => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.login({ ttl: 600 })
+  const [row] = await house.view.listKeys('expire/')
+  const hash = row?.split('/').at(-1)
+  await house.view.write([
+    { key: `expire/0000000000005/${hash}`, value: true },
+    { key: 'expire/0000000000006/of-nobody', value: true },
+  ])
+  await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+
+  await sweeper.sweep()
+
+  expect(await house.view.listKeys('expire/')).toEqual([row])
+  expect(await house.tokens.lookup(auth.client_token)).toBeDefined()
+})
+
+test('a record that cannot be read stops no sweep', async () => {
+  await using house = await openTokenHouse()
+  const broken = await house.lookup((await house.login({ ttl: 60 })).auth.client_token)
+  await house.view.write([{ key: `token/${house.tokens.keys.hashOf(broken.accessor)}`, value: 'not a token' }])
+  const { auth } = await house.login({ ttl: 90 })
+  house.clock.advance(120)
+  const errors: unknown[] = []
+  await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => errors.push(error) })
+
+  await sweeper.sweep()
+
+  expect(errors).toEqual([expect.objectContaining({ kind: 'internal' })])
+  expect(house.revoked.map((token) => token.accessor)).toEqual([auth.accessor])
+})
+
+test('tokens of a mount that is gone are swept when they expire', async () => {
+  await using house = await openTokenHouse()
+  await house.login({ ttl: 60 })
+  house.mounts.delete(jwtMount.accessor)
+  house.clock.advance(60)
+  await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+
+  await sweeper.sweep()
+
+  expect(await house.view.listKeys('expire/')).toEqual([])
+})

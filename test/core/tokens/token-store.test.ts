@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { openBarrier } from '../../../src/core/barrier/barrier.ts'
+import { readToken } from '../../../src/core/tokens/token.ts'
+import { tokenKey } from '../../../src/core/tokens/token-keys.ts'
+import { TokenStore } from '../../../src/core/tokens/token-store.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+import { systemRandom } from '../../../src/lib/random.ts'
+import { openMemory } from '../../../src/storage/sqlite.ts'
+import { aMount, jwtMount, openTokenHouse, otherJwtMount, tokenMount } from '../../support/token-house.ts'
+
+test('an id and an accessor lead to the token, also after a restart', async () => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.login()
+  const { tokens } = await house.restarted()
+
+  const byId = await tokens.lookup(auth.client_token)
+  const byAccessor = await tokens.lookupByAccessor(auth.accessor)
+
+  expect(byId).toMatchObject({ accessor: auth.accessor, display_name: 'jwt-alice', entity_id: auth.entity_id })
+  expect(byAccessor).toEqual(byId)
+})
+
+test.each(['', 'root ', ' root', 'Root', 'hvs.unknown', 'x'.repeat(4097)])('%j is not the token root', async (id) => {
+  await using house = await openTokenHouse()
+
+  expect(await house.tokens.lookup(id)).toBeUndefined()
+})
+
+test('an accessor is no id, and an id no accessor', async () => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.login()
+
+  expect(await house.tokens.lookup(auth.accessor)).toBeUndefined()
+  expect(await house.tokens.lookupByAccessor(auth.client_token)).toBeUndefined()
+})
+
+test('neither id nor accessor nor name of a login is in the stored bytes or keys', async () => {
+  await using storage = await openMemory()
+  const barrier = await openBarrier({ storage, sealKey: randomBytes(32), clock: systemClock, random: systemRandom, log: { error: () => {} } })
+  const view = barrier.view('core/')
+  const tokens = await TokenStore.open({ view, clock: systemClock, random: systemRandom, mountOf: () => tokenMount })
+  const { id, token, entries } = tokens.mint({ ...draft, policies: ['web'] })
+  await view.write(entries)
+
+  const stored = (await storage.list('')).map(({ key, value }) => `${key}\n${Buffer.from(value).toString('latin1')}`).join('\n')
+
+  for (const secret of [id, id.slice(4), token.accessor, token.cubbyhole_id]) expect(stored).not.toContain(secret)
+})
+
+test('a token is refused from the moment it expires', async () => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.login({ ttl: 60 })
+
+  house.clock.advance(59.999)
+  expect(await house.tokens.lookup(auth.client_token)).toBeDefined()
+  house.clock.advance(0.001)
+  expect(await house.tokens.lookup(auth.client_token)).toBeUndefined()
+})
+
+test.each([
+  { name: 'is gone', now: undefined },
+  { name: 'is being removed', now: { ...jwtMount, tainted: true } },
+  { name: 'was moved after they were issued', now: { ...jwtMount, tokensValidFrom: Date.UTC(2026, 0, 2, 3, 4, 6) } },
+])('tokens end with a mount that $name, those of other mounts stay', async ({ now }) => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.login()
+  const other = await house.login({}, otherJwtMount)
+
+  if (now === undefined) house.mounts.delete(jwtMount.accessor)
+  else house.mounts.set(jwtMount.accessor, now)
+
+  expect(await house.tokens.lookup(auth.client_token)).toBeUndefined()
+  expect(await house.tokens.lookup(other.auth.client_token)).toBeDefined()
+})
+
+test('a token issued after its mount was moved is valid', async () => {
+  await using house = await openTokenHouse()
+  const moved = aMount({ path: 'auth/team/', tokensValidFrom: house.clock.now() })
+  house.mounts.set(moved.accessor, moved)
+
+  const { auth } = await house.login({}, moved)
+
+  expect(await house.tokens.lookup(auth.client_token)).toMatchObject({ path: 'auth/team/login', display_name: 'team-alice' })
+})
+
+test('1.3: a child outlives the expiry of no ancestor', async () => {
+  await using house = await openTokenHouse()
+  const parent = await house.lookup((await house.create({ policies: ['web'], ttl: '60' })).auth.client_token)
+  const child = await house.lookup((await house.create({ ttl: '1h' }, { caller: parent, sudo: false })).auth.client_token)
+  const grandchild = await house.create({ ttl: '1h' }, { caller: child, sudo: false })
+
+  expect(await house.tokens.lookup(grandchild.auth.client_token)).toBeDefined()
+  house.clock.advance(60)
+  expect(await house.tokens.lookup(grandchild.auth.client_token)).toBeUndefined()
+})
+
+test('1.7: uses count down to −1, and then the token is refused', async () => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.create({ policies: ['web'], num_uses: 2 })
+
+  const uses: (number | undefined)[] = []
+  for (let use = 0; use < 2; use += 1) uses.push((await house.tokens.spendUse(await house.lookup(auth.client_token)))?.num_uses)
+
+  expect(uses).toEqual([1, -1])
+  expect(await house.tokens.lookup(auth.client_token)).toBeUndefined()
+  expect(await (await house.restarted()).tokens.lookup(auth.client_token)).toBeUndefined()
+})
+
+test('of many requests at once only as many as there are uses get through', async () => {
+  await using house = await openTokenHouse()
+  const token = await house.lookup((await house.create({ policies: ['web'], num_uses: 3 })).auth.client_token)
+
+  const spent = await Promise.all(Array.from({ length: 20 }, () => house.tokens.spendUse(token)))
+
+  expect(spent.filter((use) => use !== undefined).map((use) => use.num_uses)).toEqual([2, 1, -1])
+})
+
+test('a token without a limit is not written when it is used', async () => {
+  await using house = await openTokenHouse()
+  const [before] = await house.view.list('token/', { limit: 1 })
+
+  expect(await house.tokens.spendUse(house.root)).toBe(house.root)
+  expect((await house.view.list('token/', { limit: 1 }))[0]?.revision).toBe(before?.revision)
+})
+
+test('fields of a later version survive a change', async () => {
+  await using house = await openTokenHouse()
+  const token = await house.lookup((await house.create({ policies: ['web'], num_uses: 3 })).auth.client_token)
+  const key = tokenKey(house.tokens.keys.hashOf(token.accessor))
+  await house.view.write([{ key, value: { ...token, from_the_future: { a: 1 } } }])
+
+  await house.tokens.spendUse(token)
+  await house.renew(token, 60)
+
+  expect(await house.view.get(key)).toMatchObject({ num_uses: 2, granted_ttl: 60, from_the_future: { a: 1 } })
+})
+
+test.each([undefined, null, 'x', {}, { accessor: 'a' }])('the stored record %j is refused, never taken for a token', (value) => {
+  expect(() => readToken(value)).toThrow('internal error')
+})
+
+test('a record whose policies are no texts is refused', async () => {
+  await using house = await openTokenHouse()
+
+  expect(() => readToken({ ...house.root, policies: [1] })).toThrow('internal error')
+  expect(readToken({ ...house.root })).toEqual(house.root)
+})
+
+const draft = {
+  parent: '',
+  namespace: 'root',
+  policies: [],
+  path: 'auth/jwt/login',
+  meta: null,
+  display_name: 'jwt-alice',
+  num_uses: 0,
+  ttl: 60,
+  explicit_max_ttl: 0,
+  period: 0,
+  entity_id: '',
+  bound_cidrs: [],
+  type: 'service',
+  renewable: true,
+  mount_accessor: tokenMount.accessor,
+  internal: {},
+} as const
