@@ -133,7 +133,7 @@ export function readMetadata(
   claims: StrictObject,
   claimMappings: Readonly<Record<string, string>> | null,
   roleName: string,
-): Record<string, string> | Refusal {
+): { readonly metadata: Record<string, string> } | Refusal {
   const pairs: [string, string][] = []
   for (const [claim, key] of Object.entries(claimMappings ?? {})) {
     const value = lookupClaim(claims, claim)
@@ -142,7 +142,7 @@ export function readMetadata(
     pairs.push([key, value])
   }
   // entries, so that a key named __proto__ is a key like any other
-  return Object.fromEntries([...pairs, ['role', roleName]])
+  return { metadata: Object.fromEntries([...pairs, ['role', roleName]]) }
 }
 
 /** The group names of a token: a list of strings, or one string. Contract jwt-oidc §4.8, D4. */

@@ -206,8 +206,8 @@ describe('identity', () => {
   test('X4: mapped claims that are there become metadata, the role comes last', () => {
     const claims = { data1: 'foo', data2: { child: 'bar' }, empty: '', gone: null }
     const mappings = { data1: 'val1', '/data2/child': 'val2', nope: 'val3', gone: 'val4', empty: 'val5' }
-    expect(readMetadata(claims, mappings, 'r')).toEqual({ val1: 'foo', val2: 'bar', val5: '', role: 'r' })
-    expect(readMetadata(claims, null, 'r')).toEqual({ role: 'r' })
+    expect(readMetadata(claims, mappings, 'r')).toEqual({ metadata: { val1: 'foo', val2: 'bar', val5: '', role: 'r' } })
+    expect(readMetadata(claims, null, 'r')).toEqual({ metadata: { role: 'r' } })
   })
 
   test('X5: a mapped claim that is no string is refused', () => {
@@ -216,7 +216,7 @@ describe('identity', () => {
 
   test('a metadata key named __proto__ is a key like any other', () => {
     const metadata = readMetadata({ a: 'b' }, { a: '__proto__' }, 'r')
-    expect(JSON.stringify(metadata)).toBe('{"__proto__":"b","role":"r"}')
+    expect(JSON.stringify(metadata)).toBe('{"metadata":{"__proto__":"b","role":"r"}}')
   })
 
   const claims = {

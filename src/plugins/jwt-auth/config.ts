@@ -1,0 +1,159 @@
+import { z } from 'zod'
+import { caCertificates, type OutboundClient } from '../../core/outbound.ts'
+import { refuse } from '../../errors.ts'
+import { boolField, commaListField, convertFields, lowerStringField, mapField, sliceField, stringField } from '../../lib/fields.ts'
+import { goText, quoted } from '../../lib/go-text.ts'
+import { isJsonNumber, type JsonValue } from '../../lib/json.ts'
+import { isSupportedAlgorithm } from './algorithms.ts'
+import { discover } from './discovery.ts'
+import { providerConfigProblem, withoutProviderSecrets } from './provider-config.ts'
+import { parsePublicKeyPem } from './public-key-pem.ts'
+import { fetchJwkSet, type KeySource } from './remote-keys.ts'
+
+/** Contract jwt-oidc §1.5, seed A1. Wire names from request to storage; a field that is not sent goes back to its zero value (§1.9). */
+export const configFields = z.object({
+  oidc_discovery_url: stringField.describe('OIDC discovery URL, without the .well-known component'),
+  oidc_discovery_ca_pem: stringField.describe('PEM certificates that vouch for the discovery URL; the system’s when empty'),
+  oidc_client_id: stringField.describe('OAuth client id at the provider'),
+  oidc_client_secret: stringField.meta({ description: 'OAuth client secret at the provider', writeOnly: true }),
+  oidc_response_mode: stringField.describe('`query` or `form_post`; empty is `query`'),
+  oidc_response_types: commaListField.describe('`code`, `id_token`; empty is `code`'),
+  jwks_url: stringField.describe('URL of a JWK set that verifies signatures'),
+  jwks_ca_pem: stringField.describe('PEM certificates that vouch for the JWKS URL; the system’s when empty'),
+  jwks_pairs: sliceField.describe('Several JWK sets: objects with `jwks_url` and optionally `jwks_ca_pem`'),
+  default_role: lowerStringField.describe('Role of a login that names none'),
+  jwt_validation_pubkeys: commaListField.describe('PEM public keys that verify signatures'),
+  jwt_supported_algs: commaListField.describe('Accepted signature algorithms; all when empty'),
+  bound_issuer: stringField.describe('Value `iss` must have; any when empty'),
+  provider_config: mapField.describe('Options of a provider that needs special handling'),
+  namespace_in_state: boolField.optional().describe('Carry the namespace in the OIDC state; true for a new configuration'),
+  unsupported_critical_cert_extensions: commaListField.describe('OIDs of critical certificate extensions to tolerate at the provider'),
+})
+
+export type ConfigInput = z.output<typeof configFields>
+
+/** The stored configuration of a mount. */
+export type Config = ConfigInput & { readonly namespace_in_state: boolean }
+
+/** A stored record as a configuration. */
+export function readConfig(stored: unknown): Config {
+  if (typeof stored !== 'object' || stored === null) throw new Error('a stored JWT configuration is no object')
+  const { values } = convertFields(configFields, { ...stored })
+  return { ...values, namespace_in_state: values.namespace_in_state ?? true }
+}
+
+/** A write replaces all but this one field. Contract jwt-oidc §1.9. */
+export const replaced = (input: ConfigInput, before: Config | undefined): Config => ({
+  ...input,
+  namespace_in_state: input.namespace_in_state ?? before?.namespace_in_state ?? true,
+})
+
+/** What a reader gets: all but the secrets. Contract jwt-oidc §1.7. */
+export function shownConfig({ oidc_client_secret: _hidden, ...shown }: Config): object {
+  return { ...shown, provider_config: withoutProviderSecrets(shown.provider_config) }
+}
+
+/** An OpenID client is configured: people can log in by browser. Contract jwt-oidc §2.1. */
+export const hasOidcClient = (config: Config): boolean =>
+  config.oidc_discovery_url !== '' && config.oidc_client_id !== '' && config.oidc_client_secret !== ''
+
+/** Told of what the caller is not. */
+export type ConfigLog = { warn(fields: object, message: string): void }
+
+/**
+ * Contract jwt-oidc §2.2, in that order; discovery and JWKS are really fetched. Throws the first refusal.
+ */
+export async function checkConfig(config: ConfigInput, { outbound, log }: { outbound: OutboundClient; log: ConfigLog }): Promise<void> {
+  checkSources(config)
+  if (config.oidc_discovery_url !== '') await checkDiscovery(config, { outbound, log })
+  if (config.oidc_client_id !== '' && config.oidc_discovery_url === '') throw refuse('invalid', "'oidc_discovery_url' must be set for OIDC")
+  if (config.jwks_pairs.length > 0) {
+    if (config.jwks_ca_pem !== '') {
+      throw refuse('invalid', "CA PEMs must be provided as part of the 'jwks_pairs' when using multiple JWKS URLs")
+    }
+    if (config.bound_issuer !== '') throw refuse('invalid', "Bound issuer is not supported for use with 'jwks_pairs'")
+  }
+  const sources = config.jwks_url === '' ? jwksPairs(config.jwks_pairs) : [{ url: config.jwks_url, caPem: config.jwks_ca_pem }]
+  await checkJwks(sources, { outbound, log })
+  for (const pem of config.jwt_validation_pubkeys) {
+    const parsed = parsePublicKeyPem(pem)
+    if ('error' in parsed) throw refuse('invalid', `error parsing public key: ${parsed.error}`)
+  }
+  checkOptions(config)
+}
+
+function checkSources(config: ConfigInput): void {
+  const { oidc_discovery_url, jwt_validation_pubkeys, jwks_url, jwks_pairs } = config
+  const sources = [oidc_discovery_url, jwt_validation_pubkeys, jwks_url, jwks_pairs].filter((source) => source.length > 0)
+  if (sources.length !== 1) {
+    throw refuse('invalid', "exactly one of 'jwt_validation_pubkeys', 'jwks_url', 'jwks_pairs' or 'oidc_discovery_url' must be set")
+  }
+  if ((config.oidc_client_id === '') !== (config.oidc_client_secret === '')) {
+    throw refuse('invalid', "both 'oidc_client_id' and 'oidc_client_secret' must be set for OIDC")
+  }
+}
+
+/** Contract jwt-oidc §2.3: why it failed goes to the log only. */
+async function checkDiscovery(config: ConfigInput, { outbound, log }: { outbound: OutboundClient; log: ConfigLog }): Promise<void> {
+  const { oidc_discovery_url: url, oidc_discovery_ca_pem: caPem } = config
+  try {
+    if (config.oidc_client_id !== '') checkClientOptions(config)
+    await discover(outbound, { url, caPem })
+  } catch (error) {
+    log.warn({ err: error, event: 'discovery_refused' }, 'the OIDC discovery URL of a configuration cannot be used')
+    throw refuse('invalid', 'error checking oidc discovery URL', { cause: error })
+  }
+}
+
+const oid = /^[0-2](?:\.\d{1,20}){1,32}$/
+
+/** With a client, algorithms and OIDs are part of the discovery check. Contract jwt-oidc §2.2. */
+function checkClientOptions(config: ConfigInput): void {
+  if (!config.jwt_supported_algs.every(isSupportedAlgorithm)) throw new Error('unsupported signing algorithm')
+  if (!config.unsupported_critical_cert_extensions.every((extension) => oid.test(extension))) throw new Error('invalid OID')
+}
+
+/** Contract jwt-oidc §2.4; the first failing one in list order is reported. */
+async function checkJwks(sources: readonly KeySource[], { outbound, log }: { outbound: OutboundClient; log: ConfigLog }): Promise<void> {
+  for (const { url, caPem } of sources) {
+    if (url === '' || (caPem !== '' && caCertificates(caPem).length === 0)) throw refuse('invalid', 'error checking jwks_ca_pem')
+  }
+  const checks = await Promise.allSettled(sources.map((source) => fetchJwkSet(outbound, source)))
+  for (const [index, check] of checks.entries()) {
+    if (check.status === 'fulfilled') continue
+    log.warn({ err: check.reason, event: 'jwks_refused' }, 'a JWKS URL of a configuration cannot be used')
+    throw refuse('invalid', `error checking jwks URL ${sources[index]?.url ?? ''}`, { cause: check.reason })
+  }
+}
+
+const notPairs = 'invalid jwks_pairs: jwks_pairs must be provided as a list of json objects with the fields jwks_url and jwks_ca_pem'
+
+/** The pairs as key sources. Throws when one has another form. Contract jwt-oidc §2.2 step 8. */
+export function jwksPairs(pairs: readonly JsonValue[]): KeySource[] {
+  return pairs.map((pair) => {
+    if (typeof pair !== 'object' || pair === null || Array.isArray(pair) || isJsonNumber(pair)) throw refuse('invalid', notPairs)
+    return { url: pairMember(pair, 'jwks_url'), caPem: pairMember(pair, 'jwks_ca_pem') }
+  })
+}
+
+function pairMember(pair: Readonly<Record<string, JsonValue>>, name: string): string {
+  const value = pair[name] ?? ''
+  if (typeof value !== 'string') throw refuse('invalid', `invalid jwks_pairs: 1 error(s) decoding:\n\n* '${name}' expected type 'string'`)
+  return value
+}
+
+function checkOptions(config: ConfigInput): void {
+  const { jwt_supported_algs, oidc_response_types, oidc_response_mode, provider_config } = config
+  const unsupported = jwt_supported_algs.find((name) => !isSupportedAlgorithm(name))
+  if (unsupported !== undefined) throw refuse('invalid', `invalid jwt_supported_algs: unsupported signing algorithm ${quoted(unsupported)}`)
+  if (!oidc_response_types.every((type) => type === 'code' || type === 'id_token')) {
+    throw refuse('invalid', `invalid response_types ${goText(oidc_response_types)}. 'code' and 'id_token' are allowed`)
+  }
+  const isQuery = oidc_response_mode === '' || oidc_response_mode === 'query'
+  if (isQuery && oidc_response_types.includes('id_token')) {
+    throw refuse('invalid', 'query response_mode may not be used with an id_token response_type')
+  }
+  if (!isQuery && oidc_response_mode !== 'form_post') throw refuse('invalid', `invalid response_mode: ${quoted(oidc_response_mode)}`)
+  const problem = providerConfigProblem(provider_config, config.oidc_discovery_url)
+  if (problem !== undefined) throw refuse('invalid', `invalid provider_config: ${problem}`)
+}

@@ -1,0 +1,92 @@
+import type { View } from '../../core/barrier/view.ts'
+import { RecordCache } from '../../core/record-cache.ts'
+import { type Config, jwksPairs, readConfig } from './config.ts'
+import { DiscoveryKeyset, JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from './keyset.ts'
+import { parsePublicKeyPem } from './public-key-pem.ts'
+import { type Role, readRole } from './role.ts'
+
+/** A mount's configuration with the keys it names. */
+export type ReadyConfig = { readonly config: Config; readonly keyset: Keyset }
+
+const maxCachedRoles = 10_000
+const configKey = 'config'
+const roleKey = (name: string) => `role/${name}`
+
+/**
+ * Configuration and roles of one mount: in its storage view, and ready-made copies of them in memory. Copies are as new as the last write of this
+ * process. The keys of a configuration live as long as its copy: a write of the configuration starts anew. Contract jwt-oidc §2.5.
+ */
+export class MountState {
+  readonly #view: View
+  readonly #parts: KeysetParts
+  #ready: Promise<ReadyConfig | undefined> | undefined
+  readonly #roles = new RecordCache<Role>(maxCachedRoles)
+
+  /** `view` is the mount's own, with literal numbers. */
+  constructor(view: View, parts: KeysetParts) {
+    this.#view = view
+    this.#parts = parts
+  }
+
+  /** Undefined when the mount was never configured. Callers at the same time share one, and so the keys it fetches. */
+  findConfig(): Promise<ReadyConfig | undefined> {
+    this.#ready ??= this.#load()
+    return this.#ready
+  }
+
+  /** What was found is kept until the next write; that there is nothing, or a failure, is not. */
+  async #load(): Promise<ReadyConfig | undefined> {
+    let ready: ReadyConfig | undefined
+    try {
+      const stored = await this.#view.get(configKey)
+      ready = stored === undefined ? undefined : readyConfig(readConfig(stored), this.#parts)
+      return ready
+    } finally {
+      if (ready === undefined) this.#ready = undefined
+    }
+  }
+
+  /** `change` gives the new configuration from the stored one. */
+  async changeConfig(change: (before: Config | undefined) => Config): Promise<void> {
+    await this.#view.update(configKey, (current) => change(current === undefined ? undefined : readConfig(current)))
+    this.#ready = undefined
+  }
+
+  /** Names are lower-case. */
+  findRole(name: string): Promise<Role | undefined> {
+    return this.#roles.read(name, async () => {
+      const stored = await this.#view.get(roleKey(name))
+      return stored === undefined ? undefined : readRole(name, stored)
+    })
+  }
+
+  /** `change` gives the new record from the stored one; what it throws ends the write. Gives back the role as it is now. */
+  async changeRole(name: string, change: (before: Role | undefined) => object): Promise<Role> {
+    const stored = await this.#view.update(roleKey(name), (current) => change(current === undefined ? undefined : readRole(name, current)))
+    this.#roles.drop(name)
+    return readRole(name, stored)
+  }
+
+  async deleteRole(name: string): Promise<void> {
+    await this.#view.write([{ key: roleKey(name), value: undefined }])
+    this.#roles.drop(name)
+  }
+
+  /** Sorted. */
+  async roleNames(): Promise<string[]> {
+    const keys = await this.#view.listKeys(roleKey(''))
+    return keys.map((key) => key.slice(roleKey('').length))
+  }
+}
+
+/** Contract jwt-oidc §2.1: which source verifies a JWT. */
+function readyConfig(config: Config, parts: KeysetParts): ReadyConfig {
+  if (config.jwt_validation_pubkeys.length > 0) {
+    const parsed = config.jwt_validation_pubkeys.map(parsePublicKeyPem)
+    const keys = parsed.flatMap((result) => ('key' in result ? [result.key] : []))
+    return { config, keyset: new StaticKeyset(keys, parts) }
+  }
+  if (config.jwks_url !== '') return { config, keyset: new JwksKeyset({ url: config.jwks_url, caPem: config.jwks_ca_pem }, parts) }
+  if (config.jwks_pairs.length > 0) return { config, keyset: new MultiJwksKeyset(jwksPairs(config.jwks_pairs), parts) }
+  return { config, keyset: new DiscoveryKeyset({ url: config.oidc_discovery_url, caPem: config.oidc_discovery_ca_pem }, parts) }
+}
