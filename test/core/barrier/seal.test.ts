@@ -1,0 +1,109 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { loadSealKey, makeSealKeyFile, parseSealKey } from '../../../src/core/barrier/seal.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const key = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - index * 7))
+
+test.each([
+  ['hexadecimal', key.toString('hex')],
+  ['upper-case hexadecimal', key.toString('hex').toUpperCase()],
+  ['base64', key.toString('base64')],
+  ['base64 without padding', key.toString('base64').slice(0, 43)],
+  ['with white space around it', `\n ${key.toString('hex')}\r\n`],
+])('a seal key is read from %s', (_, text) => {
+  expect(parseSealKey(text)).toEqual(key)
+})
+
+test.each([
+  ['nothing', ''],
+  ['31 bytes', key.subarray(1).toString('hex')],
+  ['33 bytes', `${key.toString('hex')}00`],
+  ['base64 of 31 bytes', key.subarray(1).toString('base64')],
+  ['base64url', Buffer.alloc(32, 0xff).toString('base64url')],
+  ['white space inside', key.toString('hex').replace(/^(.{32})/, '$1 ')],
+  ['raw bytes', 'x'.repeat(32)],
+  ['two keys', `${key.toString('hex')}\n${key.toString('hex')}`],
+])('no seal key is read from %s', (_, text) => {
+  expect(parseSealKey(text)).toBeUndefined()
+})
+
+describe('a seal key file', () => {
+  test('is made with its folder, readable by its owner only, and reads back', async () => {
+    await using folder = await temporaryFolder()
+    const file = folder.file('data/seal.key')
+
+    const made = await makeSealKeyFile(file)
+
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(parseSealKey(await readFile(file, 'utf8'))).toEqual(made)
+  })
+
+  test('is never overwritten', async () => {
+    await using folder = await temporaryFolder()
+    const file = folder.file('seal.key')
+    const made = await makeSealKeyFile(file)
+
+    await expect(makeSealKeyFile(file)).rejects.toMatchObject({ code: 'EEXIST' })
+
+    expect(parseSealKey(await readFile(file, 'utf8'))).toEqual(made)
+  })
+})
+
+describe('at start', () => {
+  test('an empty store and no file: a key is made', async () => {
+    await using folder = await temporaryFolder()
+    const file = folder.file('seal.key')
+
+    const loaded = await loadSealKey({ file, storeIsEmpty: true })
+
+    expect(loaded.made).toBe(true)
+    expect(parseSealKey(await readFile(file, 'utf8'))).toEqual(loaded.key)
+  })
+
+  test.each([true, false])('a file that is there is used (empty store: %s)', async (storeIsEmpty) => {
+    await using folder = await temporaryFolder()
+    const file = folder.file('seal.key')
+    await writeFile(file, key.toString('base64'))
+
+    expect(await loadSealKey({ file, storeIsEmpty })).toEqual({ key, made: false })
+  })
+
+  test('a store without its file is refused with exit code 5, and no file is made', async () => {
+    await using folder = await temporaryFolder()
+    const file = folder.file('seal.key')
+
+    await expect(loadSealKey({ file, storeIsEmpty: false })).rejects.toMatchObject({ exitCode: 5, message: `seal key file ${file} is missing` })
+
+    await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  test.each([true, false])('a file that holds no key is refused with exit code 5 and left alone (empty store: %s)', async (storeIsEmpty) => {
+    await using folder = await temporaryFolder()
+    const file = folder.file('seal.key')
+    await writeFile(file, 'no key')
+
+    await expect(loadSealKey({ file, storeIsEmpty })).rejects.toMatchObject({
+      exitCode: 5,
+      message: `seal key file ${file} does not hold 32 bytes as hex or base64`,
+    })
+
+    expect(await readFile(file, 'utf8')).toBe('no key')
+  })
+
+  test('a key in the settings counts before the file, which is not made', async () => {
+    await using folder = await temporaryFolder()
+    const file = folder.file('seal.key')
+
+    expect(await loadSealKey({ text: key.toString('hex'), file, storeIsEmpty: true })).toEqual({ key, made: false })
+
+    await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  test('a wrong key in the settings is refused with exit code 2 and not repeated', async () => {
+    await using folder = await temporaryFolder()
+    const refused = loadSealKey({ text: 'hunter2', file: folder.file('seal.key'), storeIsEmpty: true })
+
+    await expect(refused).rejects.toMatchObject({ exitCode: 2, message: 'GATEHOUSE_SEAL_KEY must be 32 bytes as hex or base64' })
+  })
+})

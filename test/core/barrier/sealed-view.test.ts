@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'vitest'
+import { isJsonNumber, numberText } from '../../../src/lib/json.ts'
+import { keep } from '../../../src/storage/storage.ts'
+import { aBarrierHouse } from './barrier-house.ts'
+
+describe('a view', () => {
+  test('keeps its records under its prefix and speaks of keys without it', async () => {
+    await using house = await aBarrierHouse()
+    const barrier = await house.open()
+    const view = barrier.view('mount/1/')
+    await barrier.view('mount/10/').update('role/x', () => 'not ours')
+    await view.write([
+      { key: 'role/b', value: 2 },
+      { key: 'role/a', value: 1 },
+      { key: 'config', value: {} },
+    ])
+
+    expect(await view.listKeys('')).toEqual(['config', 'role/a', 'role/b'])
+    expect((await view.list('role/')).map(({ key, value }) => [key, value])).toEqual([
+      ['role/a', 1],
+      ['role/b', 2],
+    ])
+    expect(await view.listKeys('role/', { after: 'role/a', limit: 5 })).toEqual(['role/b'])
+    expect(await view.view('role/').get('a')).toBe(1)
+    expect(await house.storage.listKeys('mount/1/')).toEqual(['mount/1/config', 'mount/1/role/a', 'mount/1/role/b'])
+  })
+
+  test.each([[null], [false], [0], [''], ['é😀\u0000'], [[1, [2]]], [{ a: { b: [] } }]])('gives back what was written: %j', async (value) => {
+    await using house = await aBarrierHouse()
+    const view = (await house.open()).view('')
+    await view.update('a', () => value)
+
+    expect(await view.get('a')).toEqual(value)
+  })
+
+  test('stores nothing in the clear', async () => {
+    await using house = await aBarrierHouse()
+    await (await house.open()).view('').update('a', () => ({ password: 'hunter2-hunter2' }))
+
+    const record = await house.storage.get('a')
+
+    expect(Buffer.from(record?.value ?? []).toString('latin1')).not.toContain('hunter2')
+  })
+
+  test('seals the same value differently each time', async () => {
+    await using house = await aBarrierHouse()
+    const view = (await house.open()).view('')
+    await view.write([
+      { key: 'a', value: 'same' },
+      { key: 'b', value: 'same' },
+    ])
+
+    const stored = await house.storage.list('')
+    const bodies = stored.filter(({ key }) => key === 'a' || key === 'b').map(({ value }) => Buffer.from(value).toString('hex'))
+
+    expect(new Set(bodies).size).toBe(2)
+  })
+
+  test('with literal numbers gives them as they were written, and writes them back so', async () => {
+    await using house = await aBarrierHouse()
+    const view = (await house.open()).view('', { numbers: 'literal' })
+    await view.update('a', () => ({ n: [JSON.rawJSON('1e3'), JSON.rawJSON('12345678901234567890')] }))
+    await view.update('a', (current) => current)
+
+    const value = await view.get('a')
+
+    expect(JSON.stringify(value)).toBe('{"n":[1e3,12345678901234567890]}')
+    expect(await house.open().then((barrier) => barrier.view('').get('a'))).toEqual({ n: [1000, 12345678901234567000] })
+    expect(await view.view('', { numbers: 'plain' }).get('a')).toEqual({ n: [1000, 12345678901234567000] })
+  })
+
+  test('hands its way with numbers down to narrower views', async () => {
+    await using house = await aBarrierHouse()
+    const view = (await house.open()).view('', { numbers: 'literal' }).view('x/')
+    await view.update('a', () => JSON.rawJSON('1.0'))
+
+    const value = await view.get('a')
+
+    expect(isJsonNumber(value) && numberText(value)).toBe('1.0')
+  })
+
+  test('update gives back the value after the step', async () => {
+    await using house = await aBarrierHouse()
+    const view = (await house.open()).view('')
+
+    expect(await view.update('a', (current) => [current ?? 'none'])).toEqual(['none'])
+    expect(await view.update('a', () => keep)).toEqual(['none'])
+    expect(await view.update('a', () => undefined)).toBeUndefined()
+    expect(await view.update('a', () => keep)).toBeUndefined()
+    expect(await view.get('a')).toBeUndefined()
+  })
+
+  test('update passes on what its change throws', async () => {
+    await using house = await aBarrierHouse()
+    const view = (await house.open()).view('')
+    const refusal = new Error('no')
+
+    await expect(
+      view.update('a', () => {
+        throw refusal
+      }),
+    ).rejects.toBe(refusal)
+  })
+
+  test('take gives the value to one of several callers', async () => {
+    await using house = await aBarrierHouse()
+    const view = (await house.open()).view('')
+    await view.update('a', () => 'once')
+
+    const taken = await Promise.all([view.take('a'), view.take('a'), view.take('a')])
+
+    expect(taken.filter((value) => value !== undefined)).toEqual(['once'])
+  })
+
+  test('write and putIfAbsent keep their conditions', async () => {
+    await using house = await aBarrierHouse()
+    const view = (await house.open()).view('')
+
+    expect(await view.putIfAbsent('a', 1)).toBe(true)
+    expect(await view.putIfAbsent('a', 2)).toBe(false)
+    const [record] = await view.list('a')
+    expect(await view.write([{ key: 'a', value: 3, expect: record?.revision ?? 0 }])).toBe(true)
+    expect(await view.write([{ key: 'a', value: 4, expect: record?.revision ?? 0 }])).toBe(false)
+    expect(await view.write([{ key: 'a', value: undefined }])).toBe(true)
+    expect(await view.get('a')).toBeUndefined()
+  })
+
+  test('deletePrefix stays inside the view', async () => {
+    await using house = await aBarrierHouse()
+    const barrier = await house.open()
+    const view = barrier.view('m/')
+    await view.write(['a/1', 'a/2', 'b'].map((key) => ({ key, value: 1 })))
+    await barrier.view('a/').update('1', () => 'outside')
+
+    await view.deletePrefix('a/')
+
+    expect(await view.listKeys('')).toEqual(['b'])
+    expect(await barrier.view('a/').get('1')).toBe('outside')
+  })
+})
+
+describe.each([
+  ['moved from another key', async (value: Uint8Array) => value, true],
+  ['with a flipped bit', async (value: Uint8Array) => Buffer.from(value.map((byte, index) => (index === 20 ? byte ^ 1 : byte))), false],
+  ['cut short', async (value: Uint8Array) => value.subarray(0, -1), false],
+  ['empty', async () => new Uint8Array(0), false],
+  ['never sealed', async () => Buffer.from('{"policies":["root"],"padding":"long enough for a tag"}'), false],
+  ['of an unknown term', async (value: Uint8Array) => Buffer.from(value.map((byte, index) => (index === 3 ? 9 : byte))), false],
+])('a record %s', (_, tamper, isMoved) => {
+  test('is an internal error named in the log, for every call, and stays where it is', async () => {
+    await using house = await aBarrierHouse()
+    const view = (await house.open()).view('core/')
+    await view.update('a', () => ({ policies: ['default'] }))
+    const stored = await house.storage.get('core/a')
+    if (stored === undefined) throw new Error('absent')
+    const target = isMoved ? 'core/b' : 'core/a'
+    const tampered = await tamper(stored.value)
+    await house.storage.update(target, () => tampered)
+    const before = await house.storage.list('core/')
+    const key = target.slice('core/'.length)
+
+    const calls = [() => view.get(key), () => view.list(''), () => view.update(key, () => 'new'), () => view.take(key)]
+    for (const call of calls) await expect(call()).rejects.toMatchObject({ kind: 'internal', message: 'internal error' })
+
+    expect(house.unreadable).toEqual([target, target, target, target])
+    expect(await view.putIfAbsent(key, 'new')).toBe(false)
+    expect(await house.storage.list('core/')).toEqual(before)
+  })
+})
