@@ -1,7 +1,9 @@
 import { request } from 'node:http'
 
-/** A JSON body as tests look into it: any member may be asked for. */
-export type Json = { [member: string]: Json } & Json[] & (string & number & boolean & null)
+/** A JSON body as tests look into it: any member may be asked for, and compared; `String(…)` makes a text of one. */
+export interface Json {
+  readonly [member: string]: Json
+}
 
 export type Answer = {
   readonly status: number
