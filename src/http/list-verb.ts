@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
-import { emptyErrors, type RawStatus, rawHeaders, statusOfParserError } from './raw-errors.ts'
+import { checkParser } from './parser-check.ts'
+import { type RawStatus, statusOfParserError } from './raw-errors.ts'
 import { RequestFeed } from './request-feed.ts'
 
 /** What an operator sets about connections. Contract operations §1. */
@@ -32,9 +33,10 @@ const maxHeaders = 1000
 /**
  * An HTTP server whose handler sees every method token as the client sent it: `LIST`, which Node's parser refuses, and
  * whatever else RFC 9110 §9.1 allows, up to 32 bytes. What no handler can be given is answered here with `E[]`.
- * Contract core-http §1.2, §1.13.
+ * Contract core-http §1.2, §1.13. Throws `StartError` on a Node.js it is not made for.
  */
 export function createListServer(options: ListServerOptions, handler: RequestListener): Server {
+  checkParser()
   const serverOptions = {
     headersTimeout: options.headerTimeoutMs ?? 10_000,
     requestTimeout: options.bodyTimeoutMs ?? 30_000,
@@ -43,7 +45,10 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
     maxHeaderSize: options.maxHeadBytes ?? 128 * 1024,
     requireHostHeader: false,
   }
-  const server = options.tls === undefined ? createServer(serverOptions) : createTlsServer({ ...serverOptions, ...options.tls })
+  const server =
+    options.tls === undefined
+      ? createServer(serverOptions)
+      : createTlsServer({ ...serverOptions, handshakeTimeout: serverOptions.headersTimeout, ...options.tls })
   server.maxHeadersCount = maxHeaders + 1
   if (options.maxConnections !== undefined) server.maxConnections = options.maxConnections
 
@@ -55,7 +60,7 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
     if (feed?.accept(request, response) !== true) return
     const refusal = headRefusal(request, maxTargetBytes)
     if (refusal === undefined) handler(request, response)
-    else refuseInTurn(feed, response, refusal)
+    else feed.refuse(refusal)
   }
 
   server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) =>
@@ -64,7 +69,7 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
   server.on('request', receive)
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const feed = feedBySocket.get(request.socket)
-    if (feed?.accept(request, response) === true) refuseInTurn(feed, response, 417)
+    if (feed?.accept(request, response) === true) feed.refuse(417)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const feed = feedBySocket.get(socket)
@@ -113,11 +118,4 @@ function countHosts(rawHeaders: readonly string[]): number {
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
   }
   return hosts
-}
-
-/** Refuses a request behind the answers that are due before it, and reads nothing more from its connection. */
-function refuseInTurn(feed: RequestFeed, response: ServerResponse, status: RawStatus): void {
-  feed.stop()
-  response.writeHead(status, rawHeaders)
-  response.end(emptyErrors)
 }

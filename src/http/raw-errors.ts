@@ -14,27 +14,23 @@ const reasonOf: Record<RawStatus, string> = {
 }
 
 /** The body of an answer that has nothing to say. Contract core-http §0.1, `E[]`. */
-export const emptyErrors = '{"errors":[]}\n'
+const emptyErrors = '{"errors":[]}\n'
 
-/** Headers of every answer given before routing. Contract core-http §1.9. */
-export const rawHeaders: Readonly<Record<string, string>> = {
-  'Content-Type': 'application/json',
-  'Cache-Control': 'no-store',
-  'Strict-Transport-Security': 'max-age=31536000; includeSubDomains',
-  'Content-Length': String(emptyErrors.length),
-  Connection: 'close',
-}
-
-const headLines = Object.entries(rawHeaders)
-  .map(([name, value]) => `${name}: ${value}\r\n`)
-  .join('')
+/** Contract core-http §1.9. */
+const headerLines = [
+  'Content-Type: application/json',
+  'Cache-Control: no-store',
+  'Strict-Transport-Security: max-age=31536000; includeSubDomains',
+  `Content-Length: ${emptyErrors.length}`,
+  'Connection: close',
+].join('\r\n')
 
 /** How long a refused client may go on sending before it is cut off: a reset would take the answer from it. */
 const lingerMs = 1000
 
 /** The whole answer to a request that no handler will see, as it goes over the wire. */
-export function rawAnswer(status: RawStatus): string {
-  return `HTTP/1.1 ${status} ${reasonOf[status]}\r\n${headLines}\r\n${emptyErrors}`
+function rawAnswer(status: RawStatus): string {
+  return `HTTP/1.1 ${status} ${reasonOf[status]}\r\n${headerLines}\r\n\r\n${emptyErrors}`
 }
 
 /** The status for what Node's parser or its clock reports about a connection. */
@@ -51,12 +47,12 @@ export function statusOfParserError(code: string | undefined): RawStatus {
   }
 }
 
-/** Answers on the bare socket and closes it, giving the client a moment to read. The caller sees to it that no other answer is due first. */
+/**
+ * Answers on the bare socket, unless it is closing already, and closes it, giving the client a moment to read. The caller
+ * sees to it that no other answer is due first.
+ */
 export function answerAndClose(socket: Socket, status: RawStatus): void {
-  if (!socket.writable) {
-    socket.destroy()
-    return
-  }
+  if (!socket.writable) return
   const cutOff = setTimeout(() => socket.destroy(), lingerMs)
   socket.once('close', () => clearTimeout(cutOff))
   socket.end(rawAnswer(status))

@@ -96,16 +96,18 @@ export class RequestFeed {
     this.#release()
   }
 
-  /** Refuses what the client sent last, behind the answers it is still owed, and closes. */
+  /** Refuses what the client sent last, behind the answers it is still owed, and closes. Never two answers to one request. */
   refuse(status: RawStatus): void {
     if (this.#phase === 'closed') return
     const response = this.#response
+    const answered = response === undefined || response.writableFinished
     const midRequest = this.#request?.complete === false
+    const answer = () => answerAndClose(this.#socket, status)
     this.stop()
-    if (response === undefined || response.writableFinished) answerAndClose(this.#socket, status)
-    else if (!midRequest) response.once('close', () => answerAndClose(this.#socket, status))
-    else if (response.socket !== null && !response.headersSent) answerAndClose(this.#socket, status)
-    else this.#socket.destroy()
+    if (!midRequest) answered ? answer() : response.once('close', answer)
+    else if (response === undefined || response.headersSent) this.#socket.destroy()
+    else if (response.socket === null) response.once('socket', answer)
+    else answer()
   }
 
   /** Closes at once, without a word. */
@@ -173,7 +175,12 @@ export class RequestFeed {
   #advance(request: IncomingMessage): void {
     if (this.#phase === 'head' && !request.complete) this.#expectBody(request)
     else if (this.#phase === 'counted' && (this.#bytesLeft === 0) !== request.complete) this.abort()
-    else if (request.complete) this.#phase = 'start'
+    else if (request.complete) this.#endMessage()
+  }
+
+  #endMessage(): void {
+    if (this.#response?.shouldKeepAlive === true) this.#phase = 'start'
+    else this.stop()
   }
 
   #expectBody(request: IncomingMessage): void {

@@ -156,7 +156,7 @@ describe('one connection', () => {
     expect(seenIn(await wire.answers(4))).toEqual([seen('POST', '/a', body), seen('LIST', '/b'), seen('PUT', '/c', body), seen('PATCHX', '/d')])
   })
 
-  test('many pipelined requests survive a client that does not read', async () => {
+  test('pipelined requests wait while the client takes their large answers', async () => {
     await using server = await listen({}, (request, response) => response.end(`${request.method}${'x'.repeat(20_000)}`))
     const wire = await server.open()
 
@@ -280,6 +280,9 @@ describe('malformed requests', () => {
     { name: 'a chunk size that is no number', bytes: `${post('Transfer-Encoding: chunked')}zz\r\n`, status: 400 },
     { name: 'a chunk longer than its size', bytes: `${post('Transfer-Encoding: chunked')}1\r\nab\r\n0\r\n\r\n`, status: 400 },
     { name: 'a chunk size that overflows', bytes: `${post('Transfer-Encoding: chunked')}${'f'.repeat(20)}\r\n`, status: 400 },
+    { name: 'a chunk extension without end', bytes: `${post('Transfer-Encoding: chunked')}1;${'x'.repeat(20_000)}\r\na\r\n0\r\n\r\n`, status: 413 },
+    { name: 'trailers over 128 KiB', bytes: `${post('Transfer-Encoding: chunked')}0\r\nX-A: ${'a'.repeat(130 * 1024)}\r\n\r\n`, status: 431 },
+    { name: 'a bad header name among the trailers', bytes: `${post('Transfer-Encoding: chunked')}0\r\nBad Name: x\r\n\r\n`, status: 400 },
     { name: 'a blank in a header name', bytes: post('Bad Name: x'), status: 400 },
     { name: 'a blank before the colon', bytes: post('Content-Length : 5') + body, status: 400 },
     { name: 'a header without a colon', bytes: post('nonsense'), status: 400 },
@@ -346,6 +349,44 @@ describe('malformed requests', () => {
     expect([first, second].map((answer) => JSON.parse(answer?.body ?? ''))).toEqual([seen('GET', '/a'), seen('LIST', '/b')])
     expectRaw(third, 400)
     expect(rest).toEqual([])
+  })
+
+  test('a request broken while it waits in the queue is refused in its turn', async () => {
+    const release = Promise.withResolvers<void>()
+    await using server = await listen({}, async (request, response) => {
+      if (request.url === '/slow') await release.promise
+      await echo(request, response)
+    })
+    const wire = await server.open()
+
+    await wire.sendApart([head('GET', '/slow') + head('LIST', '/b', ['Transfer-Encoding: chunked']), 'zz\r\n'])
+    release.resolve()
+    const [first, second, ...rest] = await wire.untilClosed()
+
+    expect(first?.status).toBe(200)
+    expectRaw(second, 400)
+    expect(rest).toEqual([])
+  })
+
+  test('a request that was answered before its body broke gets no second answer', async () => {
+    await using server = await listen({}, (_request, response) => response.end('early'))
+    const wire = await server.open()
+
+    wire.send(head('POST', '/a', ['Transfer-Encoding: chunked']))
+    const first = await wire.answer()
+    wire.send('zz\r\n')
+
+    expect(first?.body).toBe('early')
+    expect(await wire.untilClosed()).toEqual([])
+  })
+
+  test('what follows the answer that closes the connection gets none', async () => {
+    await using server = await listen({}, (_request, response) => response.writeHead(200, { Connection: 'close', 'Content-Length': '4' }).end('last'))
+    const wire = await server.open()
+
+    wire.send(`${head('LIST', '/a')}GE(T /never HTTP/1.1\r\n\r\n`)
+
+    expect((await wire.untilClosed()).map((answer) => answer.body)).toEqual(['last'])
   })
 
   test('a broken body behind an answer that has begun cuts the connection', async () => {

@@ -1,0 +1,74 @@
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import { expect, test } from 'vitest'
+import { checkParser } from '../../src/http/parser-check.ts'
+import { RequestFeed } from '../../src/http/request-feed.ts'
+
+/** A feed whose parser is played by the test: it gets the feed, a way to report a request, and the bytes. */
+function feedWith(parse: (report: (headers: Record<string, string>) => IncomingMessage, text: string) => void) {
+  const socket = new Socket()
+  const verdicts: boolean[] = []
+  const feed: RequestFeed = new RequestFeed(socket, (bytes) => parse(report, bytes.toString()), 1000)
+  const report = (headers: Record<string, string>) => {
+    const request = new IncomingMessage(socket)
+    Object.assign(request.headers, headers)
+    verdicts.push(feed.accept(request, new ServerResponse(request)))
+    return request
+  }
+  return { feed, socket, verdicts }
+}
+
+test('this Node.js is one the feed is made for', () => {
+  expect(checkParser).not.toThrow()
+})
+
+test('a parser that reads two requests out of one piece loses the connection', () => {
+  const { feed, socket, verdicts } = feedWith((report) => {
+    report({})
+    report({})
+  })
+
+  feed.take(Buffer.from('GET / HTTP/1.1\r\n\r\n'))
+
+  expect(verdicts).toEqual([true, false])
+  expect(socket.destroyed).toBe(true)
+})
+
+test('a parser that ends a request before its length loses the connection', () => {
+  let request: IncomingMessage | undefined
+  const { feed, socket } = feedWith((report, text) => {
+    if (text.startsWith('POST')) request = report({ 'content-length': '4' })
+    else if (request !== undefined) request.complete = true
+  })
+
+  feed.take(Buffer.from('POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nab'))
+
+  expect(socket.destroyed).toBe(true)
+})
+
+test('a parser that waits beyond the length loses the connection', () => {
+  const { feed, socket } = feedWith((report, text) => {
+    if (text.startsWith('POST')) report({ 'content-length': '2' })
+  })
+
+  feed.take(Buffer.from('POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nab'))
+
+  expect(socket.destroyed).toBe(true)
+})
+
+test('a parser that waits for a body nobody announced loses the connection', () => {
+  const { feed, socket } = feedWith((report) => report({}))
+
+  feed.take(Buffer.from('GET / HTTP/1.1\r\n\r\n'))
+
+  expect(socket.destroyed).toBe(true)
+})
+
+test('a request reported out of the middle of a body loses the connection', () => {
+  const { feed, socket, verdicts } = feedWith((report) => report({ 'transfer-encoding': 'chunked' }))
+
+  feed.take(Buffer.from('POST / HTTP/1.1\r\n\r\n5\r\nhello\r\n0\r\n\r\n'))
+
+  expect(verdicts).toEqual([true, false])
+  expect(socket.destroyed).toBe(true)
+})
