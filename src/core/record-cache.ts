@@ -1,23 +1,25 @@
 /**
- * Copies of stored records, at most `limit`, the least recently used going first. The one process that writes the records owns the cache: whoever
- * changes a record calls `set` or `drop` after the commit, so a copy is never older than the last answered write.
+ * Copies of stored records, at most `limit`; those used lately stay. The one process that writes the records owns the cache: whoever changes a record
+ * calls `drop` after the commit, so a copy is never older than the last answered write.
+ *
+ * Two generations instead of a list in order of use: what is used moves to the young one, and when that has half of the limit, the old one is let go.
  */
 export class RecordCache<Value extends object> {
-  readonly #limit: number
-  readonly #copies = new Map<string, Value>()
+  readonly #half: number
+  #young = new Map<string, Value>()
+  #old = new Map<string, Value>()
   #drops = 0
 
   constructor(limit: number) {
-    this.#limit = limit
+    this.#half = Math.ceil(limit / 2)
   }
 
   get(key: string): Value | undefined {
-    const copy = this.#copies.get(key)
-    if (copy !== undefined) {
-      this.#copies.delete(key)
-      this.#copies.set(key, copy)
-    }
-    return copy
+    const copy = this.#young.get(key)
+    if (copy !== undefined) return copy
+    const old = this.#old.get(key)
+    if (old !== undefined) this.#keep(key, old)
+    return old
   }
 
   /** Counts drops: hand the count from before a read or write to `set`, and a copy that was overtaken in between is not kept. */
@@ -26,19 +28,21 @@ export class RecordCache<Value extends object> {
   }
 
   set(key: string, value: Value, drops = this.#drops): void {
-    this.#copies.delete(key)
-    if (drops !== this.#drops) return
-    this.#copies.set(key, value)
-    if (this.#copies.size <= this.#limit) return
-    for (const oldest of this.#copies.keys()) {
-      this.#copies.delete(oldest)
-      return
+    if (drops === this.#drops) this.#keep(key, value)
+  }
+
+  #keep(key: string, value: Value): void {
+    if (this.#young.size >= this.#half && !this.#young.has(key)) {
+      this.#old = this.#young
+      this.#young = new Map()
     }
+    this.#young.set(key, value)
   }
 
   drop(key: string): void {
     this.#drops += 1
-    this.#copies.delete(key)
+    this.#young.delete(key)
+    this.#old.delete(key)
   }
 
   /** The copy, or what `load` finds; kept when `isKept` and nothing was dropped while it was read. */

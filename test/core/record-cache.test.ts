@@ -3,19 +3,34 @@ import { RecordCache } from '../../src/core/record-cache.ts'
 
 const load = (value: object | undefined) => async () => value
 
-test('what was used last stays, what was not goes first', () => {
-  const cache = new RecordCache<{ n: number }>(2)
-  cache.set('a', { n: 1 })
-  cache.set('b', { n: 2 })
-  cache.get('a')
+test('what is used stays, what is not goes, and there are never more than the limit', () => {
+  const cache = new RecordCache<{ n: number }>(10)
+  cache.set('used', { n: 0 })
 
-  cache.set('c', { n: 3 })
+  for (let n = 1; n <= 100; n += 1) {
+    cache.set(`other-${n}`, { n })
+    cache.get('used')
+  }
 
-  expect([cache.get('a'), cache.get('b'), cache.get('c')]).toEqual([{ n: 1 }, undefined, { n: 3 }])
+  expect(cache.get('used')).toEqual({ n: 0 })
+  const others = Array.from({ length: 100 }, (_, at) => cache.get(`other-${at + 1}`)).filter((copy) => copy !== undefined)
+  expect(others.length).toBeLessThan(10)
+  expect(others.length).toBeGreaterThan(0)
+})
+
+test('a dropped copy is gone, however old it is', () => {
+  const cache = new RecordCache<object>(4)
+  cache.set('a', {})
+  cache.set('b', {})
+  cache.set('c', {})
+
+  for (const key of ['a', 'b', 'c']) cache.drop(key)
+
+  expect(['a', 'b', 'c'].map((key) => cache.get(key))).toEqual([undefined, undefined, undefined])
 })
 
 test('a read keeps what it finds, and does not read again', async () => {
-  const cache = new RecordCache<object>(2)
+  const cache = new RecordCache<object>(4)
   const found = { a: 1 }
 
   expect(await cache.read('a', load(found))).toBe(found)
