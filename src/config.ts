@@ -39,16 +39,37 @@ const storage = z
   .regex(/^(?:memory:|sqlite:.+)$/, 'must be memory: or sqlite:PATH')
   .transform((text) => (text === 'memory:' ? { kind: 'memory' as const } : { kind: 'sqlite' as const, path: text.slice('sqlite:'.length) }))
 
-const mounts = list
-  .refine((items) => items.every((item) => /^[^=\s]+=[a-z]+$/.test(item)), 'must be a list of PATH=TYPE')
-  .transform((items) => items.map((item) => ({ path: item.slice(0, item.indexOf('=')), type: item.slice(item.indexOf('=') + 1) })))
+const mountTypes = { auth: ['jwt', 'oidc'], secret: ['cloud', 'azure'] } as const
+
+const mounts = list.transform((items, context) =>
+  items.map((item) => {
+    const [path = '', type = '', ...rest] = item.split('=')
+    const table = path.startsWith('auth/') ? ('auth' as const) : ('secret' as const)
+    const known: readonly string[] = mountTypes[table]
+    if (path === '' || rest.length > 0 || !known.includes(type))
+      context.issues.push({ code: 'custom', message: `"${item}" is no PATH=TYPE of a mount`, input: item })
+    return { table, path: table === 'auth' ? path.slice('auth/'.length) : path, type }
+  }),
+)
 
 /** Semantic version, as clients parse it. */
 const version = z.string().regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/, 'must be a semantic version')
 
-type Setting = { readonly name: string; readonly fallback: string | undefined; readonly secret: boolean; readonly about: string; readonly schema: z.ZodType }
+type Setting = {
+  readonly name: string
+  readonly fallback: string | undefined
+  readonly secret: boolean
+  readonly about: string
+  readonly schema: z.ZodType
+}
 
-const setting = <Schema extends z.ZodType>(schema: Schema, name: string, fallback: string | undefined, about: string, secret = false) => ({
+const setting = <Schema extends z.ZodType, Fallback extends string | undefined>(
+  schema: Schema,
+  name: string,
+  fallback: Fallback,
+  about: string,
+  secret = false,
+) => ({
   name,
   fallback,
   secret,
@@ -71,7 +92,13 @@ export const settings = {
   sealKeyFile: setting(z.string().min(1), 'SEAL_KEY_FILE', 'data/seal.key', 'file with the seal key, 32 bytes as hex or base64'),
   sealKey: setting(z.string().min(1), 'SEAL_KEY', undefined, 'the seal key itself, instead of the file', true),
   sealPreviousKeyFile: setting(z.string().min(1), 'SEAL_PREVIOUS_KEY_FILE', undefined, 'the former seal key, while it is changed'),
-  rootToken: setting(z.string().regex(/^[^\s.]+$/, 'must have no blanks and no dots'), 'ROOT_TOKEN', undefined, 'npm run dev only: the root token (there: root)', true),
+  rootToken: setting(
+    z.string().regex(/^[^\s.]+$/, 'must have no blanks and no dots'),
+    'ROOT_TOKEN',
+    undefined,
+    'npm run dev only: the root token (there: root)',
+    true,
+  ),
   rootTokenFile: setting(z.string().min(1), 'ROOT_TOKEN_FILE', undefined, 'where the first root token is written (mode 0600) instead of printed'),
   defaultMounts: setting(mounts, 'DEFAULT_MOUNTS', 'auth/jwt=jwt,cloud=cloud', 'PATH=TYPE list mounted at the first start; empty: none'),
   defaultLeaseTtlMs: setting(duration, 'DEFAULT_LEASE_TTL', '768h', 'lifetime of tokens and leases that ask for none'),
@@ -99,6 +126,9 @@ type Value<Entry extends Setting> = Entry['fallback'] extends string ? z.output<
 export type Config = { readonly [Name in keyof Settings]: Value<Settings[Name]> } & {
   /** Development: readable log, fixed root token, memory unless a storage is given. */
   readonly dev: boolean
+  /** The usual `HTTPS_PROXY` and `NO_PROXY` for requests to the outside. */
+  readonly httpsProxy: string | undefined
+  readonly noProxy: string | undefined
 }
 
 const injected = /_(?:SERVICE_HOST|SERVICE_PORT(?:_.*)?|PORT|PORT_\d+_.*)$/
@@ -112,7 +142,7 @@ const devFallbacks: Partial<Record<keyof Settings, string>> = { storage: 'memory
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>, options: { dev: boolean; warn(text: string): void }): Config {
   const known = new Set<string>()
-  const values: Record<string, unknown> = { dev: options.dev }
+  const values: Record<string, unknown> = { dev: options.dev, httpsProxy: environment['HTTPS_PROXY'], noProxy: environment['NO_PROXY'] }
   for (const [key, entry] of Object.entries(settings) as [keyof Settings, Setting][]) {
     const name = `GATEHOUSE_${entry.name}`
     known.add(name)
@@ -141,5 +171,6 @@ function checkTogether(config: Config, environment: Readonly<Record<string, stri
   if (config.tls === 'auto' && !loopback.has(host) && !host.startsWith('127.')) {
     throw new SettingError(`GATEHOUSE_LISTEN: plain HTTP on ${host} is refused; set GATEHOUSE_TLS=off if a proxy in front speaks TLS`)
   }
-  if (config.defaultLeaseTtlMs > config.maxLeaseTtlMs) throw new SettingError('GATEHOUSE_DEFAULT_LEASE_TTL: must not be above GATEHOUSE_MAX_LEASE_TTL')
+  if (config.defaultLeaseTtlMs > config.maxLeaseTtlMs)
+    throw new SettingError('GATEHOUSE_DEFAULT_LEASE_TTL: must not be above GATEHOUSE_MAX_LEASE_TTL')
 }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Access, Caller } from '../core/access.ts'
-import type { AclOperation } from '../core/policies/acl.ts'
+import type { AclOperation } from '../core/policies/capabilities.ts'
 import { fail, refuse, ServiceError } from '../errors.ts'
 import { FieldError } from '../lib/fields.ts'
 import type { JsonLimits, JsonValue } from '../lib/json.ts'
@@ -41,13 +41,15 @@ export function admission({ access, jsonLimits, isSealed }: AdmissionParts): (re
     if (call.operation === 'preflight') throw refuse('invalid', 'cannot handle internal-only request operation')
     if (rules.open) await admitOpen(call, rules, request, access)
     else await admitCaller(call, rules, request, access, wrapTtl)
-    // wrapping is not offered yet: a caller who asked for it must not get the secret itself
-    if (wrapTtl > 0) throw refuse('invalid', 'response wrapping is not available yet')
-    if (call.mount?.tainted === true) {
-      throw refuse('missing', `no handler for route "${call.path}" on namespace "${call.namespace.path}". route entry or namespace is tainted.`)
-    }
+    // wrapping is not offered yet: a caller who asked for it must not get the secret itself. Deletions and writes of named things have none to give
+    if (wrapTtl > 0 && call.operation !== 'delete' && rules.exists === undefined) throw refuse('invalid', 'response wrapping is not available yet')
+    if (call.mount?.tainted === true) throw taintedRefusal(call)
   }
 }
+
+/** The mount is on its way out. Contract core-http §1.8. */
+export const taintedRefusal = (call: Call) =>
+  refuse('missing', `no handler for route "${call.path}" on namespace "${call.namespace?.path ?? ''}". route entry or namespace is tainted.`)
 
 /** Contract core-http §1.2, §1.4: where the fields of an operation come from. */
 function fieldsOf(call: Call, request: FastifyRequest, limits: JsonLimits): Record<string, JsonValue> {

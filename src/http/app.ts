@@ -3,12 +3,13 @@ import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import { refuse, ServiceError } from '../errors.ts'
 import { type EarlyReply, callOf } from './call.ts'
 import { bugReply, type ErrorReply, errorBody, errorReply } from './error-reply.ts'
-import { createListServer, type ListServerOptions } from './list-verb.ts'
+import { type ListServerOptions, listVerb } from './list-verb.ts'
+import { announcedSizeRefusal, BodyBudget, overloaded, readBody } from './body-reader.ts'
 import { carrierOf, noRoute } from './mount-router.ts'
 
 export type AppParts = {
   server: ListServerOptions
-  maxBodyBytes: number
+  limits: { maxBodyBytes: number; maxBufferedBytes: number; maxInFlight: number }
   route(request: IncomingMessage): string
   /** Contract core-http §1.1 steps 10–22. */
   admit(request: FastifyRequest): Promise<void>
@@ -35,14 +36,16 @@ const commonHeaders = {
 /** Fastify as this house needs it: every verb, one body rule, no answer of its own shape. Contract core-http §1. */
 export function createApp(parts: AppParts): FastifyInstance {
   const app = fastify({
-    serverFactory: (handler) => createListServer(parts.server, handler),
+    ...listVerb(parts.server),
     rewriteUrl: parts.route,
-    bodyLimit: parts.maxBodyBytes,
-    routerOptions: { maxParamLength: 1 << 16, caseSensitive: true, ignoreTrailingSlash: false },
+    bodyLimit: Number.MAX_SAFE_INTEGER,
+    // the one pattern of ours, a generic name, has a single repetition: its time grows with the name's length only
+    routerOptions: { maxParamLength: 1 << 16, allowUnsafeRegex: true },
     exposeHeadRoutes: false,
     genReqId: (raw: IncomingMessage) => callOf(raw).requestId,
     requestIdHeader: false,
-    frameworkErrors: (_error, _request, reply) => sendError(reply as unknown as FastifyReply, { status: 400, body: errorBody(), retryAfter: undefined }),
+    frameworkErrors: (_error, _request, reply) =>
+      sendError(reply as unknown as FastifyReply, { status: 400, body: errorBody(), retryAfter: undefined }),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
   })
@@ -50,19 +53,32 @@ export function createApp(parts: AppParts): FastifyInstance {
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  const budget = new BodyBudget(parts.limits.maxBufferedBytes)
+  app.addContentTypeParser('*', (_request, payload, done) => readBody(payload, parts.limits.maxBodyBytes, budget, done))
+  let inFlight = 0
   app.decorate('enterMount', parts.enter)
   app.setErrorHandler((error: FastifyError | ServiceError, request, reply) => {
     const call = callOf(request.raw)
-    return sendError(reply, replyFor(error, request.routeOptions.config.rules?.open === true, (bug) => parts.onBug(bug, call.requestId)))
+    return sendError(
+      reply,
+      replyFor(error, request.routeOptions.config.rules?.open === true, (bug) => parts.onBug(bug, call.requestId)),
+    )
   })
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(commonHeaders)
     const namespace = request.headers['x-vault-namespace']
     if (typeof namespace === 'string' && namespace !== '') reply.header('x-vault-namespace', namespace)
-    const early = callOf(request.raw).early
-    if (early === undefined) done()
-    else sendEarly(reply, early)
+    const call = callOf(request.raw)
+    if (call.early !== undefined) return sendEarly(reply, call.early)
+    const tooLarge = announcedSizeRefusal(request.raw, parts.limits.maxBodyBytes)
+    if (tooLarge !== undefined) return done(tooLarge)
+    if (isExempt(call)) return done()
+    if (inFlight >= parts.limits.maxInFlight) return done(overloaded())
+    inFlight += 1
+    reply.raw.once('close', () => {
+      inFlight -= 1
+    })
+    done()
   })
   app.addHook('preValidation', (request) => parts.admit(request))
   app.addHook('onResponse', (request, _reply, done) => {
@@ -73,13 +89,25 @@ export function createApp(parts: AppParts): FastifyInstance {
     method: Object.values(carrierOf),
     url: noRoute,
     schema: { hide: true },
-    config: { rules: { open: false, caller: 'none', sudo: false, exists: undefined, convert: () => ({ values: {}, unknown: [], replaced: [] }), exchange: noExchange } },
+    config: {
+      rules: {
+        open: false,
+        caller: 'none',
+        sudo: false,
+        exists: undefined,
+        convert: () => ({ values: {}, unknown: [], replaced: [] }),
+        exchange: noExchange,
+      },
+    },
     handler: (request) => {
       throw refuse('missing', `no handler for route "${callOf(request.raw).path}". route entry not found.`)
     },
   })
   return app
 }
+
+/** Served whatever the load: state, sealing, and taking tokens back. Contract operations §5. */
+const isExempt = (call: ReturnType<typeof callOf>) => call.mount === undefined || (call.mount.plugin === 'token' && call.below.startsWith('revoke'))
 
 const noExchange = () => {
   throw new Error('nothing is mounted here')
@@ -90,7 +118,6 @@ function replyFor(error: FastifyError | ServiceError, open: boolean, onBug: (err
     if (error.kind === 'internal') onBug(error)
     return errorReply(error, open)
   }
-  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return errorReply(refuse('too-large', 'http: request body too large'), true)
   if (error.statusCode !== undefined && error.statusCode < 500) return { status: 400, body: errorBody(), retryAfter: undefined }
   onBug(error)
   return bugReply(open)

@@ -49,6 +49,13 @@ export type Call = {
 
 export type Converted = { values: unknown; unknown: string[]; replaced: string[] }
 
+declare module 'fastify' {
+  interface FastifySchema {
+    /** Not part of the API document. */
+    hide?: boolean
+  }
+}
+
 declare module 'node:http' {
   interface IncomingMessage {
     call?: Call

@@ -27,6 +27,8 @@ export function clientAddressReader({ trusted, hops, required }: ProxyRules): (r
     }
     const addresses = String(header).split(',')
     const chosen = addresses[addresses.length - 1 - hops]
-    return chosen === undefined ? refusal('malformed x-forwarded-for configuration or request, hops to skip larger than x-forwarded-for header length') : chosen.trim()
+    return chosen === undefined
+      ? refusal('malformed x-forwarded-for configuration or request, hops to skip larger than x-forwarded-for header length')
+      : chosen.trim()
   }
 }

@@ -115,7 +115,14 @@ function locate(verb: string, target: string, namespaceHeader: string | string[]
   if (place === undefined || isRelative(path)) return { ...found, path, namespace: place?.namespace }
   const hit = resolve(place.namespace.id, place.path)
   if (hit === undefined) return { ...found, path: place.path, namespace: place.namespace }
-  return { ...found, path: place.path, namespace: place.namespace, mount: hit.mount, below: hit.below, url: `/${hit.mount.plugin}/${escapeForRouter(hit.below)}` }
+  return {
+    ...found,
+    path: place.path,
+    namespace: place.namespace,
+    mount: hit.mount,
+    below: hit.below,
+    url: `/${hit.mount.plugin}/${escapeForRouter(hit.below)}`,
+  }
 }
 
 function withoutOrigin(target: string): string {

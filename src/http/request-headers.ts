@@ -39,6 +39,7 @@ export function wrapTtlOf(request: IncomingMessage): number {
 export function checkMfaHeader(request: IncomingMessage): boolean {
   if (request.headers['x-vault-mfa'] === undefined) return false
   for (const value of valuesOf(request, 'x-vault-mfa')) {
+    if (value === '') continue
     const colon = value.indexOf(':')
     const method = colon < 0 ? value : value.slice(0, colon)
     if (method === '') throw refuse('invalid', 'failed to parse X-Vault-MFA header: invalid data in header "X-Vault-MFA"; missing method name or ID')

@@ -248,7 +248,9 @@ function warningsOf({ unknown, replaced }: Converted): string[] {
   const warnings: string[] = []
   if (unknown.length > 0) warnings.push(`Endpoint ignored these unrecognized parameters: [${unknown.join(' ')}]`)
   if (replaced.length > 0) {
-    warnings.push(`Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [${replaced.toSorted().join(' ')}]`)
+    warnings.push(
+      `Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [${replaced.toSorted().join(' ')}]`,
+    )
   }
   return warnings
 }
@@ -276,7 +278,10 @@ function limitOf(sent: JsonValue | undefined): number {
   if (sent === undefined || sent === 'max' || sent === '' || sent === null) return 0
   const text = isJsonNumber(sent) ? numberText(sent) : sent
   if (typeof text !== 'string' || !/^[+-]?\d{1,15}$/.test(text)) {
-    throw refuse('invalid', `Field validation failed: error converting input for field "limit": '' cannot parse value as 'int': strconv.ParseInt: invalid syntax`)
+    throw refuse(
+      'invalid',
+      `Field validation failed: error converting input for field "limit": '' cannot parse value as 'int': strconv.ParseInt: invalid syntax`,
+    )
   }
   return Number(text)
 }
@@ -289,9 +294,21 @@ export function sendHelp(reply: FastifyReply, help: string): FastifyReply {
   return send(reply, `${JSON.stringify({ help, see_also: null, openapi: null })}\n`)
 }
 
-function documented(path: string, operation: 'read' | 'write' | 'list' | 'delete', verb: AnyVerb, captures: readonly string[]): Record<string, unknown> {
-  const params = captures.length === 0 ? {} : { params: z.object(Object.fromEntries(captures.map((name) => [name === 'rest' ? '*' : name, z.string()]))) }
+function documented(
+  path: string,
+  operation: 'read' | 'write' | 'list' | 'delete',
+  verb: AnyVerb,
+  captures: readonly string[],
+): Record<string, unknown> {
+  const params =
+    captures.length === 0 ? {} : { params: z.object(Object.fromEntries(captures.map((name) => [name === 'rest' ? '*' : name, z.string()]))) }
   const schema = inputOf(operation, verb)
   const fields = Object.keys(schema.shape).length === 0 ? {} : { [operation === 'write' ? 'body' : 'querystring']: schema }
-  return { summary: verb.summary, operationId: `${operation}-${path}`, ...params, ...fields, ...(verb.output === undefined ? {} : { response: { 200: verb.output } }) }
+  return {
+    summary: verb.summary,
+    operationId: `${operation}-${path}`,
+    ...params,
+    ...fields,
+    ...(verb.output === undefined ? {} : { response: { 200: verb.output } }),
+  }
 }

@@ -10,7 +10,8 @@ export const cubbyholePrefix = (cubbyholeId: string) => `${cubbyholeId}/`
 /** One private store per service token. Contract core-http §9.4. */
 export const cubbyhole: FastifyPluginAsync<{ view: View }> = async (app, { view }) => {
   const storeOf = (caller: Caller | undefined): string => {
-    if (caller === undefined || caller.token.type !== 'service') throw refuse('invalid', "cubbyhole operations are only supported by 'service' type tokens")
+    if (caller === undefined || caller.token.type !== 'service')
+      throw refuse('invalid', "cubbyhole operations are only supported by 'service' type tokens")
     return cubbyholePrefix(caller.token.cubbyhole_id)
   }
   const keyOf = (caller: Caller | undefined, path: string): string => {

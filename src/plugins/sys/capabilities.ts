@@ -15,7 +15,11 @@ const paths = z.object({
 export function capabilityRoutes(app: FastifyInstance, { access }: { access: Access }): void {
   resource(app, '/capabilities-self', {
     help: 'What the calling token may do on paths.',
-    write: { summary: 'Capabilities of the caller', input: paths.extend({ token: stringField.optional() }), handle: ({ input, caller }) => judged(caller?.acl, input) },
+    write: {
+      summary: 'Capabilities of the caller',
+      input: paths.extend({ token: stringField.optional() }),
+      handle: ({ input, caller }) => judged(caller?.acl, input),
+    },
   })
   resource(app, '/capabilities', {
     help: 'What a token may do on paths.',

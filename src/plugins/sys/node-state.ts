@@ -81,7 +81,10 @@ function route(app: FastifyInstance, url: string, verbs: readonly string[], hand
 }
 
 const json = (reply: FastifyReply, status: number, body: object): FastifyReply =>
-  reply.code(status).header('content-type', 'application/json').send(`${JSON.stringify(body)}\n`)
+  reply
+    .code(status)
+    .header('content-type', 'application/json')
+    .send(`${JSON.stringify(body)}\n`)
 
 function health(reply: FastifyReply, call: Call, state: NodeState): FastifyReply {
   const query = new URLSearchParams(call.query)
@@ -96,7 +99,13 @@ function health(reply: FastifyReply, call: Call, state: NodeState): FastifyReply
   if (standbyOk !== null && !truths.has(standbyOk) && !falsehoods.has(standbyOk)) return json(reply, 400, { errors: [] })
   const open = state.isInitialized() && !state.isSealed()
   const storage = open && !state.isStorageUp() ? { storage: 'unavailable' } : {}
-  const code = !state.isInitialized() ? codes.uninitcode : state.isSealed() ? codes.sealedcode : 'storage' in storage ? codes.storagecode : codes.activecode
+  const code = !state.isInitialized()
+    ? codes.uninitcode
+    : state.isSealed()
+      ? codes.sealedcode
+      : 'storage' in storage
+        ? codes.storagecode
+        : codes.activecode
   return json(reply, code >= 200 && code <= 599 ? code : 500, {
     initialized: state.isInitialized(),
     sealed: !open,
@@ -152,7 +161,7 @@ function unseal(reply: FastifyReply, request: FastifyRequest, state: NodeState):
   if (typeof key !== 'string' || key === '') {
     return json(reply, 400, { errors: ["'key' must be specified in request body as JSON, or 'reset' set to true"] })
   }
-  const isHex = /^(?:[0-9a-fA-F]{2})+$/.test(key)
+  const isHex = /^(?:[0-9a-fA-F]{2}){16,}$/.test(key)
   const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(key)
   if (!isHex && !isBase64) return json(reply, 400, { errors: ["'key' must be a valid hex or base64 string"] })
   return json(reply, 200, sealStatus(state))

@@ -73,4 +73,3 @@ const said = (warnings: readonly string[]): Reply | undefined => (warnings.lengt
 async function gone(deletion: Promise<void>): Promise<undefined> {
   await deletion
 }
-

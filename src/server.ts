@@ -1,0 +1,308 @@
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Config } from './config.ts'
+import { Access } from './core/access.ts'
+import { isEmpty, openBarrier } from './core/barrier/barrier.ts'
+import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
+import type { View } from './core/barrier/view.ts'
+import { IdentityStore } from './core/identity/identity-store.ts'
+import { firstMounts } from './core/mounts/first-mounts.ts'
+import type { Mount } from './core/mounts/mount.ts'
+import type { SystemTtls } from './core/mounts/mount-config.ts'
+import { mountEntry, mountRecords } from './core/mounts/mount-record.ts'
+import { MountStore } from './core/mounts/mount-store.ts'
+import { OutboundClient } from './core/outbound.ts'
+import { PolicyStore } from './core/policies/policy-store.ts'
+import { issueLogin } from './core/tokens/issue-login.ts'
+import { createInitialRootToken, ensureDevRootToken } from './core/tokens/root-token.ts'
+import { TokenRevoker } from './core/tokens/token-revoker.ts'
+import { TokenStore } from './core/tokens/token-store.ts'
+import { TokenSweeper } from './core/tokens/token-sweeper.ts'
+import { fail, ServiceError, StartError } from './errors.ts'
+import { admission, taintedRefusal } from './http/admission.ts'
+import { createApp } from './http/app.ts'
+import type { Call } from './http/call.ts'
+import { clientAddressReader } from './http/client-address.ts'
+import { mountRouter } from './http/mount-router.ts'
+import { tokenOf } from './http/request-headers.ts'
+import { type Clock, systemClock } from './lib/clock.ts'
+import { type Random, systemRandom } from './lib/random.ts'
+import type { Log } from './log.ts'
+import { cloud } from './plugins/cloud/index.ts'
+import { cubbyhole, cubbyholePrefix } from './plugins/cubbyhole/index.ts'
+import { identity } from './plugins/identity/index.ts'
+import { JwtMethod, jwtAuth } from './plugins/jwt-auth/index.ts'
+import { sys } from './plugins/sys/index.ts'
+import { type NodeState, nodeStateRoutes } from './plugins/sys/node-state.ts'
+import { token } from './plugins/token/index.ts'
+import type { StorageFaults } from './storage/faults.ts'
+import { openMemory, openSqlite, type SqliteStorage } from './storage/sqlite.ts'
+import type { Storage } from './storage/storage.ts'
+
+/** What becomes of the first root token: kept before it is valid, told once it is. */
+export type RootTokenTeller = { keep(token: string): void; tell(token: string): void }
+
+export type ServerParts = {
+  log: Log
+  rootToken: RootTokenTeller
+  clock?: Clock
+  random?: Random
+  /** Tests and benchmarks only. */
+  faults?: StorageFaults
+}
+
+export type Server = AsyncDisposable & {
+  /** `http://host:port` */
+  readonly url: string
+  /** Says not ready from now on, and waits with the listener open. Contract operations §5. */
+  drain(delayMs: number): Promise<void>
+}
+
+const sweepIntervalMs = 5_000
+const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)
+
+/** A running server out of all parts. Throws a StartError when settings, storage or seal key do not let it start; then nothing is left open. */
+export async function startServer(config: Config, parts: ServerParts): Promise<Server> {
+  await using opened = new AsyncDisposableStack()
+  const storage = opened.use(await openStorage(config, parts))
+  const core = await openCore(config, parts, storage)
+  opened.use(core.mounts)
+  if (config.background === 'on') opened.use(core.sweeper).start()
+  const state = nodeState(config, core, storage)
+  const app = await buildApp(config, parts, core, state)
+  opened.defer(() => app.close())
+  await app.listen({ host: config.listen.host, port: config.listen.port })
+  state.started()
+  // what it held is disposed in reverse order: the listener first, the storage last
+  const held = opened.move()
+  return {
+    url: urlOf(app),
+    drain: async (delayMs) => {
+      state.stopping()
+      if (delayMs > 0) await pause(delayMs)
+    },
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  }
+}
+
+function openStorage(config: Config, { faults }: ServerParts): Promise<SqliteStorage> {
+  if (config.storage.kind === 'memory') return openMemory({ faults })
+  return openSqlite({ path: config.storage.path, allowNetworkDisk: config.allowNetworkDisk, faults })
+}
+
+/** Everything below HTTP. */
+type Core = Awaited<ReturnType<typeof openCore>>
+
+async function openCore(config: Config, parts: ServerParts, storage: SqliteStorage) {
+  const { log, clock = systemClock, random = systemRandom } = parts
+  const system = { defaultTtl: seconds(config.defaultLeaseTtlMs), maxTtl: seconds(config.maxLeaseTtlMs) }
+  let rootToken: string | undefined
+  const barrier = await openBarrier({
+    ...(await sealKeys(config, log, storage)),
+    storage,
+    clock,
+    random,
+    log,
+    first: {
+      staging: await openMemory(),
+      fill: async (fresh) => {
+        rootToken = await fillNewStore(config, { clock, random, system, root: fresh.view('') })
+        if (rootToken !== undefined) parts.rootToken.keep(rootToken)
+      },
+    },
+  })
+  const root = barrier.view('')
+  const core = root.view('core/')
+  const mounts = await MountStore.open({
+    view: root,
+    random,
+    clock,
+    system,
+    revokeLeases: async () => {},
+    namespaceInTheWay: () => undefined,
+    onFailure: (mount, error) => log.error({ err: error, mount: mount.path }, 'a mount could not be removed or moved'),
+  })
+  const tokens = await TokenStore.open({ view: core, clock, random, mountOf: (accessor) => mounts.table.byAccessor(accessor) })
+  const identities = await IdentityStore.open({ view: core, clock, random })
+  const policies = await PolicyStore.open({ view: root.view('policy/'), clock })
+  const cubbyholes = mounts.viewOf(fixedMount(mounts, 'cubbyhole/'))
+  const revoker = new TokenRevoker({
+    tokens,
+    view: core,
+    clock,
+    onRevoked: (gone) => (gone.cubbyhole_id === '' ? Promise.resolve() : cubbyholes.deletePrefix(cubbyholePrefix(gone.cubbyhole_id))),
+  })
+  const sweeper = new TokenSweeper({
+    revoker,
+    intervalMs: sweepIntervalMs,
+    onError: (err) => log.error({ err }, 'expired tokens could not be removed'),
+  })
+  if (config.dev && config.rootToken !== undefined) {
+    await ensureDevRootToken({ tokens, view: core, tokenMount: fixedMount(mounts, 'auth/token/') }, config.rootToken)
+    parts.rootToken.tell(config.rootToken)
+  } else if (barrier.initialized && rootToken !== undefined) parts.rootToken.tell(rootToken)
+  mounts.resumeRemovals()
+  const access = new Access({ tokens, identities, policies, clock })
+  const clusterId = await clusterIdOf(root)
+  return { barrier, root, core, mounts, tokens, identities, policies, cubbyholes, revoker, sweeper, access, clusterId, clock, random, system }
+}
+
+/** The first records of a new store: mounts, policies, keys, root token. Gives back its id; a development server's is made at each start. */
+async function fillNewStore(
+  config: Config,
+  { clock, random, system, root }: { clock: Clock; random: Random; system: SystemTtls; root: View },
+): Promise<string | undefined> {
+  const first = mountsOf(config, random, system)
+  await root.view(mountRecords).write(first.map(mountEntry))
+  await PolicyStore.open({ view: root.view('policy/'), clock })
+  await root.write([{ key: 'cluster-id', value: random.uuid() }])
+  if (config.dev) return undefined
+  const core = root.view('core/')
+  const tokens = await TokenStore.open({ view: core, clock, random, mountOf: () => undefined })
+  const tokenMount = first.find((mount) => mount.path === 'auth/token/')
+  if (tokenMount === undefined) throw new Error('the fixed mounts have no auth/token/')
+  return createInitialRootToken({ tokens, view: core, tokenMount })
+}
+
+function mountsOf(config: Config, random: Random, system: SystemTtls): Mount[] {
+  try {
+    return firstMounts(random, system, config.defaultMounts)
+  } catch (error) {
+    if (error instanceof ServiceError) throw new StartError(2, `GATEHOUSE_DEFAULT_MOUNTS: ${error.message}`)
+    throw error
+  }
+}
+
+/** The seal key as the settings say; of a store in memory, one that dies with it. Contract operations §2. */
+async function sealKeys(config: Config, log: Log, storage: Storage): Promise<{ sealKey: Uint8Array; previousSealKey?: Uint8Array }> {
+  if (config.storage.kind === 'memory') return { sealKey: systemRandom.bytes(32) }
+  const { key, made } = await loadSealKey({ text: config.sealKey, file: config.sealKeyFile, storeIsEmpty: await isEmpty(storage) })
+  if (made) {
+    log.warn(
+      { event: 'initialized', file: config.sealKeyFile },
+      `made seal key ${config.sealKeyFile}: in production keep it on another disk than the database`,
+    )
+  }
+  if (config.sealPreviousKeyFile === undefined) return { sealKey: key }
+  return { sealKey: key, previousSealKey: await readSealKeyFile(config.sealPreviousKeyFile) }
+}
+
+function fixedMount(mounts: MountStore, path: string): Mount {
+  const mount = mounts.table.at('root', path)
+  if (mount === undefined) throw new Error(`the mount table has no ${path}`)
+  return mount
+}
+
+async function clusterIdOf(root: View): Promise<string> {
+  const id = await root.get('cluster-id')
+  if (typeof id !== 'string') throw new Error('the store has no cluster id')
+  return id
+}
+
+type LivingState = NodeState & { started(): void; stopping(): void }
+
+function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage: SqliteStorage): LivingState {
+  let phase: 'starting' | 'ready' | 'stopping' = 'starting'
+  const isStorageUp = () => storage.stats() !== undefined
+  return {
+    isInitialized: () => true,
+    isSealed: () => barrier.isSealed(),
+    isStorageUp,
+    readiness: () => (phase !== 'ready' ? phase : barrier.isSealed() ? 'sealed' : isStorageUp() ? 'ready' : 'storage'),
+    version: config.reportedVersion,
+    clusterId,
+    storageType: config.storage.kind === 'memory' ? 'inmem' : 'sqlite',
+    now: () => clock.now(),
+    started: () => {
+      phase = 'ready'
+    },
+    stopping: () => {
+      phase = 'stopping'
+    },
+  }
+}
+
+async function buildApp(config: Config, { log }: ServerParts, core: Core, state: NodeState): Promise<FastifyInstance> {
+  const { mounts, access, random, clock, system, tokens, identities, policies, revoker } = core
+  const app = createApp({
+    server: {
+      headerTimeoutMs: config.headerTimeoutMs,
+      bodyTimeoutMs: config.bodyTimeoutMs,
+      idleTimeoutMs: config.idleTimeoutMs,
+      maxConnections: config.maxConnections,
+    },
+    limits: { maxBodyBytes: config.maxRequestSize, maxBufferedBytes: config.maxBuffered, maxInFlight: config.maxInFlight },
+    route: mountRouter({
+      random,
+      resolve: (namespace, path) => mounts.table.resolve(namespace, path),
+      clientAddress: clientAddressReader({ trusted: config.trustedProxies, hops: config.trustedProxyHops, required: config.trustedProxyRequired }),
+    }),
+    admit: admission({
+      access,
+      jsonLimits: { maxStrings: config.maxJsonStrings, maxMemory: config.maxJsonMemory, maxDepth: 10_000 },
+      isSealed: () => core.barrier.isSealed(),
+    }),
+    onBug: (err, requestId) => log.error({ err, request_id: requestId }, 'a request failed'),
+    enter: (call) => {
+      const leave = call.mount === undefined ? undefined : mounts.enter(call.mount)
+      if (leave === undefined) throw taintedRefusal(call)
+      return leave
+    },
+    afterAnswer: (call) => {
+      const spent = call.caller?.token
+      if (spent?.num_uses === -1) revoker.revoke(spent.accessor).catch((err: unknown) => log.error({ err }, 'a spent token could not be removed'))
+    },
+  })
+  nodeStateRoutes(app, {
+    state,
+    seal: async (request, call) => {
+      await checkSudo(access, request, call)
+      core.barrier.seal()
+      log.warn({ event: 'sealed' }, 'sealed: nothing can be read until the next start')
+    },
+    stepDown: async () => {},
+  })
+  await app.register(sys, { prefix: '/system', mounts, policies, access, systemTtls: system, version: config.reportedVersion })
+  const mountOf = (accessor: string) => mounts.table.byAccessor(accessor)
+  const policyExists = async (name: string, namespace: string) => (await policies.get(namespace, name)) !== undefined
+  const jwtMethod = new JwtMethod({
+    mounts,
+    outbound: new OutboundClient({ deny: config.outboundDeny }),
+    clock,
+    log,
+    systemTtl: system,
+    maxJwtSize: config.maxJwtSize,
+  })
+  await app.register(token, {
+    prefix: '/token',
+    tokens,
+    identity: identities,
+    revoker,
+    view: core.core,
+    systemTtl: system,
+    clock,
+    mountOf,
+    policyExists,
+    renewalTerms: (issued, mount) => jwtMethod.renewalTerms(issued, mount),
+  })
+  await app.register(identity, { prefix: '/identity' })
+  await app.register(cubbyhole, { prefix: '/cubbyhole', view: core.cubbyholes })
+  await app.register(cloud, { prefix: '/cloud' })
+  const loginParts = { tokens, identity: identities, view: core.core, clock, systemTtl: system }
+  await app.register(jwtAuth, { prefix: '/jwt', method: jwtMethod, issue: (login) => issueLogin(loginParts, login), log })
+  await app.ready()
+  return app
+}
+
+/** `sys/seal` and its like look at the token themselves. Contract tokens §4.10. */
+async function checkSudo(access: Access, request: FastifyRequest, call: Call): Promise<void> {
+  const caller = await access.authenticate(tokenOf(request.raw), call.remoteAddress)
+  const verdict = caller.acl.decide({ operation: 'update', path: call.path })
+  if (!verdict.allowed || !verdict.sudo) throw fail('denied', 'permission denied')
+}
+
+function urlOf(app: FastifyInstance): string {
+  const address = app.server.address() as AddressInfo
+  return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
+}
