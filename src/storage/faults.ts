@@ -2,11 +2,18 @@
 export const failPoints = ['storage.before-commit', 'storage.after-commit', 'storage.checkpoint'] as const
 export type FailPoint = (typeof failPoints)[number]
 
-/** What happens at an armed point: an error as the engine gives it for a full, a read-only or a broken disk, or the sudden end of the process. */
-export const failures = ['full', 'read-only', 'io', 'kill'] as const
+/**
+ * What happens at an armed point: an error as the engine gives it for a full, a read-only or a broken disk, or the sudden end of the writing thread or of
+ * the whole process.
+ */
+export const failures = ['full', 'read-only', 'io', 'end-thread', 'kill'] as const
 export type Failure = (typeof failures)[number]
 
-const codes: Record<Exclude<Failure, 'kill'>, string> = { full: 'SQLITE_FULL', 'read-only': 'SQLITE_READONLY', io: 'SQLITE_IOERR_WRITE' }
+const codes: Record<Exclude<Failure, 'end-thread' | 'kill'>, string> = {
+  full: 'SQLITE_FULL',
+  'read-only': 'SQLITE_READONLY',
+  io: 'SQLITE_IOERR_WRITE',
+}
 
 const slots = 3
 const delaySlot = 0
@@ -48,6 +55,8 @@ export class StorageFaults {
     const failure = failures[Atomics.load(this.#cells, cell(point, failureSlot)) - 1]
     if (failure === undefined || Atomics.sub(this.#cells, cell(point, skipSlot), 1) > 0) return
     Atomics.store(this.#cells, cell(point, failureSlot), 0)
+    // in a worker this ends the thread only
+    if (failure === 'end-thread') process.exit()
     if (failure === 'kill') process.kill(process.pid, 'SIGKILL')
     else throw Object.assign(new Error(`injected at ${point}`), { code: codes[failure] })
   }

@@ -11,7 +11,7 @@ import { refuseNetworkDisk } from './network-disk.ts'
 import { RowReader, RowWriter } from './sqlite-rows.ts'
 import { type BatchEntry, type Change, keep, type Range, type Storage, type StoredRecord } from './storage.ts'
 import { engineCode, storageError } from './storage-error.ts'
-import { WriterThread } from './writer-thread.ts'
+import { threadLost, WriterThread } from './writer-thread.ts'
 
 export type SqliteOptions = {
   path: string
@@ -49,7 +49,17 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStorage>
   const reader = new RowReader(connection)
   const writer = opened.use(new WriterThread({ path, faults: faults?.shared, logGoalBytes, logLimitBytes }))
   await writer.ready()
-  return new SqliteStorage(reader, { commit: (rows) => writer.commit(rows), log: () => writer.log }, opened.move())
+  return new SqliteStorage(reader, { commit: (rows) => commitSurely(writer, reader, rows), log: () => writer.log }, opened.move())
+}
+
+/** A thread that ended before its answer leaves the outcome open: what stands in the database decides. */
+async function commitSurely(writer: WriterThread, reader: RowReader, rows: readonly RowWrite[]): Promise<void> {
+  try {
+    await writer.commit(rows)
+  } catch (cause) {
+    const isWritten = ({ key, value, revision }: RowWrite) => reader.get(key)?.revision === (value === undefined ? undefined : revision)
+    if (!(cause instanceof ServiceError) || cause.reason !== threadLost || !rows.every(isWritten)) throw cause
+  }
 }
 
 /** The same without a file: all is lost when it is disposed. */

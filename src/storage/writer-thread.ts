@@ -4,6 +4,9 @@ import type { WriterData, WriterReply } from './sqlite-writer.ts'
 import { storageError } from './storage-error.ts'
 import { packRows } from './write-pack.ts'
 
+/** `reason` of a rejected group whose thread ended before it answered: it may have been written. */
+export const threadLost = 'THREAD_LOST'
+
 type Answer = { resolve(): void; reject(cause: unknown): void }
 
 /** The thread that writes (sqlite-writer.ts), seen from the other side. One group at a time. A thread that ended is started anew with the next group. */
@@ -42,11 +45,7 @@ export class WriterThread implements AsyncDisposable {
   }
 
   #start(): Promise<void> {
-    const worker = new Worker(new URL('./sqlite-writer.ts', import.meta.url), {
-      workerData: this.#data,
-      name: 'storage',
-      resourceLimits: { maxYoungGenerationSizeMb: 4 },
-    })
+    const worker = new Worker(new URL('./sqlite-writer.ts', import.meta.url), { workerData: this.#data, name: 'storage' })
     this.#worker = worker
     worker.on('message', (reply: WriterReply) => this.#take(reply))
     worker.on('error', (cause) => this.#lost(worker, cause))
@@ -57,7 +56,7 @@ export class WriterThread implements AsyncDisposable {
   #ask(send: (worker: Worker) => void): Promise<void> {
     return new Promise<void>((resolve, reject) => {
       if (this.#worker === undefined) {
-        reject(storageError('THREAD_LOST'))
+        reject(storageError(threadLost))
         return
       }
       this.#awaited.push({ resolve, reject })
@@ -76,6 +75,6 @@ export class WriterThread implements AsyncDisposable {
     if (this.#worker !== worker) return
     this.#worker = undefined
     this.#started = undefined
-    for (const answer of this.#awaited.splice(0)) answer.reject(storageError('THREAD_LOST', cause))
+    for (const answer of this.#awaited.splice(0)) answer.reject(storageError(threadLost, cause))
   }
 }

@@ -107,6 +107,27 @@ describe('the SQLite writer', () => {
     expect(storage.stats()).toMatchObject({ commits: 2, failedCommits: 1 })
   })
 
+  test.each([
+    { point: 'storage.before-commit', outcome: 'rejected', stored: undefined },
+    { point: 'storage.after-commit', outcome: 'fulfilled', stored: 'first' },
+  ] as const)(
+    'whose thread ends at $point says truly whether the write happened, and goes on in a new thread',
+    async ({ point, outcome, stored }) => {
+      await using folder = await temporaryFolder()
+      const faults = new StorageFaults()
+      await using storage = await openSqlite({ path: folder.file('gatehouse.db'), faults })
+      faults.arm(point, 'end-thread')
+
+      const [first] = await Promise.allSettled([storage.update('a', () => value('first'))])
+      const seen = (await storage.get('a'))?.value.toString()
+      await storage.update('b', () => value('second'))
+
+      expect(first.status).toBe(outcome)
+      expect(seen).toBe(stored)
+      expect((await storage.get('b'))?.value.toString()).toBe('second')
+    },
+  )
+
   test('writes the steps of one turn of the event loop in one commit', async () => {
     await using folder = await temporaryFolder()
     await using storage = await openSqlite({ path: folder.file('gatehouse.db') })
