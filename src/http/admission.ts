@@ -38,6 +38,7 @@ export function admission({ access, jsonLimits, isSealed }: AdmissionParts): (re
     if ((call.operation === 'write' || call.operation === 'patch') && call.path.endsWith('/')) {
       throw refuse('invalid', "cannot write to a path ending in '/'")
     }
+    rules.precheck?.(call.sent)
     if (call.operation === 'preflight') throw refuse('invalid', 'cannot handle internal-only request operation')
     if (rules.open) await admitOpen(call, rules, request, access)
     else await admitCaller(call, rules, request, access, wrapTtl)

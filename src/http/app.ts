@@ -94,6 +94,7 @@ export function createApp(parts: AppParts): FastifyInstance {
         open: false,
         caller: 'none',
         sudo: false,
+        precheck: undefined,
         exists: undefined,
         convert: () => ({ values: {}, unknown: [], replaced: [] }),
         exchange: noExchange,

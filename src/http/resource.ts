@@ -59,6 +59,8 @@ export type ResourceSpec<Params, Read extends z.ZodObject, Write extends z.ZodOb
   caller?: 'optional' | 'required-inside'
   /** Root-protected: the deciding rule must have `sudo` too. Contract tokens §4.10. */
   sudo?: boolean
+  /** Looks at the fields before anyone looks at the caller; throws to refuse. Contract tokens §0.4 step 4. */
+  precheck?(sent: Readonly<Record<string, JsonValue>>): void
   /** Also served with a slash at the end: a collection. */
   collection?: boolean
   /** Existence check of writes. Contract core-http §2.1, tokens §4.7. */
@@ -76,6 +78,7 @@ export type RouteRules = {
   readonly open: boolean
   readonly caller: 'none' | 'optional' | 'required-inside'
   readonly sudo: boolean
+  readonly precheck: ((sent: Readonly<Record<string, JsonValue>>) => void) | undefined
   readonly exists: ((exchange: Exchange<unknown, unknown>) => Promise<boolean> | boolean) | undefined
   convert(call: Call): Converted
   exchange(request: FastifyRequest): Exchange<unknown, unknown>
@@ -165,6 +168,7 @@ function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodOb
     open: spec.open === true || spec.caller !== undefined,
     caller: spec.caller ?? 'none',
     sudo: spec.sudo === true,
+    precheck: spec.precheck,
     exists: operation === 'write' && spec.exists !== undefined ? (spec.exists as RouteRules['exists']) : undefined,
     convert: (call) => convert(schema, call.sent, captures, verb?.anyFields === true),
     exchange(request) {

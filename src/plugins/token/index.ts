@@ -56,7 +56,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
         input: createInput,
         handle: ({ mount, call, caller, input }) => {
           const { token: own, acl } = signedIn(caller)
-          const { sudo } = acl.decide({ operation: 'update', path: call.path, fields: call.sent, wrapTtlSeconds: 0 })
+          const { sudo } = acl.decide({ operation: 'update', path: call.path })
           return createToken(parts, { mount, caller: own, sudo, form, input })
         },
       },
@@ -73,8 +73,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     },
   })
 
-  const lookup = async ({ caller, input, sent }: Exchange<{ token: string }, unknown>): Promise<Reply> => {
-    checkTokenText(sent)
+  const lookup = async ({ caller, input }: Exchange<{ token: string }, unknown>): Promise<Reply> => {
     const self = signedIn(caller)
     if (input.token === '' || input.token === self.tokenId) return described(self.token, self.tokenId)
     const found = await tokens.lookup(input.token)
@@ -83,6 +82,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
   }
   resource(app, '/lookup', {
     help: 'Look up a token.',
+    precheck: checkTokenText,
     read: { summary: 'Look up a token', input: lookupInput, handle: lookup },
     write: { summary: 'Look up a token', input: lookupInput, handle: lookup },
   })
@@ -111,11 +111,11 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
   }
   resource(app, '/renew', {
     help: 'Renew a token.',
+    precheck: checkTokenText,
     write: {
       summary: 'Renew a token',
       input: lookupInput.extend({ increment }),
-      handle: async ({ input, sent }) => {
-        checkTokenText(sent)
+      handle: async ({ input }) => {
         if (input.token === '') throw refuse('invalid', 'missing token ID')
         return renew(await tokens.lookup(input.token), input.token, input.increment)
       },
@@ -143,11 +143,11 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
 
   resource(app, '/revoke', {
     help: 'Revoke a token and all that were made with it.',
+    precheck: checkTokenText,
     write: {
       summary: 'Revoke a token',
       input: lookupInput,
-      handle: async ({ input, sent }) => {
-        checkTokenText(sent)
+      handle: async ({ input }) => {
         if (input.token === '') throw refuse('invalid', 'missing token ID')
         const found = await tokens.lookup(input.token)
         if (found !== undefined) await revoker.revoke(found.accessor)
@@ -182,13 +182,13 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
   })
   resource(app, '/revoke-orphan', {
     help: 'Revoke a token; those made with it become orphans.',
+    precheck: checkTokenText,
     write: {
       summary: 'Revoke a token, not its children',
       input: lookupInput,
-      handle: async ({ caller, call, input, sent }) => {
-        checkTokenText(sent)
+      handle: async ({ caller, call, input }) => {
         if (input.token === '') throw refuse('invalid', 'missing token ID')
-        const { sudo } = signedIn(caller).acl.decide({ operation: 'update', path: call.path, fields: call.sent, wrapTtlSeconds: 0 })
+        const { sudo } = signedIn(caller).acl.decide({ operation: 'update', path: call.path })
         if (!sudo) throw refuse('invalid', 'root or sudo privileges required to revoke and orphan')
         const found = await tokens.lookup(input.token)
         if (found === undefined) throw refuse('invalid', 'token to revoke not found')
