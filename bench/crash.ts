@@ -1,7 +1,7 @@
-import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
+import { exitOnSignals } from '../simulators/exit.ts'
 import { clientTokenOf, send } from '../simulators/operator.ts'
 import { findFreePort, startServerProcess } from '../simulators/server-process.ts'
 import { makeBenchFolder } from './bench-folder.ts'
@@ -20,18 +20,14 @@ const longestRoundMs = 400
 /** A login whose answer arrived whole. */
 type Acknowledged = { subject: number; token: string }
 
-await using cleanup = new AsyncDisposableStack()
-const interruption = new AbortController()
-const interrupted = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]).then(() => {
-  interruption.abort()
-  return 130
-})
-process.exitCode = await Promise.race([runRounds(Number(values.rounds)), interrupted])
+exitOnSignals()
+process.exitCode = await runRounds(Number(values.rounds))
 
 async function runRounds(rounds: number): Promise<number> {
-  const folder = cleanup.use(await makeBenchFolder())
-  const issuer = cleanup.use(await startIssuer({ algorithms: ['ES256'] }))
-  const launch = async (port: number) => cleanup.use(await startServerProcess({ folder: folder.path, port, signal: interruption.signal }))
+  await using folder = await makeBenchFolder()
+  await using issuer = await startIssuer({ algorithms: ['ES256'] })
+  await using servers = new AsyncDisposableStack()
+  const launch = async (port: number) => servers.use(await startServerProcess({ folder: folder.path, port }))
   let server = await launch(await findFreePort())
   await configureLogins(server.url, server.rootToken, issuer)
   const bodies = await signLogins(issuer, { algorithm: 'ES256', count: subjects, subject: (index) => `repo:acme/crash-${index}` })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { endWithUs } from '../simulators/exit.ts'
 import { findFreePort } from '../simulators/server-process.ts'
 
 /** A program of this folder that listens on a port of loopback. */
@@ -20,6 +21,7 @@ export async function startProgram(file: string, args: readonly string[] = []): 
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { UV_THREADPOOL_SIZE: '16', ...process.env },
   })
+  endWithUs(child)
   const ended = once(child, 'close')
   const stop = async () => {
     child.kill()

@@ -1,6 +1,6 @@
-import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
+import { exitOnSignals } from '../simulators/exit.ts'
 import { startServerProcess } from '../simulators/server-process.ts'
 import type { BenchCase, BenchOptions, BenchSetup } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
@@ -53,13 +53,12 @@ const only = values.only?.split(',')
 const isWanted = (name: string) => only === undefined || only.includes(name)
 const print = (text: string) => process.stdout.write(`${text}\n`)
 
-await using cleanup = new AsyncDisposableStack()
-const interrupted = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]).then(() => 130)
-process.exitCode = await Promise.race([runAll(), interrupted])
+exitOnSignals()
+process.exitCode = await runAll()
 
 /** Gives back the exit code: 1 when a request was answered with a failure, whatever the figures. */
 async function runAll(): Promise<number> {
-  const generator = cleanup.use(startGenerator(values.generator === 'own' || values.generator === 'wrk' ? values.generator : undefined))
+  await using generator = startGenerator(values.generator === 'own' || values.generator === 'wrk' ? values.generator : undefined)
   print(`load by ${generator.name}, ${options.rounds} × ${options.seconds} s, node ${process.version}`)
   const commitDelayMs = Number(values['commit-delay'] ?? 0)
   if (commitDelayMs > 0) {
@@ -85,11 +84,11 @@ async function runAll(): Promise<number> {
 async function measureWorkloads(generator: ReturnType<typeof startGenerator>): Promise<MeasuredCase[]> {
   const wanted = Object.entries(workloads).filter(([name]) => isWanted(name))
   if (wanted.length === 0) return []
-  const folder = cleanup.use(await makeBenchFolder())
-  const issuer = cleanup.use(await startIssuer({ algorithms: ['RS256', 'ES256'] }))
-  const gatehouse = cleanup.use(await startServerProcess({ folder: folder.path }))
-  const floor = cleanup.use(await startProgram('floor.ts', ['--file', `${folder.path}/floor.db`, '--jwks', issuer.jwksUrl, '--issuer', issuer.url]))
-  const bare = cleanup.use(await startProgram('bare.ts'))
+  await using folder = await makeBenchFolder()
+  await using issuer = await startIssuer({ algorithms: ['RS256', 'ES256'] })
+  await using gatehouse = await startServerProcess({ folder: folder.path })
+  await using floor = await startProgram('floor.ts', ['--file', `${folder.path}/floor.db`, '--jwks', issuer.jwksUrl, '--issuer', issuer.url])
+  await using bare = await startProgram('bare.ts')
   await configureLogins(gatehouse.url, gatehouse.rootToken, issuer)
   const measured: MeasuredCase[] = []
   for (const [, makeCases] of wanted) {

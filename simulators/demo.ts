@@ -1,38 +1,32 @@
-import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { startIssuer } from './ci-issuer/issuer.ts'
+import { exitOnSignals, makeTemporaryFolder } from './exit.ts'
 import { narrate } from './narration.ts'
 import { clientTokenOf } from './operator.ts'
 import { startServerProcess } from './server-process.ts'
 
 /** `npm run demo`: the whole way of a pipeline JWT through a real server, request by request. Ends 1 when an answer is not the expected one. */
-const interruption = new AbortController()
-const interrupted = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]).then(() => interruption.abort())
-
-await using cleanup = new AsyncDisposableStack()
-await Promise.race([tellStory(), interrupted])
-if (interruption.signal.aborted) process.exitCode = 130
+exitOnSignals()
+await tellStory()
 
 async function tellStory(): Promise<void> {
   const { chapter, step } = narrate()
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-demo-'))
-  cleanup.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
-  const issuer = cleanup.use(await startIssuer())
-  const launch = async () => cleanup.use(await startServerProcess({ folder, signal: interruption.signal }))
+  await using folder = await makeTemporaryFolder(tmpdir(), 'gatehouse-demo-')
+  await using servers = new AsyncDisposableStack()
+  await using issuer = await startIssuer()
+  const launch = async () => servers.use(await startServerProcess({ folder: folder.path }))
   const server = await launch()
   const root = { url: server.url, token: server.rootToken }
   const stranger = { url: server.url }
 
-  chapter('A server has started on an empty folder, and a CI issuer beside it. The operator tells the one to trust the other')
+  chapter('A server has started on an empty folder, and a CI issuer beside it. The operator makes the one trust the other')
   await step(root, 'POST', 'auth/jwt/config', { expect: 204, body: { oidc_discovery_url: issuer.url, bound_issuer: issuer.url } })
 
-  chapter('says what a deployment may do')
+  chapter('The operator writes a policy: what a deployment may do')
   const policy = ['path "auth/jwt/role/deploy" { capabilities = ["read"] }', 'path "auth/jwt/role" { capabilities = ["list"] }'].join('\n')
   await step(root, 'PUT', 'sys/policies/acl/deploy', { expect: 204, body: { policy } })
 
-  chapter('and which pipelines are deployments: those of one repository, on its main branch')
+  chapter('A role says which pipelines are deployments: those of one repository, on its main branch')
   const boundClaims = { repository: 'acme/shop', ref: 'refs/heads/main' }
   const role = {
     role_type: 'jwt',
@@ -49,7 +43,7 @@ async function tellStory(): Promise<void> {
   const login = async (jwt: string, expect: number) => await step(stranger, 'POST', 'auth/jwt/login', { expect, body: { role: 'deploy', jwt } })
   const job = { url: server.url, token: clientTokenOf(await login(await jobJwt(), 200)) }
 
-  chapter('and does with its token what the policies allow')
+  chapter('With its token it does what the policies allow')
   await step(job, 'GET', 'auth/token/lookup-self', { expect: 200 })
   await step(job, 'GET', 'auth/jwt/role/deploy', { expect: 200 })
   await step(job, 'LIST', 'auth/jwt/role', { expect: 200 })
@@ -60,7 +54,7 @@ async function tellStory(): Promise<void> {
   await step(job, 'GET', 'auth/jwt/config', { expect: 403 })
   await step(job, 'PUT', 'sys/policies/acl/deploy', { expect: 403, body: { policy: 'path "*" { capabilities = ["sudo"] }' } })
 
-  chapter('and so is a JWT of another branch, for another audience, out of date, or signed by somebody else')
+  chapter('So is a JWT of another branch, for another audience, out of date, or signed by somebody else')
   await login(await jobJwt({ ref: 'refs/heads/experiment' }), 400)
   await login(await jobJwt({ aud: 'somewhere-else' }), 400)
   await login(await jobJwt({ iat: 1_700_000_000, nbf: 1_700_000_000, exp: 1_700_000_600 }), 400)

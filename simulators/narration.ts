@@ -33,9 +33,13 @@ export function narrate(): Narration {
 
 const indent = (text: string) => text.replaceAll(/^/gm, '    ')
 
-/** JSON over several lines; envelope members that say nothing are left out, credentials are shortened. */
-const readable = (body: unknown): string =>
-  JSON.stringify(body, (_, value: unknown) => (value === null || value === '' ? undefined : typeof value === 'string' ? shorten(value) : value), 2)
+/** JSON over several lines, flat lists on one; members that say nothing are left out, credentials are shortened. */
+function readable(body: unknown): string {
+  const text = JSON.stringify(body, (_, value: unknown) => (value === null || value === '' ? undefined : shortenText(value)), 2)
+  return text.replaceAll(/\[\s+([^[\]{}]*?)\s+\]/g, (_, items: string) => `[${items.replaceAll(/,\s+/g, ', ')}]`)
+}
+
+const shortenText = (value: unknown) => (typeof value === 'string' ? shorten(value) : value)
 
 /** Tokens and JWTs are shown by their first letters only. */
 const shorten = (text: string): string => (/^(hv[sb]\.|eyJ)/.test(text) ? `${text.slice(0, 10)}… (${text.length} characters)` : text)

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { endWithUs } from './exit.ts'
 
 export type ServerProcessOptions = {
   /** Holds database, seal key and root token; kept between starts. */
@@ -14,8 +15,6 @@ export type ServerProcessOptions = {
   entry?: string
   /** Further settings. */
   environment?: Record<string, string>
-  /** Ends a start that is under way, and the process. */
-  signal?: AbortSignal
 }
 
 /** Gatehouse as an operator starts it: a process of its own on loopback, steered by its environment and HTTP alone. */
@@ -44,12 +43,12 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
     env: { ...environmentOf(folder, port), ...options.environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
+  endWithUs(child)
   const ended = once(child, 'close')
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
     child.kill(signal)
     await ended
   }
-  options.signal?.addEventListener('abort', () => child.kill('SIGKILL'), { once: true })
   const log = keepEndOf(child)
   try {
     await waitUntilReady(child, url)
