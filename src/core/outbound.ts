@@ -133,14 +133,14 @@ export class OutboundClient {
 export function caCertificates(pem: string): string[] {
   const [begin, end] = ['-----BEGIN CERTIFICATE-----', '-----END CERTIFICATE-----']
   const certificates: string[] = []
-  for (let start = pem.indexOf(begin); start >= 0; start = pem.indexOf(begin, start + begin.length)) {
-    const stop = pem.indexOf(end, start)
-    if (stop < 0) break
-    const block = pem.slice(start, stop + end.length)
+  for (let stop = 0; ; ) {
+    const start = pem.indexOf(begin, stop)
+    const last = start < 0 ? -1 : pem.indexOf(end, start)
+    if (last < 0) return certificates
+    stop = last + end.length
+    const block = pem.slice(start, stop)
     if (isCertificate(block)) certificates.push(block)
-    start = stop
   }
-  return certificates
 }
 
 function isCertificate(block: string): boolean {

@@ -1,0 +1,165 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import { caCertificates, OutboundClient } from '../../src/core/outbound.ts'
+import { providerTls, strangerCertificate } from '../plugins/jwt-auth/certificates.ts'
+import { startProvider } from '../plugins/jwt-auth/provider.ts'
+
+const open = new OutboundClient({ deny: [] })
+
+test('an answer is given back whole, whatever its status', async () => {
+  await using provider = await startProvider({ '/x': { a: 1 } })
+
+  const found = await open.get(`${provider.url}/x`)
+  const missing = await open.get(`${provider.url}/y`)
+
+  expect({ status: found.status, body: found.body.toString() }).toEqual({ status: 200, body: '{"a":1}' })
+  expect({ status: missing.status, text: missing.statusText, body: missing.body.toString() }).toEqual({ status: 404, text: 'Not Found', body: 'no' })
+})
+
+test.each([
+  { deny: ['127.0.0.0/8'], host: '127.0.0.1' },
+  { deny: ['127.0.0.1'], host: '127.0.0.1' },
+  { deny: ['127.0.0.0/8'], host: 'localhost' },
+  { deny: ['127.0.0.0/8', '::1'], host: 'localhost' },
+  { deny: ['127.0.0.0/8'], host: '2130706433' },
+  { deny: ['127.0.0.0/8'], host: '0x7f.1' },
+  { deny: ['127.0.0.0/8'], host: '0.0.0.0' },
+  { deny: ['127.0.0.0/8'], host: '[::ffff:127.0.0.1]' },
+  { deny: ['::1/128'], host: '[::]' },
+  { deny: ['127.0.0.0/8'], host: '[::ffff:7f00:1]' },
+])('$host is not reached when $deny are denied', async ({ deny, host }) => {
+  await using provider = await startProvider({ '/': {} })
+  const client = new OutboundClient({ deny })
+
+  await expect(client.get(provider.url.replace('127.0.0.1', host))).rejects.toThrow(/denied network/)
+
+  expect(provider.hits).toEqual([])
+})
+
+test('other networks being denied does no harm', async () => {
+  await using provider = await startProvider({ '/': {} })
+  const client = new OutboundClient({ deny: ['169.254.0.0/16', 'fe80::/10'] })
+
+  await expect(client.get(provider.url)).resolves.toMatchObject({ status: 200 })
+})
+
+test('redirects are followed on the same host, three at most', async () => {
+  await using provider = await startProvider({
+    '/1': (answer) => answer.writeHead(302, { location: '/2' }).end(),
+    '/2': (answer) => answer.writeHead(307, { location: '/3' }).end(),
+    '/3': (answer) => answer.writeHead(301, { location: './end' }).end(),
+    '/end': { ok: true },
+    '/loop': (answer) => answer.writeHead(302, { location: '/loop' }).end(),
+  })
+
+  await expect(open.get(`${provider.url}/1`)).resolves.toMatchObject({ status: 200 })
+  await expect(open.get(`${provider.url}/loop`)).rejects.toThrow(/stopped after 3 redirects/)
+  expect(provider.hits.filter((path) => path === '/loop')).toHaveLength(4)
+})
+
+test('a redirect to another host, port or scheme is refused and not made', async () => {
+  await using other = await startProvider({ '/': {} })
+  await using provider = await startProvider()
+  const elsewhere = [
+    other.url,
+    provider.url.replace('http:', 'https:'),
+    provider.url.replace('127.0.0.1', 'localhost'),
+    'file:///etc/passwd',
+    '//127.0.0.1:1/',
+  ]
+  for (const location of elsewhere) {
+    provider.routes.set('/', (answer) => answer.writeHead(302, { location }).end())
+    await expect(open.get(provider.url)).rejects.toThrow(/redirect to another host refused/)
+  }
+  expect(other.hits).toEqual([])
+})
+
+test.each([
+  { name: 'announced', headers: { 'content-length': '1048577' } },
+  { name: 'unannounced', headers: {} },
+])('an answer over 1 MiB is cut off: $name', async ({ headers }) => {
+  await using provider = await startProvider({ '/': (answer) => answer.writeHead(200, headers).end(Buffer.alloc(1024 ** 2 + 1)) })
+
+  await expect(open.get(provider.url)).rejects.toThrow(/larger than 1048576 bytes/)
+})
+
+test('an answer of exactly 1 MiB passes', async () => {
+  await using provider = await startProvider({ '/': (answer) => answer.writeHead(200).end(Buffer.alloc(1024 ** 2)) })
+
+  expect((await open.get(provider.url)).body).toHaveLength(1024 ** 2)
+})
+
+test.each([
+  { name: 'never answers', route: () => {} },
+  { name: 'never ends', route: (answer: import('node:http').ServerResponse) => answer.writeHead(200).write('{') },
+])('a server that $name is given up at the time limit', async ({ route }) => {
+  await using provider = await startProvider({ '/': route })
+
+  await expect(open.get(provider.url, { timeoutMs: 100 })).rejects.toThrow(/time limit exceeded/)
+})
+
+test("the caller's signal ends a request", async () => {
+  await using provider = await startProvider({ '/': () => {} })
+  const leave = new AbortController()
+  const answer = open.get(provider.url, { signal: leave.signal })
+  leave.abort()
+
+  await expect(answer).rejects.toThrow(/time limit exceeded/)
+})
+
+test.each(['not a url', 'ftp://127.0.0.1/', 'file:///etc/passwd', ''])('%j is not fetched', async (url) => {
+  await expect(open.get(url)).rejects.toThrow(/unsupported protocol scheme or invalid URL/)
+})
+
+test('an error names neither user nor password of the URL', async () => {
+  await expect(open.get('http://user:hidden@127.0.0.1:1/k')).rejects.toThrow(/^Get "http:\/\/127\.0\.0\.1:1\/k": .*connection refused$/)
+})
+
+test('given certificates replace the system’s roots', async () => {
+  await using provider = await startProvider({ '/': {} }, providerTls)
+
+  await expect(open.get(provider.url, { caPem: providerTls.cert })).resolves.toMatchObject({ status: 200 })
+  await expect(open.get(provider.url, { caPem: `junk\n${strangerCertificate}\n${providerTls.cert}` })).resolves.toMatchObject({ status: 200 })
+  await expect(open.get(provider.url)).rejects.toThrow(/certificate/)
+  await expect(open.get(provider.url, { caPem: strangerCertificate })).rejects.toThrow(/certificate/)
+  await expect(open.get(provider.url, { caPem: 'garbage' })).rejects.toThrow('could not parse CA PEM value successfully')
+})
+
+test('the host name of a certificate must fit', async () => {
+  await using provider = await startProvider({ '/': {} }, providerTls)
+
+  await expect(open.get(provider.url.replace('127.0.0.1', 'localhost'), { caPem: providerTls.cert })).rejects.toThrow(/altnames/)
+})
+
+test('https goes through the proxy when one is set, http and excepted hosts do not', async () => {
+  const asked: string[] = []
+  const proxy = createServer().on('connect', (request, socket) => {
+    asked.push(request.url ?? '')
+    socket.end('HTTP/1.1 403 Forbidden\r\n\r\n')
+  })
+  await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done))
+  const { port } = proxy.address() as AddressInfo
+  await using plain = await startProvider({ '/': {} })
+  await using secure = await startProvider({ '/': {} }, providerTls)
+  const httpsProxy = `http://127.0.0.1:${port}`
+  const client = new OutboundClient({ deny: [], httpsProxy })
+  const excepting = new OutboundClient({ deny: [], httpsProxy, noProxy: '127.0.0.1' })
+
+  await expect(client.get('https://keys.example/jwks')).rejects.toThrow()
+  await expect(client.get(plain.url)).resolves.toMatchObject({ status: 200 })
+  await expect(excepting.get(secure.url, { caPem: providerTls.cert })).resolves.toMatchObject({ status: 200 })
+
+  expect(asked).toEqual(['keys.example:443'])
+  proxy.close()
+})
+
+test.each([
+  { name: 'none', pem: 'garbage', count: 0 },
+  { name: 'one among other blocks', pem: `-----BEGIN X-----\nAA==\n-----END X-----\n${providerTls.cert}`, count: 1 },
+  { name: 'two', pem: providerTls.cert + strangerCertificate, count: 2 },
+  { name: 'one, beside a broken one', pem: `-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n${providerTls.cert}`, count: 1 },
+  { name: 'openings without an end', pem: '-----BEGIN CERTIFICATE-----'.repeat(100_000), count: 0 },
+])('certificates in a text: $name', ({ pem, count }) => {
+  expect(caCertificates(pem)).toHaveLength(count)
+})
