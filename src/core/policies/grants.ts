@@ -27,33 +27,38 @@ export const denyGrants: Grants = {
   maxWrappingTtlSeconds: undefined,
 }
 
-/** Two stanzas for the same path. Contract tokens §4.4. */
-export function mergeGrants(first: Grants, second: Grants): Grants {
-  if (first.isDeny || second.isDeny) return denyGrants
+/** All stanzas for one path, in the order they were read. Takes time by their total length. Contract tokens §4.4. */
+export function mergeGrants(all: readonly Grants[]): Grants {
+  if (all.some(({ isDeny }) => isDeny)) return denyGrants
   return {
-    bits: first.bits | second.bits,
+    bits: all.reduce((bits, grants) => bits | grants.bits, 0),
     isDeny: false,
-    allowedParameters: mergeParameters(first.allowedParameters, second.allowedParameters),
-    deniedParameters: mergeParameters(first.deniedParameters, second.deniedParameters),
-    requiredParameters: [...new Set([...first.requiredParameters, ...second.requiredParameters])],
-    minWrappingTtlSeconds: smaller(first.minWrappingTtlSeconds, second.minWrappingTtlSeconds),
-    maxWrappingTtlSeconds: smaller(first.maxWrappingTtlSeconds, second.maxWrappingTtlSeconds),
+    allowedParameters: mergeParameters(all.map((grants) => grants.allowedParameters)),
+    deniedParameters: mergeParameters(all.map((grants) => grants.deniedParameters)),
+    requiredParameters: [...new Set(all.flatMap((grants) => grants.requiredParameters))],
+    minWrappingTtlSeconds: smallest(all.map((grants) => grants.minWrappingTtlSeconds)),
+    maxWrappingTtlSeconds: smallest(all.map((grants) => grants.maxWrappingTtlSeconds)),
   }
 }
 
-/** The values of one parameter from two places: any value in either stays any value. */
-export const mergeValues = (first: readonly JsonValue[], second: readonly JsonValue[]): readonly JsonValue[] =>
-  first.length === 0 || second.length === 0 ? [] : [...second, ...first]
-
-function mergeParameters(first: ParameterRules | undefined, second: ParameterRules | undefined): ParameterRules | undefined {
-  if (first === undefined || second === undefined) return first ?? second
-  const merged = new Map(first)
-  for (const [name, values] of second) {
-    const known = merged.get(name)
-    merged.set(name, known === undefined ? values : mergeValues(known, values))
+/** The values of each parameter joined, later ones first; where one allows or denies any value, so does the whole. Undefined when there are none. */
+export function mergeParameters(all: readonly (Iterable<readonly [string, readonly JsonValue[]]> | undefined)[]): ParameterRules | undefined {
+  const merged = new Map<string, JsonValue[]>()
+  const anyValue = new Set<string>()
+  for (const rules of all.toReversed()) {
+    for (const [name, values] of rules ?? []) {
+      const known = merged.get(name)
+      if (values.length === 0) anyValue.add(name)
+      if (known === undefined) merged.set(name, [...values])
+      else for (const value of values) known.push(value)
+    }
   }
-  return merged
+  for (const name of anyValue) merged.set(name, [])
+  return merged.size === 0 ? undefined : merged
 }
 
-const smaller = (first: number | undefined, second: number | undefined): number | undefined =>
-  first === undefined || second === undefined ? (first ?? second) : Math.min(first, second)
+function smallest(all: readonly (number | undefined)[]): number | undefined {
+  let found: number | undefined
+  for (const seconds of all) if (seconds !== undefined && (found === undefined || seconds < found)) found = seconds
+  return found
+}

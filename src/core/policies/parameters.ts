@@ -69,7 +69,7 @@ function isDeepEqual(expected: JsonValue, value: unknown): boolean {
   if (expected === null || typeof expected !== 'object') return expected === value
   if (!isRecord(value)) return false
   const entries = Object.entries(expected)
-  return entries.length === Object.keys(value).length && entries.every(([key, item]) => Object.hasOwn(value, key) && isDeepEqual(item, value[key]))
+  return entries.every(([key, item]) => Object.hasOwn(value, key) && isDeepEqual(item, value[key])) && Object.keys(value).length === entries.length
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>

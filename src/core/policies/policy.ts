@@ -5,7 +5,7 @@ import { quoted } from '../../lib/go-text.ts'
 import { type JsonObject, type JsonValue, jsonNumber } from '../../lib/json.ts'
 import { hasFourDigitYear, parseTime, timeMilliseconds } from '../../lib/time.ts'
 import { capabilityWords, shorthandWords } from './capabilities.ts'
-import { denyGrants, type Grants, mergeValues, type ParameterRules } from './grants.ts'
+import { denyGrants, type Grants, mergeParameters, type ParameterRules } from './grants.ts'
 import { parseHcl } from './hcl.ts'
 import { parseJsonPolicy } from './json-policy.ts'
 import { type Pattern, patternOf } from './pattern.ts'
@@ -163,12 +163,7 @@ class StanzaFields {
         else for (const value of values) known.push(value)
       }
     }
-    const rules = new Map<string, readonly JsonValue[]>()
-    for (const [key, values] of written) {
-      const known = rules.get(key.toLowerCase())
-      rules.set(key.toLowerCase(), known === undefined ? values : mergeValues(known, values))
-    }
-    return rules.size === 0 ? undefined : rules
+    return mergeParameters([...written].map(([key, values]) => [[key.toLowerCase(), values]]))
   }
 
   #values(name: string, { entries }: ObjectNode): SyntaxNode[] {

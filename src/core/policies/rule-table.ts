@@ -23,10 +23,11 @@ export class RuleTable {
   /** Rules of the same pattern are merged, also with the one `below` has. Contract tokens §4.4. */
   constructor(rules: Iterable<Rule>, below?: RuleTable) {
     const ruleByText = new Map<string, Rule>()
-    for (const rule of rules) {
-      const { text } = rule.pattern
-      const known = ruleByText.get(text) ?? below?.ruleOf(text)
-      ruleByText.set(text, known === undefined ? rule : { pattern: rule.pattern, grants: mergeGrants(known.grants, rule.grants) })
+    for (const [text, [first, ...more]] of Map.groupBy(rules, ({ pattern }) => pattern.text)) {
+      if (first === undefined) continue
+      const known = below?.ruleOf(text)
+      const all = known === undefined ? [first, ...more] : [known, first, ...more]
+      ruleByText.set(text, all.length === 1 ? first : { pattern: first.pattern, grants: mergeGrants(all.map(({ grants }) => grants)) })
     }
     this.#ruleByText = ruleByText
     this.#heads = arrangeHeads([...ruleByText.values()].filter(isWildcard))

@@ -18,6 +18,7 @@ export class WeightedCache<V> {
 
   set(key: string, entry: Entry<V>): void {
     this.#drop(key)
+    if (entry.weight > this.#maxWeight) return
     this.#entries.set(key, entry)
     this.#weight += entry.weight
     for (const oldest of this.#entries.keys()) {

@@ -481,7 +481,7 @@ test('B30, B31: values of one parameter are joined, and any value stays any valu
     'path "p" { allowed_parameters = { test = ["3", "4"] empty = ["1"] } }',
   )
 
-  expect(acl.resultant()['exact_paths']).toMatchObject({ p: { allowed_parameters: { test: ['3', '4', '1', '2'], empty: [] } } })
+  expect(acl.resultant().exact_paths).toMatchObject({ p: { allowed_parameters: { test: ['3', '4', '1', '2'], empty: [] } } })
 })
 
 test('required parameters of two stanzas are both required', () => {

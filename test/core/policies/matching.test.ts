@@ -161,3 +161,14 @@ test('values against long texts', () => {
   expect(acl.decide({ operation: 'update', path: 'p', fields: { x: 'ab'.repeat(1_000_000) } }).allowed).toBe(false)
   expect(acl.decide({ operation: 'update', path: 'p', fields: { x: `${'ab'.repeat(100_000)}c` } }).allowed).toBe(true)
 })
+
+test('thousands of stanzas for one path', () => {
+  const lines = Array.from(
+    { length: 9_000 },
+    (_, index) => `path "p" { capabilities = ["update"] allowed_parameters = { x${index} = ["${index}"] y = ["${index}"] } }`,
+  )
+  const acl = buildAcl([parsePolicy(lines.join('\n'))], { now: 0 })
+
+  expect(acl.decide({ operation: 'update', path: 'p', fields: { x7: '7', y: '8999' } }).allowed).toBe(true)
+  expect(acl.decide({ operation: 'update', path: 'p', fields: { x7: '8' } }).allowed).toBe(false)
+})

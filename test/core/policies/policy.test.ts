@@ -154,7 +154,7 @@ test.each([
   ['comment = << \nEOF\n', '1:11'],
   ['comment = <<EOF\nx', '1:11'],
   ['comment = <<EOF\nx\n', '1:11'],
-  ['path "${" {}', '1:13'],
+  [`path "\${" {}`, '1:13'],
   ['{"path": {"a": }}', '1:16'],
   ['{"path": {"a": {}}', '1:19'],
   ['{"path": {}} x', '1:14'],
@@ -220,7 +220,9 @@ test('a heredoc keeps its lines; with a dash it loses the indentation of its las
 })
 
 test('a template in a text may hold quotes and line breaks', () => {
-  expect(aclOf('path "a${"x"\n{} }b" { capabilities = ["read"] }').capabilities('a${"x"\n{} }b')).toEqual(['read'])
+  const label = `a\${"x"\n{} }b`
+
+  expect(aclOf(`path "${label}" { capabilities = ["read"] }`).capabilities(label)).toEqual(['read'])
 })
 
 test('names like those of object members are ordinary parameter names', () => {

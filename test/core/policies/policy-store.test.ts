@@ -1,0 +1,314 @@
+import { expect, test } from 'vitest'
+import type { View } from '../../../src/core/barrier/view.ts'
+import { PolicyStore } from '../../../src/core/policies/policy-store.ts'
+import type { TemplateContext } from '../../../src/core/policies/templates.ts'
+import { openCoreView } from '../../support/core-view.ts'
+
+const text = '# mine\npath "cubbyhole/a" {\n\tcapabilities = ["read"]\n}\n'
+const anyone: TemplateContext = { now: 0 }
+
+async function openStore() {
+  const core = await openCoreView()
+  const store = await PolicyStore.open(core)
+  return Object.assign(store, { core, [Symbol.asyncDispose]: () => core[Symbol.asyncDispose]() })
+}
+
+const capabilities = async (store: PolicyStore, names: string[], path: string, context = anyone) =>
+  (await store.aclFor('root', names, context)).capabilities(path)
+
+/** What `default` gives; only its templated paths depend on the caller. Contract tokens §4.9. */
+const defaultRights: [path: string, capabilities: string[]][] = [
+  ['auth/token/lookup-self', ['read']],
+  ['auth/token/renew-self', ['update']],
+  ['auth/token/revoke-self', ['update']],
+  ['sys/capabilities-self', ['update']],
+  ['identity/entity/id/e-1', ['read']],
+  ['identity/entity/name/bob', ['read']],
+  ['identity/entity/id/e-2', ['deny']],
+  ['sys/internal/ui/resultant-acl', ['read']],
+  ['sys/leases/renew', ['update']],
+  ['sys/leases/renew/x', ['deny']],
+  ['sys/renew', ['update']],
+  ['sys/leases/lookup', ['update']],
+  ['sys/leases/revoke', ['deny']],
+  ['auth/token/create', ['deny']],
+  ['cubbyhole/x/y', ['create', 'delete', 'list', 'read', 'update']],
+  ['cubbyhole', ['deny']],
+  ['sys/wrapping/wrap', ['update']],
+  ['sys/wrapping/lookup', ['update']],
+  ['sys/wrapping/unwrap', ['update']],
+  ['sys/wrapping/rewrap', ['deny']],
+  ['sys/tools/hash', ['update']],
+  ['sys/tools/hash/sha2-256', ['update']],
+  ['identity/oidc/provider/x/authorize', ['read', 'update']],
+]
+
+test.each(defaultRights)('the default policy: %s gets %j', async (path, expected) => {
+  await using store = await openStore()
+  const bob = { entity: { id: 'e-1', name: 'bob', aliases: [] }, now: 0 }
+
+  expect(await capabilities(store, ['default'], path, bob)).toEqual(expected)
+})
+
+test('P18: the default policy gives a token without entity nothing of identity', async () => {
+  await using store = await openStore()
+
+  expect(await capabilities(store, ['default'], 'identity/entity/id/e-1')).toEqual(['deny'])
+  expect(await capabilities(store, ['default'], 'auth/token/lookup-self')).toEqual(['read'])
+})
+
+test.each([
+  ['cubbyhole/response', ['create', 'read']],
+  ['sys/wrapping/unwrap', ['update']],
+  ['sys/wrapping/lookup', ['deny']],
+  ['auth/token/lookup-self', ['deny']],
+])('response-wrapping: %s gets %j', async (path, expected) => {
+  await using store = await openStore()
+
+  expect(await capabilities(store, ['response-wrapping'], path)).toEqual(expected)
+})
+
+test('P1 to P4: what a new store has, and what is written later', async () => {
+  await using store = await openStore()
+  expect(await store.list('root')).toEqual(['default', 'root'])
+
+  await store.put('root', 'zoo', text)
+  await store.put('root', 'web', text)
+
+  expect(await store.list('root')).toEqual(['default', 'web', 'zoo', 'root'])
+  expect(await store.get('root', 'root')).toEqual({ name: 'root', text: '' })
+  expect(await store.get('root', 'none')).toBeUndefined()
+  expect(await store.get('root', 'web')).toEqual({ name: 'web', text, modified: '2026-01-02T03:04:05.25Z' })
+  expect((await store.get('root', 'response-wrapping'))?.text).toContain('cubbyhole/response')
+})
+
+test.each([
+  ['P5', 'Web', ['policy name was converted to web']],
+  ['P24', ' web ', []],
+  ['both', ' WEB', ['policy name was converted to web']],
+])('%s: a policy written as %j is web, with the warnings %j', async (_name, written, warnings) => {
+  await using store = await openStore()
+
+  expect(await store.put('root', written, text)).toEqual(warnings)
+
+  expect(await store.get('root', 'wEb ')).toMatchObject({ name: 'web', text })
+  expect(await store.list('root')).toEqual(['default', 'web', 'root'])
+  expect(await capabilities(store, [' Web'], 'cubbyhole/a')).toEqual(['read'])
+})
+
+test('P6: a base64 text is stored decoded', async () => {
+  await using store = await openStore()
+
+  await store.put('root', 'web', Buffer.from(text).toString('base64'))
+
+  expect(await store.get('root', 'web')).toMatchObject({ text })
+})
+
+test.each([
+  ['P7', 'web', '', "'policy' parameter not supplied or empty"],
+  ['P8', 'response-wrapping', text, 'cannot update "response-wrapping" policy'],
+  ['root', ' Root', text, 'cannot update "root" policy'],
+  ['no name', ' ', text, 'policy name missing'],
+  ['P13', 'web', 'path "/" { capabilities = ["read","banana"] }', 'failed to parse policy: path "/": invalid capability "banana"'],
+])('%s: writing %j is refused and changes nothing', async (_name, name, policy, message) => {
+  await using store = await openStore()
+
+  await expect(store.put('root', name, policy)).rejects.toMatchObject({ kind: 'invalid', wrapped: false, message })
+
+  expect(await store.list('root')).toEqual(['default', 'root'])
+})
+
+test.each([
+  ['P9', 'Default', 'cannot delete default policy'],
+  ['root', 'root', 'cannot delete "root" policy'],
+  ['response-wrapping', 'response-wrapping', 'cannot delete "response-wrapping" policy'],
+])('%s: deleting %s is refused', async (_name, name, message) => {
+  await using store = await openStore()
+
+  await expect(store.delete('root', name)).rejects.toMatchObject({ kind: 'invalid', wrapped: false, message })
+})
+
+test('P10: deleting what is not there is no failure', async () => {
+  await using store = await openStore()
+  await store.put('root', 'web', text)
+
+  await store.delete('root', 'nothing')
+  await store.delete('root', 'WEB')
+
+  expect(await store.list('root')).toEqual(['default', 'root'])
+  expect(await store.has('root', 'web')).toBe(false)
+})
+
+test('P23: the names below a folder', async () => {
+  await using store = await openStore()
+  for (const name of ['team/sub/b', 'teams', 'team', 'team/a']) await store.put('root', name, text)
+
+  expect(await store.list('root', 'team')).toEqual(['team/a', 'team/sub/b'])
+  expect(await store.list('root', 'Team/')).toEqual(['team/a', 'team/sub/b'])
+  expect(await store.list('root', 'team/a')).toEqual([])
+  expect(await store.list('root')).toEqual(['default', 'team', 'team/a', 'team/sub/b', 'teams', 'root'])
+})
+
+test('the default policy may be changed, and stays so', async () => {
+  await using store = await openStore()
+  await store.put('root', 'default', text)
+
+  const later = await PolicyStore.open(store.core)
+
+  expect(await later.get('root', 'default')).toMatchObject({ text })
+  expect(await capabilities(later, ['default'], 'auth/token/lookup-self')).toEqual(['deny'])
+})
+
+test('a write acts on the next request, a policy that did not exist included', async () => {
+  await using store = await openStore()
+  expect(await capabilities(store, ['web'], 'a')).toEqual(['deny'])
+
+  await store.put('root', 'web', 'path "a" { capabilities = ["read"] }')
+  expect(await capabilities(store, ['web'], 'a')).toEqual(['read'])
+
+  await store.put('root', 'web', 'path "a" { capabilities = ["update"] }')
+  expect(await capabilities(store, ['web'], 'a')).toEqual(['update'])
+
+  await store.delete('root', 'web')
+  expect(await capabilities(store, ['web'], 'a')).toEqual(['deny'])
+})
+
+test('what another store wrote acts when the copy has reached its age', async () => {
+  await using store = await openStore()
+  const other = new PolicyStore(store.core)
+  await store.put('root', 'web', 'path "a" { capabilities = ["read"] }')
+  expect(await capabilities(store, ['web'], 'a')).toEqual(['read'])
+
+  await other.delete('root', 'web')
+  store.core.clock.advance(1.999)
+  expect(await capabilities(store, ['web'], 'a')).toEqual(['read'])
+  store.core.clock.advance(0.001)
+  expect(await capabilities(store, ['web'], 'a')).toEqual(['deny'])
+})
+
+test('what was read before a write is not kept after it', async () => {
+  await using core = await openCoreView()
+  const slow = new HeldReads(core.view)
+  const store = await PolicyStore.open({ view: slow.view, clock: core.clock })
+  await store.put('root', 'web', 'path "a" { capabilities = ["read"] }')
+
+  const early = capabilities(store, ['web'], 'a')
+  await slow.held
+  await store.put('root', 'web', 'path "a" { capabilities = ["update"] }')
+  slow.release()
+  await early
+
+  expect(await capabilities(store, ['web'], 'a')).toEqual(['update'])
+})
+
+/** Reads answer with what was there when they were asked, once released. */
+class HeldReads {
+  readonly view: View
+  readonly held: Promise<void>
+  readonly release: () => void
+
+  constructor(view: View) {
+    const asked = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    this.held = asked.promise
+    this.release = released.resolve
+    const get = async (key: string) => {
+      const value = await view.get(key)
+      asked.resolve()
+      await released.promise
+      return value
+    }
+    this.view = {
+      get,
+      list: (prefix, range) => view.list(prefix, range),
+      listKeys: (prefix, range) => view.listKeys(prefix, range),
+      update: (key, change) => view.update(key, change),
+      take: (key) => view.take(key),
+      write: (batch) => view.write(batch),
+      putIfAbsent: (key, value) => view.putIfAbsent(key, value),
+      deletePrefix: (prefix) => view.deletePrefix(prefix),
+      view: (prefix, options) => view.view(prefix, options),
+    }
+  }
+}
+
+test('root is everything, in the root namespace, and only as the first name', async () => {
+  await using store = await openStore()
+  await store.ensureBuiltins('aB3xY9')
+
+  expect(await capabilities(store, ['root'], 'x')).toEqual(['root'])
+  expect(await capabilities(store, ['default', 'root'], 'x')).toEqual(['deny'])
+  expect((await store.aclFor('aB3xY9', ['root'], anyone)).capabilities('x')).toEqual(['deny'])
+  expect(await store.list('aB3xY9')).toEqual(['default'])
+  expect(await store.get('aB3xY9', 'root')).toBeUndefined()
+  await expect(store.put('aB3xY9', 'root', text)).rejects.toThrow('cannot update "root" policy')
+})
+
+test('a namespace sees its own policies only', async () => {
+  await using store = await openStore()
+  await store.put('aB3xY9', 'web', text)
+
+  expect(await store.get('root', 'web')).toBeUndefined()
+  expect(await store.list('root')).toEqual(['default', 'root'])
+  expect(await capabilities(store, ['web'], 'cubbyhole/a')).toEqual(['deny'])
+  expect((await store.aclFor('aB3xY9', ['web'], anyone)).capabilities('cubbyhole/a')).toEqual(['read'])
+})
+
+test('names are told apart whatever they are made of', async () => {
+  await using store = await openStore()
+  await store.put('root', 'a', text)
+  await store.put('root', 'b', 'path "b" { capabilities = ["read"] }')
+  expect(await capabilities(store, ['a', 'b'], 'b')).toEqual(['read'])
+
+  for (const name of ['a/1:b', 'a,b', 'a\0b', 'a/b']) expect(await capabilities(store, [name], 'b')).toEqual(['deny'])
+})
+
+test('rights are the union of all policies named', async () => {
+  await using store = await openStore()
+  await store.put('root', 'a', 'path "x" { capabilities = ["read"] }')
+  await store.put('root', 'b', 'path "x" { capabilities = ["update"] }')
+
+  expect(await capabilities(store, ['a', 'none', 'b'], 'x')).toEqual(['read', 'update'])
+})
+
+test('an ACL is made for its caller, though the policies are shared', async () => {
+  await using store = await openStore()
+  await store.put('root', 'own', 'path "u/{{identity.entity.name}}" { capabilities = ["read"] }')
+  const acl = (name: string) => store.aclFor('root', ['own'], { entity: { id: name, name, aliases: [] }, now: 0 })
+
+  expect((await acl('bob')).capabilities('u/bob')).toEqual(['read'])
+  expect((await acl('eve')).capabilities('u/bob')).toEqual(['deny'])
+})
+
+test('fields of a record that are not known here are kept', async () => {
+  await using store = await openStore()
+  await store.core.view.putIfAbsent('root/web', { policy: text, version: 7 })
+
+  await store.put('root', 'web', 'path "b" {}')
+
+  expect(await store.core.view.get('root/web')).toEqual({ policy: 'path "b" {}', modified: '2026-01-02T03:04:05.25Z', version: 7 })
+})
+
+test.each([{ policy: 'path "a" { unknown = 1 }' }, { policy: 5 }, {}, null])(
+  'a record that cannot be understood is a failure, never an absent policy: %j',
+  async (record) => {
+    await using store = await openStore()
+    await store.core.view.putIfAbsent('root/web', record)
+
+    await expect(store.aclFor('root', ['default', 'web'], anyone)).rejects.toMatchObject({ kind: 'internal', message: 'policy "web" cannot be read' })
+  },
+)
+
+test('more policies and sets than memory is kept for', async () => {
+  await using store = await openStore()
+  const long = (path: string) => `path "${path}" { capabilities = ["read"] }\n#${'x'.repeat(1_000_000)}`
+  for (let index = 0; index < 20; index++) await store.put('root', `p${index}`, long(`a/${index}`))
+
+  for (let round = 0; round < 2; round++) {
+    for (let index = 0; index < 40; index++) {
+      const names = [`p${index % 20}`, `p${(index + 1) % 20}`]
+      expect(await capabilities(store, names, `a/${index % 20}`)).toEqual(['read'])
+      expect(await capabilities(store, names, `a/${(index + 2) % 20}`)).toEqual(['deny'])
+    }
+  }
+})
