@@ -11,8 +11,8 @@ export interface Generator extends AsyncDisposable {
 }
 
 /**
- * wrk where it is on PATH, since it takes less of the machine; else our own generator, in one process a job. What is sent only once goes through ours in
- * any case: wrk runs for its whole time.
+ * wrk where it is on PATH, since it takes less of the machine; else our own generator, in one process a job. Ours takes what wrk
+ * can not do: a verb that its parser does not know, and requests that are sent only once (wrk runs for its whole time).
  */
 export function startGenerator(wanted: 'wrk' | 'own' | undefined): Generator {
   const hasWrk = spawnSync('wrk', ['-v']).error === undefined
@@ -26,12 +26,14 @@ export function startGenerator(wanted: 'wrk' | 'own' | undefined): Generator {
   }
   return {
     name: usesWrk ? 'wrk' : 'bench/load.ts',
-    run: (jobs) => Promise.all(jobs.map((job, index) => (usesWrk && !job.once ? runWrk(job) : runInChild(childFor(index), job)))),
+    run: (jobs) => Promise.all(jobs.map((job, index) => (usesWrk && isForWrk(job) ? runWrk(job) : runInChild(childFor(index), job)))),
     [Symbol.asyncDispose]: async () => {
       await Promise.all(children.map(endChild))
     },
   }
 }
+
+const isForWrk = ({ once, method }: LoadJob) => !once && method !== 'LIST'
 
 async function runInChild(child: ChildProcess, job: LoadJob): Promise<LoadResult> {
   const answered = once(child, 'message')
