@@ -22,9 +22,12 @@ import { TokenSweeper } from './core/tokens/token-sweeper.ts'
 import { fail, ServiceError, StartError } from './errors.ts'
 import { admission, taintedRefusal } from './http/admission.ts'
 import { createApp } from './http/app.ts'
+import { recordRoutes } from './http/documented-route.ts'
+import { explorerRoute } from './http/explorer.ts'
+import { ApiDocument } from './http/openapi.ts'
 import type { Call } from './http/call.ts'
 import { clientAddressReader } from './http/client-address.ts'
-import { mountRouter } from './http/mount-router.ts'
+import { explorerUrl, mountRouter } from './http/mount-router.ts'
 import { tokenOf } from './http/request-headers.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { type Random, systemRandom } from './lib/random.ts'
@@ -33,7 +36,7 @@ import { cloud } from './plugins/cloud/index.ts'
 import { cubbyhole, cubbyholePrefix } from './plugins/cubbyhole/index.ts'
 import { identity } from './plugins/identity/index.ts'
 import { JwtMethod, jwtAuth } from './plugins/jwt-auth/index.ts'
-import { sys } from './plugins/sys/index.ts'
+import { genericPlaces, sys } from './plugins/sys/index.ts'
 import { type NodeState, nodeStateRoutes } from './plugins/sys/node-state.ts'
 import { token } from './plugins/token/index.ts'
 import type { StorageFaults } from './storage/faults.ts'
@@ -254,6 +257,8 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
       if (spent?.num_uses === -1) revoker.revoke(spent.accessor).catch((err: unknown) => log.error({ err }, 'a spent token could not be removed'))
     },
   })
+  const document = new ApiDocument({ routes: recordRoutes(app), version: config.reportedVersion })
+  explorerRoute(app, { url: explorerUrl, document: () => document.describe(genericPlaces(mounts, 'root')) })
   nodeStateRoutes(app, {
     state,
     seal: async (request, call) => {
@@ -263,7 +268,7 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
     },
     stepDown: async () => {},
   })
-  await app.register(sys, { prefix: '/system', mounts, policies, access, systemTtls: system, version: config.reportedVersion })
+  await app.register(sys, { prefix: '/system', mounts, document, policies, access, systemTtls: system, version: config.reportedVersion })
   const mountOf = (accessor: string) => mounts.table.byAccessor(accessor)
   const policyExists = async (name: string, namespace: string) => (await policies.get(namespace, name)) !== undefined
   const jwtMethod = new JwtMethod({

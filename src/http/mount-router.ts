@@ -13,7 +13,7 @@ export type RouterParts = {
 }
 
 /** Verbs of Fastify's router that carry our operations: it knows only those Node was built with. */
-export const carrierOf: Record<Operation, string> = {
+export const carrierOf = {
   read: 'GET',
   list: 'SEARCH',
   scan: 'REPORT',
@@ -23,10 +23,13 @@ export const carrierOf: Record<Operation, string> = {
   header: 'HEAD',
   help: 'SOURCE',
   preflight: 'OPTIONS',
-}
+} as const satisfies Record<Operation, string>
 
 /** Where requests go that no mount takes; their answer is decided after the caller is known. */
 export const noRoute = '/-/none'
+
+/** Where `/docs` and all below it go. */
+export const explorerUrl = '/-/docs'
 
 const nodePaths = new Set(['init', 'seal-status', 'seal', 'step-down', 'unseal', 'leader', 'health'])
 const notInNamespaces =
@@ -105,6 +108,8 @@ function locate(verb: string, target: string, namespaceHeader: string | string[]
   const found = { ...nowhere, operation, refusedStatus: status, query }
   const fixed = decoded === rawPath && !rawPath.startsWith('/v1/') ? outside[path] : undefined
   if (fixed !== undefined) return { ...found, operation: operation ?? 'write', path, url: fixed }
+  if (decoded === rawPath && (rawPath === '/docs' || rawPath.startsWith('/docs/')))
+    return { ...found, operation: operation ?? 'write', path, url: explorerUrl }
   if (path === 'robots.txt') return early({ kind: 'text', status: 200, text: 'User-agent: *\nDisallow: /\n' })
   if (path === 'ui' || path.startsWith('ui/')) return early({ kind: 'errors', status: 404 })
   if (path.startsWith('sys/') && operation !== 'help' && nodePaths.has(path.slice(4))) {

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../core/access.ts'
 import type { Mount } from '../core/mounts/mount.ts'
@@ -122,8 +122,8 @@ export function resource<
       app.route({
         method: carrierOf[operation],
         url,
-        schema: index === 0 ? documented(path, operation, verb, captures) : { hide: true },
-        config: { rules, help: spec.help },
+        schema: index === 0 ? documented(operation, verb, captures) : { hide: true },
+        config: { rules, help: spec.help, ...(index === 0 ? { document: { path: path.replace('*', ':path'), method: carrierOf[operation] } } : {}) },
         handler: (request, reply) => answer(request, reply, operation, verb, rules),
       })
     }
@@ -298,21 +298,16 @@ export function sendHelp(reply: FastifyReply, help: string): FastifyReply {
   return send(reply, `${JSON.stringify({ help, see_also: null, openapi: null })}\n`)
 }
 
-function documented(
-  path: string,
-  operation: 'read' | 'write' | 'list' | 'delete',
-  verb: AnyVerb,
-  captures: readonly string[],
-): Record<string, unknown> {
-  const params =
-    captures.length === 0 ? {} : { params: z.object(Object.fromEntries(captures.map((name) => [name === 'rest' ? '*' : name, z.string()]))) }
-  const schema = inputOf(operation, verb)
-  const fields = Object.keys(schema.shape).length === 0 ? {} : { [operation === 'write' ? 'body' : 'querystring']: schema }
+function documented(operation: 'read' | 'write' | 'list' | 'delete', verb: AnyVerb, captures: readonly string[]): FastifySchema {
+  const schema = verb.anyFields === true ? inputOf(operation, verb).loose() : inputOf(operation, verb)
+  const hasFields = Object.keys(schema.shape).length > 0 || (verb.anyFields === true && operation === 'write')
   return {
     summary: verb.summary,
-    operationId: `${operation}-${path}`,
-    ...params,
-    ...fields,
+    ...(captures.length === 0 ? {} : { params: z.object(Object.fromEntries(captures.map(documentedCapture))) }),
+    ...(hasFields ? { [operation === 'write' ? 'body' : 'querystring']: schema } : {}),
     ...(verb.output === undefined ? {} : { response: { 200: verb.output } }),
   }
 }
+
+const documentedCapture = (name: string) =>
+  name === 'rest' ? (['path', z.string().describe('The rest of the path, slashes included')] as const) : ([name, z.string()] as const)

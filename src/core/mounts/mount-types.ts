@@ -12,6 +12,11 @@ const offered: Record<MountTable, ReadonlyMap<string, PluginName>> = {
   ]),
 }
 
+/** The plugins that may be mounted, each once. */
+export const offeredPlugins: readonly { readonly table: MountTable; readonly plugin: PluginName }[] = (['secret', 'auth'] as const).flatMap((table) =>
+  [...new Set(offered[table].values())].map((plugin) => ({ table, plugin })),
+)
+
 /** Contract core-http §4.2: the types of the mounts every namespace has from its start. */
 const fixed: Record<MountTable, ReadonlyMap<string, PluginName>> = {
   auth: new Map([['token', 'token']]),

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import { type Call, callOf } from '../../http/call.ts'
 import { errorBody } from '../../http/error-reply.ts'
 import { carrierOf } from '../../http/mount-router.ts'
@@ -26,25 +27,42 @@ export type NodeStateParts = {
 }
 
 const clusterName = (state: NodeState) => `vault-cluster-${state.clusterId.slice(0, 8)}`
+const code = (what: string) => z.int().optional().describe(`Status to answer with ${what}`)
+const healthQuery = z.object({
+  activecode: code('when all is well (200)'),
+  standbyok: z.boolean().optional().describe('Answer a standby as if it were active'),
+  standbycode: code('on a standby (429)'),
+  sealedcode: code('when sealed (503)'),
+  uninitcode: code('when not initialized (501)'),
+  storagecode: code('when the storage does not answer (503)'),
+})
+const unsealBody = z.object({
+  key: z.string().optional().meta({ description: 'Share of the seal key, as hex or base64', writeOnly: true }),
+  reset: z.boolean().optional().describe('Forget the shares given so far'),
+})
 const truths = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
 const falsehoods = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False'])
 
 /** The node-level paths: no envelope, no token, served while sealed. Contract core-http §6.3, operations §5. */
 export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): void {
   const { state } = parts
-  route(app, '/-/health/live', ['GET', 'HEAD'], (reply) => json(reply, 200, { status: 'live' }))
-  route(app, '/-/health/ready', ['GET', 'HEAD'], (reply) => {
+  route(app, { path: 'health/live', verbs: ['GET', 'HEAD'], summary: 'Is the process alive?' }, (reply) => json(reply, 200, { status: 'live' }))
+  route(app, { path: 'health/ready', verbs: ['GET', 'HEAD'], summary: 'Are requests served?' }, (reply) => {
     const status = state.readiness()
     if (status !== 'ready') reply.header('retry-after', '1')
     return json(reply, status === 'ready' ? 200 : 503, { status })
   })
-  route(app, '/-/node/health', ['GET', 'HEAD'], (reply, call) => health(reply, call, state))
-  route(app, '/-/node/init', ['GET', 'POST', 'PUT'], (reply, call) => {
+  route(
+    app,
+    { path: 'sys/health', verbs: ['GET', 'HEAD'], summary: 'Read the state of this node, told by the status too', query: healthQuery },
+    (reply, call) => health(reply, call, state),
+  )
+  route(app, { path: 'sys/init', verbs: ['GET', 'POST', 'PUT'], summary: 'Is the server initialized?' }, (reply, call) => {
     if (call.verb === 'GET') return json(reply, 200, { initialized: state.isInitialized() })
     return json(reply, 400, { errors: ['Vault is already initialized'] })
   })
-  route(app, '/-/node/seal-status', ['GET'], (reply) => json(reply, 200, sealStatus(state)))
-  route(app, '/-/node/leader', ['GET'], (reply) =>
+  route(app, { path: 'sys/seal-status', verbs: ['GET'], summary: 'Is the server sealed?' }, (reply) => json(reply, 200, sealStatus(state)))
+  route(app, { path: 'sys/leader', verbs: ['GET'], summary: 'Which node leads?' }, (reply) =>
     json(reply, 200, {
       ha_enabled: false,
       is_self: false,
@@ -55,24 +73,39 @@ export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): vo
       performance_standby_last_remote_wal: 0,
     }),
   )
-  route(app, '/-/node/seal', ['POST', 'PUT'], async (reply, call, request) => {
+  route(app, { path: 'sys/seal', verbs: ['POST', 'PUT'], summary: 'Seal the server until its next start' }, async (reply, call, request) => {
     if (!state.isSealed()) await parts.seal(request, call)
     return reply.code(204).header('content-type', 'application/json').send()
   })
-  route(app, '/-/node/step-down', ['POST', 'PUT'], async (reply, call, request) => {
+  route(app, { path: 'sys/step-down', verbs: ['POST', 'PUT'], summary: 'Give up leading' }, async (reply, call, request) => {
     await parts.stepDown(request, call)
     return reply.code(204).header('content-type', 'application/json').send()
   })
-  route(app, '/-/node/unseal', ['POST', 'PUT'], (reply, _call, request) => unseal(reply, request, state))
+  route(app, { path: 'sys/unseal', verbs: ['POST', 'PUT'], summary: 'Offer a share of the seal key', body: unsealBody }, (reply, _call, request) =>
+    unseal(reply, request, state),
+  )
 }
 
 type Handler = (reply: FastifyReply, call: Call, request: FastifyRequest) => FastifyReply | Promise<FastifyReply>
 
-function route(app: FastifyInstance, url: string, verbs: readonly string[], handle: Handler): void {
+type NodePath = {
+  path: string
+  /** The first is the one the API document names. */
+  verbs: readonly ['GET' | 'POST', ...string[]]
+  summary: string
+  query?: z.ZodObject
+  body?: z.ZodObject
+}
+
+/** Says how one path is served, and tells the API document: `sys/…` below `/v1`, the rest at the root of the server. */
+function route(app: FastifyInstance, { path, verbs, summary, query, body }: NodePath, handle: Handler): void {
+  const isSys = path.startsWith('sys/')
+  const schema = { summary, ...(query && { querystring: query }), ...(body && { body }) }
   app.route({
     method: Object.values(carrierOf),
-    url,
+    url: isSys ? `/-/node/${path.slice(4)}` : `/-/${path}`,
     schema: { hide: true },
+    config: { document: { path: `/${path}`, method: verbs[0], at: isSys ? 'v1' : 'root', schema } },
     handler: (request, reply) => {
       const call = callOf(request.raw)
       return verbs.includes(call.verb) ? handle(reply, call, request) : reply.code(405).header('content-type', 'application/json').send(errorBody())
@@ -151,7 +184,6 @@ function unseal(reply: FastifyReply, request: FastifyRequest, state: NodeState):
     [key, 'string', 'key'],
     [reset, 'boolean', 'reset'],
   ] as const) {
-    // biome-ignore lint/suspicious/useValidTypeof: the type is one of the two words above
     if (value !== undefined && value !== null && typeof value !== type) {
       const text = `failed to parse JSON input: json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field UnsealRequest.${name} of type ${type === 'boolean' ? 'bool' : type}`
       return json(reply, 400, { errors: [text] })

@@ -1,0 +1,46 @@
+import type { FastifyInstance, FastifySchema } from 'fastify'
+
+/** How a route stands in the API document. */
+export type DocumentAs = {
+  /** Template below the mount (`/role/:name`); of a path that belongs to no mount, the whole of it. */
+  readonly path: string
+  /** Only the verb that is documented; `SEARCH` carries lists (mount-router.ts). */
+  readonly method: 'GET' | 'SEARCH' | 'POST' | 'DELETE'
+  /** Of a path that belongs to no mount: below `/v1` or at the root of the server. */
+  readonly at?: 'v1' | 'root'
+  /** Instead of the schema of the route, when that serves several verbs. */
+  readonly schema?: FastifySchema
+}
+
+/** A served route that the API document names. */
+export type DocumentedRoute = DocumentAs & {
+  /** The plugin it belongs to (first segment of its canonical path); `node` for paths of no mount. */
+  readonly group: string
+  /** Zod schemas, as given to Fastify. */
+  readonly schema: FastifySchema
+  /** Which token it takes. */
+  readonly token: 'required' | 'optional' | 'none'
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    document?: DocumentAs
+  }
+}
+
+/** The documented ones of all routes that are added to `app` and its plugins from now on; complete once the app is ready. */
+export function recordRoutes(app: FastifyInstance): readonly DocumentedRoute[] {
+  const routes: DocumentedRoute[] = []
+  app.addHook('onRoute', ({ config, schema = {}, prefix }) => {
+    if (config?.document === undefined) return
+    const group = config.document.at === undefined ? (prefix.split('/')[1] ?? '') : 'node'
+    routes.push({ schema, ...config.document, group, token: tokenOf(config.rules) })
+  })
+  return routes
+}
+
+function tokenOf(rules: { open: boolean; caller: string } | undefined): DocumentedRoute['token'] {
+  if (rules === undefined) return 'none'
+  if (!rules.open || rules.caller === 'required-inside') return 'required'
+  return rules.caller === 'optional' ? 'optional' : 'none'
+}

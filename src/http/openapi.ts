@@ -1,0 +1,88 @@
+import type { DocumentedRoute } from './documented-route.ts'
+import { type ApiTemplate, buildTemplate, slug, type TemplateOperation, type TemplatePath, type Verb } from './openapi-template.ts'
+
+/** Where the routes of a plugin stand in a document. */
+export type DocumentedPlace = {
+  /** The plugin whose routes these are. */
+  readonly group: string
+  /** Path of the mount, with its trailing slash. */
+  readonly path: string
+  /** The mount's path is a parameter of this name, with `path` as its default. */
+  readonly parameter?: string
+  /** `auth/` when a parameter stands for the rest of the path only. */
+  readonly before?: string
+}
+
+/** OpenAPI documents of the served routes, one for each caller's view of the mounts. Contract core-http §6.3. */
+export class ApiDocument {
+  readonly #routes: readonly DocumentedRoute[]
+  readonly #version: string
+  #template: Promise<ApiTemplate> | undefined
+
+  /** `routes` may still grow until the first document is asked for. */
+  constructor({ routes, version }: { routes: readonly DocumentedRoute[]; version: string }) {
+    this.#routes = routes
+    this.#version = version
+  }
+
+  /** An OpenAPI 3.1 document with the paths of these mounts, and those that belong to no mount. Of very many mounts, the first. */
+  async describe(places: readonly DocumentedPlace[]): Promise<object> {
+    this.#template ??= buildTemplate(this.#routes)
+    return documentOf(await this.#template, { places: places.slice(0, mostPlaces), version: this.#version })
+  }
+}
+
+/** A document of more mounts helps nobody, and each costs time and memory. */
+const mostPlaces = 500
+
+function documentOf(template: ApiTemplate, { places, version }: { places: readonly DocumentedPlace[]; version: string }): object {
+  const paths: Record<string, object> = {}
+  const ids = new Set<string>()
+  for (const path of template.paths.get('node') ?? []) paths[path.path] = pathItem(path, { shown: '', tag: 'node', ids })
+  for (const place of places) {
+    const shown = shownPrefix(place)
+    for (const path of template.paths.get(place.group) ?? []) paths[shown + path.path] = pathItem(path, { shown, tag: place.group, ids, place })
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Gatehouse', description: 'Secrets management over HTTP', version, license: { name: 'MPL-2.0', identifier: 'MPL-2.0' } },
+    servers: [{ url: '/v1' }],
+    security: [{ token: [] }],
+    paths,
+    components: { ...template.components, securitySchemes: { token: { type: 'apiKey', in: 'header', name: 'X-Vault-Token' } } },
+  }
+}
+
+type Standing = { shown: string; tag: string; ids: Set<string>; place?: DocumentedPlace }
+
+function pathItem({ path, at, operations }: TemplatePath, { shown, tag, ids, place }: Standing): object {
+  const item: Record<string, unknown> = at === 'root' ? { servers: [{ url: '/' }] } : {}
+  // Object.entries forgets that the keys are verbs
+  for (const [verb, operation] of Object.entries(operations) as [Verb, TemplateOperation][]) {
+    item[verb] = { operationId: fresh(`${slug(`${shown}/${path}`)}-${wordOf[verb]}`, ids), tags: [tag], ...withMount(operation, place) }
+  }
+  return item
+}
+
+const wordOf: Record<Verb, string> = { get: 'read', post: 'write', delete: 'delete' }
+
+/** Paths that differ in signs only would share an id. */
+function fresh(id: string, taken: Set<string>): string {
+  let free = id
+  for (let number = 2; taken.has(free); number++) free = `${id}-${number}`
+  taken.add(free)
+  return free
+}
+
+/** `/auth/jwt`, or with a parameter `/auth/{jwt_mount_path}`. A brace in a mount's own path is no parameter. */
+function shownPrefix({ path, parameter, before = '' }: DocumentedPlace): string {
+  if (parameter !== undefined) return `/${before}{${parameter}}`
+  return `/${path.slice(0, -1).split('/').map(encodeURIComponent).join('/')}`
+}
+
+function withMount(operation: TemplateOperation, place: DocumentedPlace | undefined): TemplateOperation {
+  if (place?.parameter === undefined) return operation
+  const schema = { type: 'string', default: place.path.slice((place.before ?? '').length, -1) }
+  const mount = { name: place.parameter, in: 'path', required: true, description: 'Path of the mount', schema } as const
+  return { ...operation, parameters: [mount, ...operation.parameters] }
+}

@@ -1,0 +1,43 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Mount } from '../../core/mounts/mount.ts'
+import type { MountStore } from '../../core/mounts/mount-store.ts'
+import { isFixedMount, offeredPlugins } from '../../core/mounts/mount-types.ts'
+import type { ApiDocument, DocumentedPlace } from '../../http/openapi.ts'
+import { resource } from '../../http/resource.ts'
+import { boolField } from '../../lib/fields.ts'
+
+export type ApiDocumentParts = { mounts: MountStore; document: ApiDocument }
+
+/** `sys/internal/specs/openapi`: bare, and only with the mounts the caller may know of. Contract core-http §6.3. */
+export function apiDocumentRoute(app: FastifyInstance, { mounts, document }: ApiDocumentParts): void {
+  resource(app, '/internal/specs/openapi', {
+    help: 'The OpenAPI document of this server.',
+    caller: 'optional',
+    read: {
+      summary: 'Read the OpenAPI document',
+      input: z.object({
+        generic_mount_paths: boolField.default(false).describe('Name each kind of mount once, with its path as a parameter'),
+      }),
+      handle: async ({ mount: { namespace }, caller, input }) => {
+        const isShown = (mount: Mount) =>
+          isFixedMount(mount) || mount.config.listing_visibility === 'unauth' || caller?.acl.mountAccess(mount.path) === true
+        const places = input.generic_mount_paths ? genericPlaces(mounts, namespace) : mountsOf(mounts, namespace).filter(isShown).map(placeOf)
+        return { raw: { status: 200, contentType: 'application/json', body: JSON.stringify(await document.describe(places)) } }
+      },
+    },
+  })
+}
+
+const placeOf = ({ plugin, path }: Mount): DocumentedPlace => ({ group: plugin, path })
+
+const mountsOf = ({ table }: MountStore, namespace: string) => [...table.list(namespace, 'secret'), ...table.list(namespace, 'auth')]
+
+/** The fixed mounts, and each plugin that can be mounted: nothing of which mounts there are, so anyone may see it. */
+export function genericPlaces(mounts: MountStore, namespace: string): DocumentedPlace[] {
+  const generic = offeredPlugins.map(({ table, plugin }): DocumentedPlace => {
+    const before = table === 'auth' ? 'auth/' : ''
+    return { group: plugin, path: `${before}${plugin}/`, parameter: `${plugin}_mount_path`, before }
+  })
+  return [...mountsOf(mounts, namespace).filter(isFixedMount).map(placeOf), ...generic]
+}
