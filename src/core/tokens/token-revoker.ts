@@ -18,6 +18,8 @@ export type TokenRevokerParts = {
 /** Expiry time of a token being revoked: in the past whatever the clock says, so it is refused at once and a sweep resumes what was left half done. */
 const revokedAt = 1
 const pageSize = 200
+/** A page of a sweep is worked off in one go: few enough that requests do not wait for it. */
+const sweepPageSize = 64
 
 /** Ends tokens: on demand with all their descendants, and when they expire. Contract tokens §1.3, §2.9. */
 export class TokenRevoker {
@@ -62,10 +64,10 @@ export class TokenRevoker {
     if (changed === undefined) await this.#view.write([row])
   }
 
-  /** Ends at most `pageSize` tokens whose time has come; `after` is where the last page ended. Undefined: no more are due. */
+  /** Ends at most `sweepPageSize` tokens whose time has come; `after` is where the last page ended. Undefined: no more are due. */
   async sweepPage(after?: string): Promise<{ last: string; failures: unknown[] } | undefined> {
     const now = this.#clock.now()
-    const page = await this.#view.listKeys(expirePrefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+    const page = await this.#view.listKeys(expirePrefix, { limit: sweepPageSize, ...(after === undefined ? {} : { after }) })
     const due = page.filter((key) => readExpireKey(key).time <= now)
     const last = due.at(-1)
     if (last === undefined) return undefined
@@ -121,39 +123,29 @@ export class TokenRevoker {
   async #destroy(hashes: readonly string[], parent?: string): Promise<unknown[]> {
     if (hashes.length === 0) return []
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const failures: unknown[] = []
-      const entries: ViewEntry[] = []
-      const gone: string[] = []
-      for (const hash of hashes) {
-        const stored = await this.#tokens.stored(hash)
-        const childRows: ViewEntry[] = parent === undefined ? [] : [{ key: childKey(parent, hash), value: undefined }]
-        if (stored === undefined) {
-          entries.push(...childRows)
-          continue
-        }
-        try {
-          await this.#onRevoked(stored.token)
-        } catch (error) {
-          failures.push(error)
-          continue
-        }
-        entries.push(...childRows, ...this.#deletion(stored, parent))
-        gone.push(stored.token.accessor)
-      }
+      const stored = await Promise.all(hashes.map((hash) => this.#tokens.stored(hash)))
+      // beside each other, since each may wait for a commit
+      const cleanUps = await Promise.allSettled(stored.map((one) => (one === undefined ? undefined : this.#onRevoked(one.token))))
+      const failures = cleanUps.flatMap((cleanUp) => (cleanUp.status === 'rejected' ? [cleanUp.reason] : []))
+      const entries = hashes.flatMap((hash, at) => (cleanUps[at]?.status === 'rejected' ? [] : this.#deletion(hash, stored[at], parent)))
       if (entries.length === 0 || (await this.#view.write(entries))) {
-        for (const accessor of gone) this.#tokens.forget(accessor)
+        for (const one of stored) if (one !== undefined) this.#tokens.forget(one.token.accessor)
         return failures
       }
     }
     throw fail('unavailable', 'too many changes to the tokens to revoke')
   }
 
-  #deletion({ hash, token, revision }: StoredToken, parent: string | undefined): ViewEntry[] {
-    const entries: ViewEntry[] = [{ key: tokenKey(hash), value: undefined, expect: revision }]
-    if (token.expire_time !== null) entries.push({ key: expireKey(token.expire_time, hash), value: undefined })
-    const own = token.parent === '' ? undefined : this.#tokens.keys.hashOf(token.parent)
-    if (own !== undefined && own !== parent) entries.push({ key: childKey(own, hash), value: undefined })
-    return entries
+  #deletion(hash: string, stored: StoredToken | undefined, parent: string | undefined): ViewEntry[] {
+    const parents = new Set(parent === undefined ? [] : [parent])
+    if (stored === undefined) return [...parents].map((one) => ({ key: childKey(one, hash), value: undefined }))
+    const { token, revision } = stored
+    if (token.parent !== '') parents.add(this.#tokens.keys.hashOf(token.parent))
+    return [
+      { key: tokenKey(hash), value: undefined, expect: revision },
+      ...(token.expire_time === null ? [] : [{ key: expireKey(token.expire_time, hash), value: undefined }]),
+      ...[...parents].map((one) => ({ key: childKey(one, hash), value: undefined })),
+    ]
   }
 }
 
