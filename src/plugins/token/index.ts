@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../core/access.ts'
 import type { IdentityStore } from '../../core/identity/identity-store.ts'
-import { type CreateParts, createToken } from '../../core/tokens/create-token.ts'
+import { type CreateParts, createToken, unknownTokenRole } from '../../core/tokens/create-token.ts'
 import { lookupData } from '../../core/tokens/lookup-data.ts'
 import { type RenewParts, renewToken } from '../../core/tokens/renew-token.ts'
 import type { Token } from '../../core/tokens/token.ts'
@@ -68,7 +68,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
       summary: 'Create a token with a role',
       input: createInput,
       handle: ({ params }) => {
-        throw refuse('invalid', `unknown role ${params.role_name}`)
+        throw unknownTokenRole(params.role_name)
       },
     },
   })
