@@ -1,0 +1,511 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { OutboundClient } from '../../../src/core/outbound.ts'
+import { FetchBuckets } from '../../../src/plugins/jwt-auth/fetch-bucket.ts'
+import { JwkSet } from '../../../src/plugins/jwt-auth/jwk-set.ts'
+import { DiscoveryKeyset, JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from '../../../src/plugins/jwt-auth/keyset.ts'
+import { parsePublicKeyPem } from '../../../src/plugins/jwt-auth/public-key-pem.ts'
+import { VerificationGate } from '../../../src/plugins/jwt-auth/verification-gate.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { expiredCertificate, providerTls, strangerCertificate } from './certificates.ts'
+import { jwksOf, startProvider } from './provider.ts'
+import { aSigner, newKeys, signed, signedWithSecret } from './signer.ts'
+
+const signing = 'error validating token: error verifying token signature: '
+const noStaticKey = `${signing}no known key successfully validated the token signature`
+const noRemoteKey = `${signing}failed to verify id token signature`
+
+function aHouse(clock = new FakeClock()): { parts: KeysetParts; clock: FakeClock } {
+  const parts = {
+    outbound: new OutboundClient({ deny: [] }),
+    buckets: new FetchBuckets(clock),
+    gate: new VerificationGate(64),
+    limits: { maxTokenSize: 512 * 1024 },
+  }
+  return { parts, clock }
+}
+
+const verdict = async (keyset: Keyset, token: string): Promise<string> => {
+  const result = await keyset.verify(token)
+  return 'reason' in result ? result.text : 'ok'
+}
+
+function staticKeyset(...pems: string[]): StaticKeyset {
+  const keys = pems.map((pem) => {
+    const parsed = parsePublicKeyPem(pem)
+    if ('error' in parsed) throw new Error(parsed.error)
+    return parsed.key
+  })
+  return new StaticKeyset(keys, aHouse().parts)
+}
+
+const rsa = newKeys('RS256')
+
+describe('static keys', () => {
+  const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
+  test.each(algorithms)('%s verifies with its kind of key and no other', async (algorithm) => {
+    const signers = ['RS256', 'ES256', 'ES384', 'ES512', 'EdDSA'].map((each) => aSigner(each))
+    const signer = algorithm.startsWith('RS') || algorithm.startsWith('PS') ? aSigner(algorithm, { keys: rsa }) : aSigner(algorithm)
+    const token = signer.sign({ sub: 'x' })
+
+    expect(await verdict(staticKeyset(...signers.map(({ pem }) => pem), signer.pem), token)).toBe('ok')
+    expect(await verdict(staticKeyset(...signers.map(({ pem }) => pem)), token)).toBe(noStaticKey)
+  })
+
+  test('keys are tried in turn, key ids do not count', async () => {
+    const [first, second, stranger] = [aSigner('ES256', { kid: 'x' }), aSigner('ES256', { kid: 'y' }), aSigner('ES256', { kid: 'x' })]
+    const keyset = staticKeyset(first.pem, second.pem)
+
+    expect(await verdict(keyset, first.sign({}))).toBe('ok')
+    expect(await verdict(keyset, second.sign({}, { kid: 'nobody' }))).toBe('ok')
+    expect(await verdict(keyset, stranger.sign({}))).toBe(noStaticKey)
+  })
+
+  test('an algorithm the header only claims does not verify', async () => {
+    const signer = aSigner('RS256', { keys: rsa })
+    for (const alg of ['RS384', 'PS256', 'ES256', 'EdDSA', 'XX256', 'rs256', '', null, 'none', 'HS256']) {
+      expect(await verdict(staticKeyset(signer.pem), signer.sign({}, { alg }))).toBe(noStaticKey)
+    }
+    const p384 = aSigner('ES384')
+    const mixed = signed('ES384', p384.privateKey, '{"alg":"ES256"}', '{}')
+    expect(await verdict(staticKeyset(p384.pem), mixed)).toBe(noStaticKey)
+  })
+
+  test('the text of a public key is no HMAC secret, and none is no algorithm', async () => {
+    const signer = aSigner('RS256', { keys: rsa })
+    const unsigned = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from('{"sub":"x"}').toString('base64url')}.`
+
+    expect(await verdict(staticKeyset(signer.pem), signedWithSecret(signer.pem, { sub: 'x' }))).toBe(noStaticKey)
+    expect(await verdict(staticKeyset(signer.pem), signedWithSecret(signer.pem.trim(), { sub: 'x' }))).toBe(noStaticKey)
+    expect(await verdict(staticKeyset(signer.pem), unsigned)).toBe(noStaticKey)
+  })
+
+  test('a key the token brings along is no key', async () => {
+    await using provider = await startProvider()
+    const [trusted, attacker] = [aSigner('ES256'), aSigner('ES256')]
+    provider.routes.set('/keys', jwksOf(attacker))
+    const header = { jwk: attacker.jwk, jku: `${provider.url}/keys`, x5u: `${provider.url}/x`, x5c: [strangerCertificate] }
+
+    expect(await verdict(staticKeyset(trusted.pem), attacker.sign({}, header))).toBe(noStaticKey)
+    expect(await verdict(staticKeyset(trusted.pem), trusted.sign({}, header))).toBe('ok')
+    expect(provider.hits).toEqual([])
+  })
+
+  test('ES256 signatures in DER are not accepted, nor any that is cut, empty or changed', async () => {
+    const signer = aSigner('ES256')
+    const token = signer.sign({ sub: 'x' })
+    const [head = '', , signature = ''] = token.split('.')
+    const keyset = staticKeyset(signer.pem)
+
+    expect(await verdict(keyset, `${head}.e30.${signature}`)).toBe(noStaticKey)
+    expect(await verdict(keyset, token.slice(0, token.lastIndexOf('.') + 1))).toBe(noStaticKey)
+    expect(await verdict(keyset, token.replace(signature, signature.slice(0, -2)))).toBe(noStaticKey)
+    expect(await verdict(keyset, token.replace(signature, Buffer.alloc(64).toString('base64url')))).toBe(noStaticKey)
+  })
+
+  test('RSA keys below 1024 bits verify nothing, those from 1024 on do', async () => {
+    const [weak, least] = [aSigner('RS256', { bits: 1016 }), aSigner('RS256', { bits: 1024 })]
+
+    expect(await verdict(staticKeyset(weak.pem), weak.sign({}))).toBe(noStaticKey)
+    expect(await verdict(staticKeyset(least.pem), least.sign({}))).toBe('ok')
+  })
+
+  test.each(['[]', '"x"', '1', '{', '', 'plain', '{"a":1,"a":1}'])('a well signed payload %j is refused', async (payload) => {
+    const signer = aSigner('ES256')
+    expect(await verdict(staticKeyset(signer.pem), signer.sign(payload))).toBe(noStaticKey)
+  })
+
+  test.each([
+    ['garbage', 'go-jose/go-jose: compact JWS format must have three parts'],
+    ['a.b.c.d.e', 'go-jose/go-jose: compact JWS format must have three parts'],
+    ['$.e30.c2ln', 'illegal base64 data at input byte 0'],
+  ])('the token %s is malformed', async (token, text) => {
+    expect(await verdict(staticKeyset(aSigner().pem), token)).toBe(signing + text)
+  })
+})
+
+describe('PEM keys, contract jwt-oidc §7.2', () => {
+  const spki = aSigner('ES256').pem
+  const pkcs1 = rsa.publicKey.export({ format: 'pem', type: 'pkcs1' }).toString()
+  const privateKey = rsa.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
+  test.each([
+    { name: 'EC', pem: spki, error: undefined },
+    { name: 'RSA', pem: aSigner('RS256', { keys: rsa }).pem, error: undefined },
+    { name: 'Ed25519', pem: aSigner('EdDSA').pem, error: undefined },
+    { name: 'a certificate', pem: providerTls.cert, error: undefined },
+    { name: 'an expired certificate', pem: expiredCertificate, error: undefined },
+    { name: 'a wrong label', pem: spki.replaceAll('PUBLIC KEY', 'SOMETHING'), error: undefined },
+    { name: 'white space around', pem: `\n\n${spki}\n  \n`, error: undefined },
+    { name: 'PKCS#1', pem: pkcs1, error: 'x509: malformed tbs certificate' },
+    { name: 'a private key', pem: privateKey, error: 'x509: malformed tbs certificate' },
+    { name: 'no PEM', pem: 'a', error: 'data does not contain any valid public keys' },
+    { name: 'empty', pem: '', error: 'data does not contain any valid public keys' },
+    { name: 'two blocks', pem: spki + spki, error: 'unexpected trailing data after parsed PEM block' },
+    { name: 'trailing text', pem: `${spki}x`, error: 'unexpected trailing data after parsed PEM block' },
+    {
+      name: 'X25519',
+      pem: '-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VuAyEAhSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=\n-----END PUBLIC KEY-----\n',
+      error: 'data does not contain any valid public keys',
+    },
+  ])('$name', ({ pem, error }) => {
+    const parsed = parsePublicKeyPem(pem)
+    expect('error' in parsed ? parsed.error : undefined).toBe(error)
+  })
+
+  test('tokens of the key in a certificate verify', async () => {
+    const { publicKey } = new X509Certificate(providerTls.cert)
+    const signer = aSigner('ES256', { keys: { publicKey, privateKey: createPrivateKey(providerTls.key) } })
+
+    expect(await verdict(staticKeyset(providerTls.cert), signer.sign({}))).toBe('ok')
+    expect(await verdict(staticKeyset(expiredCertificate), signer.sign({}))).toBe('ok')
+    expect(await verdict(staticKeyset(strangerCertificate), signer.sign({}))).toBe(noStaticKey)
+  })
+})
+
+describe('a JWKS URL', () => {
+  test('keys are fetched once; a miss fetches again; the old set serves until it is replaced', async () => {
+    const [a, b] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
+    await using provider = await startProvider({ '/k': jwksOf(a) })
+    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
+
+    expect(await verdict(keyset, a.sign({}))).toBe('ok')
+    expect(await verdict(keyset, a.sign({}))).toBe('ok')
+    expect(provider.hits).toHaveLength(1)
+    expect(await verdict(keyset, b.sign({}))).toBe(noRemoteKey)
+    expect(provider.hits).toHaveLength(2)
+    provider.routes.set('/k', jwksOf(b))
+    expect(await verdict(keyset, a.sign({}))).toBe('ok')
+    expect(await verdict(keyset, b.sign({}))).toBe('ok')
+    expect(await verdict(keyset, a.sign({}))).toBe(noRemoteKey)
+  })
+
+  test('a kid names its keys: none without it, only those with it', async () => {
+    const [named, unnamed] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256')]
+    await using provider = await startProvider({ '/k': jwksOf(named, unnamed) })
+    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
+
+    expect(await verdict(keyset, unnamed.sign({}))).toBe('ok')
+    expect(await verdict(keyset, named.sign({}, { kid: null }))).toBe('ok')
+    expect(await verdict(keyset, unnamed.sign({}, { kid: 'a' }))).toBe(noRemoteKey)
+    expect(await keyset.verify(unnamed.sign({}, { kid: 'z' }))).toMatchObject({ reason: 'key_unknown', text: noRemoteKey })
+    expect(await keyset.verify(unnamed.sign({}, { kid: 'a' }))).toMatchObject({ reason: 'signature_invalid' })
+  })
+
+  test('keys once fetched serve while the provider is ill or down, and it is tried again', async () => {
+    const [a, b] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
+    await using provider = await startProvider({ '/k': jwksOf(a) })
+    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
+    const fetching = `${signing}fetching keys oidc: `
+    await keyset.verify(a.sign({}))
+
+    provider.routes.set('/k', (answer) => answer.writeHead(500).end('oops'))
+    expect(await verdict(keyset, a.sign({}))).toBe('ok')
+    expect(await verdict(keyset, b.sign({}))).toBe(`${fetching}get keys failed: 500 Internal Server Error oops`)
+    provider.routes.set('/k', 'no json')
+    expect(await verdict(keyset, b.sign({}))).toMatch(`${fetching}failed to decode keys: `)
+    provider.routes.set('/k', jwksOf(b))
+    expect(await verdict(keyset, b.sign({}))).toBe('ok')
+    await provider.stop()
+    expect(await verdict(keyset, b.sign({}))).toBe('ok')
+    expect(await verdict(keyset, a.sign({}))).toMatch(/get keys failed .*connection refused/)
+  })
+
+  test('ten fetches at once, one more every six seconds; then a miss is a miss without asking', async () => {
+    const { parts, clock } = aHouse()
+    const [known, unknown] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
+    await using provider = await startProvider({ '/k': jwksOf(known) })
+    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, parts)
+
+    for (let count = 0; count < 20; count++) expect(await verdict(keyset, unknown.sign({}))).toBe(noRemoteKey)
+    expect(provider.hits).toHaveLength(10)
+    expect(await verdict(keyset, known.sign({}))).toBe('ok')
+    clock.advance(5.9)
+    await keyset.verify(unknown.sign({}))
+    expect(provider.hits).toHaveLength(10)
+    clock.advance(0.1)
+    await keyset.verify(unknown.sign({}))
+    await keyset.verify(unknown.sign({}))
+    expect(provider.hits).toHaveLength(11)
+    clock.advance(3600)
+    for (let count = 0; count < 20; count++) await keyset.verify(unknown.sign({}))
+    expect(provider.hits).toHaveLength(21)
+  })
+
+  test('the bucket belongs to the URL, whichever mount asks', async () => {
+    const { parts } = aHouse()
+    await using provider = await startProvider({ '/k': jwksOf(aSigner()) })
+    const source = { url: `${provider.url}/k`, caPem: '' }
+    const stranger = aSigner().sign({})
+
+    for (let count = 0; count < 8; count++) await new JwksKeyset(source, parts).verify(stranger)
+    const fetchedBy = provider.hits.length
+    expect(fetchedBy).toBe(8)
+    for (let count = 0; count < 8; count++) await new JwksKeyset(source, parts).verify(stranger)
+    expect(provider.hits).toHaveLength(10)
+  })
+
+  test('an empty bucket before the first set says why there are no keys', async () => {
+    const { parts } = aHouse()
+    await using provider = await startProvider({})
+    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, parts)
+
+    for (let count = 0; count < 12; count++) {
+      expect(await keyset.verify(aSigner().sign({}))).toMatchObject({
+        reason: 'keys_unavailable',
+        text: `${signing}fetching keys oidc: get keys failed: 404 Not Found no`,
+      })
+    }
+    expect(provider.hits).toHaveLength(10)
+  })
+
+  test('M8: a hundred logins at once share one fetch', async () => {
+    const signer = aSigner('ES256', { kid: 'a' })
+    await using provider = await startProvider({ '/k': jwksOf(signer) })
+    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
+    const tokens = Array.from({ length: 100 }, (_, index) => signer.sign({ sub: `${index}` }))
+
+    const verdicts = await Promise.all(tokens.map((token) => verdict(keyset, token)))
+
+    expect(new Set(verdicts)).toEqual(new Set(['ok']))
+    expect(provider.hits).toHaveLength(1)
+  })
+
+  test('every kind of key verifies; use, key_ops and alg are not looked at; odd keys do no harm', async () => {
+    const signers = ['RS256', 'ES256', 'ES384', 'ES512', 'EdDSA'].map((algorithm) => aSigner(algorithm, { kid: algorithm }))
+    const odd = aSigner('ES256', { kid: 'odd' })
+    const set = {
+      keys: [
+        { kty: 'oct', kid: 'o', k: 'AAAA' },
+        { kty: 'EC', crv: 'secp256k1', kid: 'k', x: 'AA', y: 'AA' },
+        { kty: 'EC', crv: 'P-256', kid: 'point off the curve', x: 'AAAA', y: 'AAAA' },
+        { kty: 'RSA', kid: 'empty' },
+        { kty: 'RSA', n: 1, e: 2 },
+        { kty: '__proto__' },
+        {},
+        { kty: 'RSA', n: 'A'.repeat(100_000), e: 'AQAB' },
+        ...signers.map(({ jwk }) => jwk),
+        { ...odd.jwk, use: 'enc', alg: 'RS256', key_ops: ['encrypt'], extra: 1 },
+      ],
+    }
+    await using provider = await startProvider({ '/k': set })
+    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
+
+    for (const signer of [...signers, odd]) expect(await verdict(keyset, signer.sign({}))).toBe('ok')
+  })
+
+  test('a key with a certificate chain must be the key of its first certificate', async () => {
+    const der = (pem: string) => new X509Certificate(pem).raw.toString('base64')
+    const keys = { publicKey: new X509Certificate(providerTls.cert).publicKey, privateKey: createPrivateKey(providerTls.key) }
+    const signer = aSigner('ES256', { keys })
+    const withChain = (...chain: string[]) => new JwkSet(Buffer.from(JSON.stringify({ keys: [{ ...signer.jwk, x5c: chain }] }))).candidates('')
+
+    expect(withChain(der(providerTls.cert))).toHaveLength(1)
+    expect(withChain(der(strangerCertificate))).toHaveLength(0)
+    expect(withChain('AAAA')).toHaveLength(0)
+    expect(withChain()).toHaveLength(1)
+  })
+
+  test.each([
+    ['{}', true],
+    ['{"keys":[]}', true],
+    ['{"keys":null}', true],
+    [JSON.stringify({ keys: Array(1000).fill({ kty: 'oct' }) }), true],
+    [JSON.stringify({ keys: Array(1001).fill({ kty: 'oct' }) }), false],
+    ['[]', false],
+    ['null', false],
+    ['"x"', false],
+    ['{"keys":"x"}', false],
+    ['{"keys":["x"]}', false],
+    ['<html>', false],
+    ['', false],
+  ])('the body %.30s is a set: %s', (body, ok) => {
+    const read = () => new JwkSet(Buffer.from(body))
+    if (ok) expect(read).not.toThrow()
+    else expect(read).toThrow()
+  })
+
+  const malformed = `${signing}oidc: malformed jwt: `
+  test.each([
+    ['garbage', `${malformed}go-jose/go-jose: compact JWS format must have three parts`],
+    ['a.b.c', `${malformed}illegal base64 data at input byte 0`],
+    [
+      signedWithSecret('secret', {}),
+      `${malformed}unexpected signature algorithm "HS256"; expected ["RS256" "RS384" "RS512" "ES256" "ES384" "ES512" "PS256" "PS384" "PS512" "EdDSA"]`,
+    ],
+  ])('a malformed token is refused without a fetch: %.20s', async (token, text) => {
+    await using provider = await startProvider()
+    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
+
+    expect(await verdict(keyset, token)).toBe(text)
+    expect(provider.hits).toEqual([])
+  })
+
+  test('a token without kid is decided against a thousand keys', async () => {
+    const last = aSigner('ES256')
+    const others = Array.from({ length: 40 }, () => aSigner('ES256').jwk)
+    const keys = [...Array.from({ length: 999 }, (_, index) => others[index % 40]), last.jwk]
+    await using provider = await startProvider({ '/k': { keys } })
+    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
+
+    expect(await verdict(keyset, last.sign({}))).toBe('ok')
+  })
+})
+
+describe('discovery', () => {
+  const documentOf = (url: string) => ({ issuer: url, jwks_uri: `${url}/jwks` })
+
+  test('is done at the first login, again after a failure, and never again once it succeeded', async () => {
+    const signer = aSigner('RS256', { kid: 'r', keys: rsa })
+    await using provider = await startProvider()
+    const keyset = new DiscoveryKeyset({ url: provider.url, caPem: '' }, aHouse().parts)
+    const configuring = 'error configuring token validator: keyset configuration error: '
+
+    expect(await verdict(keyset, signer.sign({}))).toBe(`${configuring}404 Not Found: no`)
+    provider.routes.set('/.well-known/openid-configuration', { ...documentOf(provider.url), issuer: 'https://evil.example' })
+    expect(await verdict(keyset, signer.sign({}))).toMatch(`${configuring}oidc: issuer did not match`)
+    provider.routes.set('/.well-known/openid-configuration', 'no json')
+    expect(await verdict(keyset, signer.sign({}))).toMatch(configuring)
+    provider.routes.set('/.well-known/openid-configuration', documentOf(provider.url))
+    provider.routes.set('/jwks', jwksOf(signer))
+    expect(await verdict(keyset, signer.sign({}))).toBe('ok')
+    provider.routes.clear()
+    expect(await verdict(keyset, signer.sign({}))).toBe('ok')
+    expect(provider.hits.filter((path) => path.includes('well-known'))).toHaveLength(4)
+  })
+
+  test('concurrent logins share one discovery, and a provider that is down is not asked without end', async () => {
+    await using provider = await startProvider()
+    const keyset = new DiscoveryKeyset({ url: provider.url, caPem: '' }, aHouse().parts)
+
+    await Promise.all(Array.from({ length: 50 }, () => keyset.verify('x')))
+    expect(provider.hits).toHaveLength(1)
+    for (let count = 0; count < 20; count++) expect(await keyset.verify('x')).toMatchObject({ reason: 'keys_unavailable' })
+    expect(provider.hits).toHaveLength(10)
+  })
+})
+
+describe('several JWKS URLs, contract jwt-oidc §8.4', () => {
+  async function threeProviders() {
+    const signers = ['a', 'b', 'c'].map((kid) => aSigner('ES256', { kid }))
+    const providers = await Promise.all(signers.map((signer) => startProvider({ '/k': jwksOf(signer) })))
+    const keyset = new MultiJwksKeyset(
+      providers.map(({ url }) => ({ url: `${url}/k`, caPem: '' })),
+      aHouse().parts,
+    )
+    const hits = () => providers.map((provider) => provider.hits.length)
+    const stop = async () => {
+      for (const provider of providers) await provider.stop()
+    }
+    return { signers, providers, keyset, hits, [Symbol.asyncDispose]: stop }
+  }
+
+  test('M1–M4: the kid says which, each URL is asked once for many, a warm one not at all', async () => {
+    await using house = await threeProviders()
+    const second = house.signers[1]?.sign({}) ?? ''
+
+    const verdicts = await Promise.all(Array.from({ length: 50 }, () => verdict(house.keyset, second)))
+    await house.keyset.verify(second)
+
+    expect(new Set(verdicts)).toEqual(new Set(['ok']))
+    expect(house.hits()).toEqual([1, 1, 1])
+  })
+
+  test('M5: a kid nobody has', async () => {
+    await using house = await threeProviders()
+    expect(await house.keyset.verify(aSigner('ES256', { kid: 'non-existent-key' }).sign({}))).toMatchObject({
+      reason: 'key_unknown',
+      text: 'error validating token: error searching for key set with kid non-existent-key: no key found with kid non-existent-key in any JWKS endpoint',
+    })
+  })
+
+  test('one URL that is down does no harm to keys of the others; all down is said', async () => {
+    await using house = await threeProviders()
+    await house.providers[0]?.stop()
+    expect(await verdict(house.keyset, house.signers[2]?.sign({}) ?? '')).toBe('ok')
+
+    const gone = new MultiJwksKeyset(
+      [
+        { url: 'http://127.0.0.1:1/a', caPem: '' },
+        { url: 'http://127.0.0.1:1/b', caPem: '' },
+      ],
+      aHouse().parts,
+    )
+    expect(await verdict(gone, house.signers[2]?.sign({}) ?? '')).toBe(
+      'error validating token: error searching for key set with kid c: failed to refresh all 2 JWKS caches - check network connectivity and JWKS endpoints',
+    )
+  })
+
+  test('a kid in two sets: the first wins, the second is not tried', async () => {
+    const [first, second] = [aSigner('ES256', { kid: 'same' }), aSigner('ES256', { kid: 'same' })]
+    await using one = await startProvider({ '/k': jwksOf(first) })
+    await using two = await startProvider({ '/k': jwksOf(second) })
+    const sources = [one, two].map(({ url }) => ({ url: `${url}/k`, caPem: '' }))
+    const keyset = new MultiJwksKeyset(sources, aHouse().parts)
+
+    expect(await verdict(keyset, first.sign({}))).toBe('ok')
+    expect(await verdict(keyset, second.sign({}))).toBe(noRemoteKey)
+  })
+
+  test('D11: without a kid all are tried in order', async () => {
+    await using house = await threeProviders()
+    expect(await verdict(house.keyset, house.signers[2]?.sign({}, { kid: null }) ?? '')).toBe('ok')
+    expect(await verdict(house.keyset, aSigner().sign({}))).toBe(noRemoteKey)
+  })
+
+  test('M9: a CA that cannot be read is said when its keys are fetched', async () => {
+    const keyset = new MultiJwksKeyset([{ url: 'https://127.0.0.1:1/k', caPem: 'garbage' }], aHouse().parts)
+    expect(await verdict(keyset, aSigner().sign({}))).toMatch('could not parse CA PEM value successfully')
+  })
+
+  test('what cannot be read is a parse error', async () => {
+    await using house = await threeProviders()
+    expect(await verdict(house.keyset, 'x')).toMatch('error validating token: error parsing token: ')
+  })
+})
+
+describe('the gate', () => {
+  test('holds the weight under its capacity and lets the rest in, in order', async () => {
+    const gate = new VerificationGate(10)
+    const started: string[] = []
+    const finish = new Map<string, () => void>()
+    const enter = (name: string, weight: number) =>
+      gate.run(weight, () => {
+        started.push(name)
+        return new Promise<string>((resolve) => finish.set(name, () => resolve(name)))
+      })
+    const settled = () => new Promise((resolve) => setImmediate(resolve))
+    const all = Promise.all([enter('light', 1), enter('heavy', 8), enter('heavy 2', 8), enter('light 2', 1)])
+    await settled()
+    expect(started).toEqual(['light', 'heavy'])
+
+    finish.get('light')?.()
+    await settled()
+    expect(started).toEqual(['light', 'heavy'])
+    finish.get('heavy')?.()
+    await settled()
+    expect(started).toEqual(['light', 'heavy', 'heavy 2', 'light 2'])
+
+    finish.get('heavy 2')?.()
+    finish.get('light 2')?.()
+    expect(await all).toEqual(['light', 'heavy', 'heavy 2', 'light 2'])
+  })
+
+  test('work that fails makes room too', async () => {
+    const gate = new VerificationGate(8)
+    await expect(gate.run(8, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    await expect(gate.run(8, async () => 'in')).resolves.toBe('in')
+  })
+
+  test('five thousand heavy checks pass through it', async () => {
+    const gate = new VerificationGate(64)
+    let [running, most] = [0, 0]
+    const work = async () => {
+      running += 8
+      most = Math.max(most, running)
+      await Promise.resolve()
+      running -= 8
+    }
+    await Promise.all(Array.from({ length: 5000 }, () => gate.run(8, work)))
+    expect(most).toBe(64)
+  })
+})
