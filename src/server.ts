@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from './config.ts'
 import { Access } from './core/access.ts'
-import { isEmpty, openBarrier } from './core/barrier/barrier.ts'
+import { isEmpty, openBarrier, rootKeyKey } from './core/barrier/barrier.ts'
 import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
 import type { View } from './core/barrier/view.ts'
 import { IdentityStore } from './core/identity/identity-store.ts'
@@ -207,12 +207,18 @@ type LivingState = NodeState & { started(): void; stopping(): void }
 
 function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage: SqliteStorage): LivingState {
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
-  const isStorageUp = () => storage.stats() !== undefined
+  const isStorageUp = async () => {
+    try {
+      return (await storage.get(rootKeyKey)) !== undefined
+    } catch {
+      return false
+    }
+  }
   return {
     isInitialized: () => true,
     isSealed: () => barrier.isSealed(),
     isStorageUp,
-    readiness: () => (phase !== 'ready' ? phase : barrier.isSealed() ? 'sealed' : isStorageUp() ? 'ready' : 'storage'),
+    readiness: async () => (phase !== 'ready' ? phase : barrier.isSealed() ? 'sealed' : (await isStorageUp()) ? 'ready' : 'storage'),
     version: config.reportedVersion,
     clusterId,
     storageType: config.storage.kind === 'memory' ? 'inmem' : 'sqlite',

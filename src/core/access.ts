@@ -68,7 +68,8 @@ export class Access {
     }
     const identity = await identities.identityOf(token.entity_id)
     if (identity === undefined || identity.entity.disabled) return undefined
-    const names = identity.policies.length === 0 ? token.policies : [...token.policies, ...identity.policies]
+    // `root` can never come from identity (contract tokens §1.4)
+    const names = identity.policies.length === 0 ? token.policies : [...token.policies, ...identity.policies.filter((name) => name !== 'root')]
     const acl = await policies.aclFor(token.namespace, names, { entity: identity.entity, groups: identity.groups, now: clock.now() })
     return { identityPolicies: identity.policies, acl }
   }

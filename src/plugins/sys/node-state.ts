@@ -9,9 +9,9 @@ export type NodeState = {
   isInitialized(): boolean
   isSealed(): boolean
   /** `ready`, or the first thing that is in the way. Contract operations §5. */
-  readiness(): 'ready' | 'starting' | 'sealed' | 'storage' | 'stopping'
-  /** The storage answers. */
-  isStorageUp(): boolean
+  readiness(): Promise<'ready' | 'starting' | 'sealed' | 'storage' | 'stopping'>
+  /** The storage can be read. */
+  isStorageUp(): Promise<boolean>
   readonly version: string
   readonly clusterId: string
   readonly storageType: string
@@ -119,7 +119,7 @@ const json = (reply: FastifyReply, status: number, body: object): FastifyReply =
     .header('content-type', 'application/json')
     .send(`${JSON.stringify(body)}\n`)
 
-function health(reply: FastifyReply, call: Call, state: NodeState): FastifyReply {
+async function health(reply: FastifyReply, call: Call, state: NodeState): Promise<FastifyReply> {
   const query = new URLSearchParams(call.query)
   const codes = { uninitcode: 501, sealedcode: 503, standbycode: 429, activecode: 200, storagecode: 503 }
   for (const name of Object.keys(codes) as (keyof typeof codes)[]) {
@@ -131,7 +131,7 @@ function health(reply: FastifyReply, call: Call, state: NodeState): FastifyReply
   const standbyOk = query.get('standbyok')
   if (standbyOk !== null && !truths.has(standbyOk) && !falsehoods.has(standbyOk)) return json(reply, 400, { errors: [] })
   const open = state.isInitialized() && !state.isSealed()
-  const storage = open && !state.isStorageUp() ? { storage: 'unavailable' } : {}
+  const storage = open && !(await state.isStorageUp()) ? { storage: 'unavailable' } : {}
   const code = !state.isInitialized()
     ? codes.uninitcode
     : state.isSealed()
