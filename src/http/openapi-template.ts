@@ -1,5 +1,6 @@
 import type { FastifySchema, HTTPMethods } from 'fastify'
 import { fastify } from 'fastify'
+import type { z } from 'zod'
 import type { DocumentedRoute } from './documented-route.ts'
 import { carrierOf } from './mount-router.ts'
 
@@ -50,6 +51,11 @@ type SwaggerOperation = {
 }
 type SwaggerItem = Readonly<Partial<Record<'get' | 'search' | 'post' | 'delete', SwaggerOperation>>>
 
+/** Zod leaves out the default of a field with a transform; ours are in a form that may be sent, too (lib/fields.ts). */
+const withDefault = ({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }) => {
+  if (zodSchema._zod.def.type === 'default') jsonSchema.default = zodSchema._zod.def.defaultValue as typeof jsonSchema.default
+}
+
 const noToken: Record<DocumentedRoute['token'], readonly Record<string, readonly string[]>[] | undefined> = {
   required: undefined,
   optional: [{}, { token: [] }],
@@ -72,7 +78,7 @@ export async function buildTemplate(routes: readonly DocumentedRoute[]): Promise
       info: { title: '', version: '' },
       components: { securitySchemes: { token: { type: 'apiKey', in: 'header', name: 'X-Vault-Token' } } },
     },
-    transform: createJsonSchemaTransform({ zodToJsonConfig: { unrepresentable: 'any' } }),
+    transform: createJsonSchemaTransform({ zodToJsonConfig: { unrepresentable: 'any', override: withDefault } }),
   })
   for (const route of routes) {
     const security = noToken[route.token]
