@@ -6,6 +6,7 @@ import type { TlsOptions } from 'node:tls'
 import { checkParser } from './parser-check.ts'
 import { type RawStatus, statusOfParserError } from './raw-errors.ts'
 import { RequestFeed } from './request-feed.ts'
+import { readShared } from './shared-read.ts'
 
 /** What an operator sets about connections. Contract operations §1. */
 export type ListServerOptions = {
@@ -94,7 +95,9 @@ function feedOf(socket: Socket, headerTimeoutMs: number): RequestFeed {
   if (parse === undefined) throw new Error('the HTTP server did not attach a parser to its connection')
   const feed = new RequestFeed(socket, (bytes) => parse.call(socket, bytes), headerTimeoutMs)
   socket.removeAllListeners('data')
-  socket.on('data', (bytes: NonSharedBuffer) => feed.take(bytes))
+  const take = (bytes: NonSharedBuffer) => feed.take(bytes)
+  socket.on('data', take)
+  readShared(socket, take)
   return feed
 }
 

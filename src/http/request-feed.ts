@@ -55,7 +55,7 @@ export class RequestFeed {
     socket.once('close', () => this.stop())
   }
 
-  /** Takes bytes as they come off the wire. */
+  /** Takes bytes as they come off the wire; the buffer is the caller's again afterwards. */
   take(bytes: NonSharedBuffer): void {
     let chunk = bytes
     if (this.#held !== undefined) {
@@ -65,7 +65,7 @@ export class RequestFeed {
     let at = 0
     while (at < chunk.length && this.#phase !== 'closed') {
       if (this.#socket.isPaused()) {
-        this.#socket.unshift(chunk.subarray(at))
+        this.#socket.unshift(Buffer.from(chunk.subarray(at)))
         return
       }
       at = this.#phase === 'start' ? this.#readVerb(chunk, at) : this.#feed(chunk, at, this.#pieceEnd(chunk, at))

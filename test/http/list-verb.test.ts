@@ -166,6 +166,16 @@ describe('one connection', () => {
     expect(answers.map(({ body }) => body.slice(0, 3))).toEqual(Array.from({ length: 400 }, (_, index) => (index % 2 === 0 ? 'LIS' : 'GET')))
   })
 
+  test('a client that ends its side after its requests still gets every answer', async () => {
+    await using server = await listen({}, (request, response) => response.end(`${request.method}${'x'.repeat(20_000)}`))
+    const wire = await server.open()
+
+    wire.send(Array.from({ length: 200 }, () => head('LIST', '/a')).join(''))
+    wire.end()
+
+    expect((await wire.untilClosed()).map(({ body }) => body.length)).toEqual(Array.from({ length: 200 }, () => 20_004))
+  })
+
   test('a body the handler does not read is skipped', async () => {
     await using server = await listen({}, (request, response) => {
       response.end(JSON.stringify(seen(request.method ?? '', request.url ?? '')))

@@ -124,6 +124,11 @@ export class Wire {
     return this.answers(Number.POSITIVE_INFINITY)
   }
 
+  /** Sends no more and goes on reading. */
+  end(): void {
+    this.#socket.end()
+  }
+
   close(): void {
     this.#socket.destroy()
   }
