@@ -1,0 +1,405 @@
+import { describe, expect, test } from 'vitest'
+import { startTestServer } from '../../support/start-server.ts'
+import { providerTls, strangerCertificate } from './certificates.ts'
+import { jwksOf, startProvider } from './provider.ts'
+import { aSigner, newKeys } from './signer.ts'
+
+const signer = aSigner('ES256', { kid: 'k' })
+const keys = { jwt_validation_pubkeys: [signer.pem] }
+const path = 'auth/jwt/config'
+
+const never = {
+  oidc_discovery_url: '',
+  oidc_discovery_ca_pem: '',
+  oidc_client_id: '',
+  oidc_response_mode: '',
+  oidc_response_types: [],
+  jwks_url: '',
+  jwks_ca_pem: '',
+  jwks_pairs: [],
+  default_role: '',
+  jwt_supported_algs: [],
+  bound_issuer: '',
+  provider_config: {},
+  namespace_in_state: true,
+  unsupported_critical_cert_extensions: [],
+}
+
+async function aProvider(tls?: typeof providerTls) {
+  const provider = await startProvider({ '/certs': jwksOf(signer), '/html': '<html>', '/wrong': { keys: 'x' }, '/empty': {} }, tls)
+  provider.routes.set('/.well-known/openid-configuration', { issuer: provider.url, jwks_uri: `${provider.url}/certs` })
+  return provider
+}
+
+describe('what is refused, contract jwt-oidc §2.2 and §8.1', () => {
+  const exactlyOne = "exactly one of 'jwt_validation_pubkeys', 'jwks_url', 'jwks_pairs' or 'oidc_discovery_url' must be set"
+  const pkcs1 = newKeys('RS256').publicKey.export({ format: 'pem', type: 'pkcs1' }).toString()
+  const field = (name: string) => `Field validation failed: error converting input for field "${name}": `
+  test.each<{ row: string; body: object; error: string }>([
+    { row: 'C1', body: { ...keys, oidc_discovery_url: 'http://x', jwks_url: 'http://x' }, error: exactlyOne },
+    { row: 'C2', body: { ...keys, jwks_url: 'http://x' }, error: exactlyOne },
+    { row: 'C3', body: {}, error: exactlyOne },
+    { row: 'C3', body: { jwks_pairs: [], jwt_validation_pubkeys: '', jwks_url: null }, error: exactlyOne },
+    { row: 'C6', body: { jwks_pairs: ['foo', 'bar'] }, error: 'invalid jwks_pairs: jwks_pairs must be provided as a list of json objects' },
+    { row: 'C6', body: { jwks_pairs: [{ jwks_url: 5 }] }, error: 'invalid jwks_pairs: 1 error(s) decoding:' },
+    {
+      row: 'C7',
+      body: { jwks_pairs: [{ jwks_url: 'http://127.0.0.1:1/' }, {}], bound_issuer: 'foobar' },
+      error: "Bound issuer is not supported for use with 'jwks_pairs'",
+    },
+    {
+      row: 'C8',
+      body: { jwks_pairs: [{ jwks_url: 'http://127.0.0.1:1/' }], jwks_ca_pem: 'x', bound_issuer: 'y' },
+      error: "CA PEMs must be provided as part of the 'jwks_pairs' when using multiple JWKS URLs",
+    },
+    { row: 'C14', body: { jwks_url: 'http://127.0.0.1:1/', jwks_ca_pem: 'garbage' }, error: 'error checking jwks_ca_pem' },
+    { row: 'C15', body: { jwks_pairs: [{}] }, error: 'error checking jwks_ca_pem' },
+    { row: 'C17', body: { ...keys, oidc_response_mode: 'QUERY' }, error: 'invalid response_mode: "QUERY"' },
+    { row: 'C17', body: { ...keys, oidc_response_mode: 'abc' }, error: 'invalid response_mode: "abc"' },
+    { row: 'C18', body: { ...keys, oidc_response_types: 'id_token' }, error: 'query response_mode may not be used with an id_token response_type' },
+    {
+      row: 'C18',
+      body: { ...keys, oidc_response_types: 'code,id_token', oidc_response_mode: 'query' },
+      error: 'query response_mode may not be used with an id_token response_type',
+    },
+    {
+      row: 'C19',
+      body: { ...keys, oidc_response_types: 'code,token' },
+      error: "invalid response_types [code token]. 'code' and 'id_token' are allowed",
+    },
+    {
+      row: 'C23',
+      body: { jwt_validation_pubkeys: ['a'], oidc_client_id: 'i', oidc_client_secret: 's' },
+      error: "'oidc_discovery_url' must be set for OIDC",
+    },
+    {
+      row: 'C23',
+      body: { jwks_url: 'http://127.0.0.1:1/', oidc_client_id: 'i', oidc_client_secret: 's' },
+      error: "'oidc_discovery_url' must be set for OIDC",
+    },
+    {
+      row: 'C24',
+      body: { oidc_discovery_url: 'http://127.0.0.1:1', oidc_client_id: 'i' },
+      error: "both 'oidc_client_id' and 'oidc_client_secret' must be set for OIDC",
+    },
+    {
+      row: 'C24',
+      body: { oidc_discovery_url: 'http://127.0.0.1:1', oidc_client_secret: 's' },
+      error: "both 'oidc_client_id' and 'oidc_client_secret' must be set for OIDC",
+    },
+    {
+      row: 'C27',
+      body: { ...keys, provider_config: { provider: 'unknown' } },
+      error: 'invalid provider_config: provider "unknown" not found in custom providers',
+    },
+    {
+      row: 'C27',
+      body: { ...keys, provider_config: { provider: '__proto__' } },
+      error: 'invalid provider_config: provider "__proto__" not found in custom providers',
+    },
+    {
+      row: 'C28',
+      body: { ...keys, provider_config: { 'not-provider': 'oops' } },
+      error: "invalid provider_config: 'provider' field not found in provider_config",
+    },
+    {
+      row: 'C28',
+      body: { ...keys, provider_config: { provider: 5 } },
+      error: "invalid provider_config: 'provider' field not found in provider_config",
+    },
+    {
+      row: '6.1',
+      body: { ...keys, provider_config: { provider: 'azure', fetch_groups: 'true' } },
+      error: 'invalid provider_config: error initializing "azure" provider_config: decoding failed due to the following error(s):',
+    },
+    {
+      row: 'P8',
+      body: { ...keys, provider_config: { provider: 'gsuite', groups_recurse_max_depth: -1 } },
+      error: 'invalid provider_config: error initializing "gsuite" provider_config: \'gsuite_recurse_max_depth\' must be a positive integer',
+    },
+    {
+      row: '6.3',
+      body: { ...keys, provider_config: { provider: 'gsuite', gsuite_service_account: '{' } },
+      error: 'invalid provider_config: error initializing "gsuite" provider_config: error parsing service account JSON: ',
+    },
+    {
+      row: 'P11',
+      body: { ...keys, provider_config: { provider: 'okta', org_url: 'http://okta.example' } },
+      error: 'invalid provider_config: error initializing "okta" provider_config: org_url must use https',
+    },
+    {
+      row: 'P11',
+      body: { ...keys, provider_config: { provider: 'okta', org_url: 'https://okta.example', fetch_groups: true } },
+      error:
+        'invalid provider_config: error initializing "okta" provider_config: \'api_token\' is required in provider_config when fetch_groups=true',
+    },
+    {
+      row: 'P11',
+      body: { ...keys, provider_config: { provider: 'okta', fetch_groups: true } },
+      error: 'invalid provider_config: error initializing "okta" provider_config: \'org_url\' must be set in provider_config',
+    },
+    {
+      row: 'P11',
+      body: { ...keys, provider_config: { provider: 'okta', groups_cap: -1 } },
+      error: 'invalid provider_config: error initializing "okta" provider_config: groups_cap must be >= 0',
+    },
+    {
+      row: 'P11',
+      body: { ...keys, provider_config: { provider: 'okta', groups_filter: '(' } },
+      error: 'invalid provider_config: error initializing "okta" provider_config: invalid groups_filter regex: ',
+    },
+    { row: 'C34', body: { ...keys, jwt_supported_algs: 'HS256' }, error: 'invalid jwt_supported_algs: unsupported signing algorithm "HS256"' },
+    {
+      row: 'C34',
+      body: { ...keys, jwt_supported_algs: ['RS256', 'none', 'x'] },
+      error: 'invalid jwt_supported_algs: unsupported signing algorithm "none"',
+    },
+    { row: 'C34', body: { ...keys, jwt_supported_algs: ['RS256', ''] }, error: 'invalid jwt_supported_algs: unsupported signing algorithm ""' },
+    { row: 'C39', body: { jwt_validation_pubkeys: [pkcs1] }, error: 'error parsing public key: x509: malformed' },
+    { row: 'C39', body: { jwt_validation_pubkeys: ['a'] }, error: 'error parsing public key: data does not contain any valid public keys' },
+    {
+      row: 'C41',
+      body: { jwt_validation_pubkeys: [signer.pem + signer.pem] },
+      error: 'error parsing public key: unexpected trailing data after parsed PEM block',
+    },
+    {
+      row: 'C43',
+      body: { ...keys, oidc_response_types: 'code,token', jwt_supported_algs: 'HS256', oidc_response_mode: 'x' },
+      error: 'invalid jwt_supported_algs: unsupported signing algorithm "HS256"',
+    },
+    {
+      row: 'order',
+      body: { ...keys, oidc_response_types: 'code,token', oidc_response_mode: 'x' },
+      error: "invalid response_types [code token]. 'code' and 'id_token' are allowed",
+    },
+    { row: 'order', body: { ...keys, oidc_response_mode: 'x', provider_config: { provider: 'unknown' } }, error: 'invalid response_mode: "x"' },
+    { row: 'type', body: { ...keys, default_role: { a: 1 } }, error: field('default_role') },
+    { row: 'type', body: { ...keys, namespace_in_state: 'maybe' }, error: field('namespace_in_state') },
+    { row: 'type', body: { ...keys, provider_config: 'x' }, error: field('provider_config') },
+    { row: 'type', body: { ...keys, jwt_supported_algs: { a: 1 } }, error: field('jwt_supported_algs') },
+    { row: 'type', body: { jwks_url: [1] }, error: field('jwks_url') },
+  ])('$row: $body', async ({ body, error }) => {
+    await using server = await startTestServer()
+
+    const answer = await server.root.write(path, body)
+
+    expect(answer.status).toBe(400)
+    expect(String(answer.body.errors?.[0]).slice(0, error.length)).toBe(error)
+    expect((await server.root.read(path)).status).toBe(404)
+  })
+})
+
+describe('what is stored', () => {
+  test('C4, C5: a minimal configuration reads back with every key and no secret', async () => {
+    await using server = await startTestServer()
+
+    const written = await server.root.write(path, { ...keys, bound_issuer: 'http://vault.example.com/' })
+    const read = await server.root.read(path)
+
+    expect(written).toMatchObject({ status: 204, text: '' })
+    expect(read.body.data).toEqual({ ...never, jwt_validation_pubkeys: [signer.pem.trim()], bound_issuer: 'http://vault.example.com/' })
+  })
+
+  test('C37, C38: reading before any write is 404, deleting is not offered', async () => {
+    await using server = await startTestServer()
+
+    expect(await server.root.read(path)).toMatchObject({ status: 404, body: { errors: [] } })
+    expect(await server.root.delete(path)).toMatchObject({ status: 405, body: { errors: ['1 error occurred:\n\t* unsupported operation\n\n'] } })
+  })
+
+  test.each([
+    ['', ''],
+    ['query', 'query'],
+    ['form_post', 'form_post'],
+  ])('C16: response mode %j', async (mode, stored) => {
+    await using server = await startTestServer()
+    expect((await server.root.write(path, { ...keys, oidc_response_mode: mode })).status).toBe(204)
+    expect((await server.root.read(path)).body.data?.oidc_response_mode).toBe(stored)
+  })
+
+  test('C20, C26, C36: options read back as they were written', async () => {
+    await using server = await startTestServer()
+    const options = {
+      oidc_response_types: ['id_token'],
+      oidc_response_mode: 'form_post',
+      provider_config: { provider: 'azure', extraOptions: 'abound', big: 12345678901234567890n },
+      default_role: 'Dev',
+      jwt_supported_algs: ' RS256 , ES256 ',
+      unsupported_critical_cert_extensions: ['not an OID, and not read here'],
+    }
+    const body = JSON.stringify({ ...keys, ...options }, (_key, value) => (typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value))
+
+    expect((await server.root.call('POST', path, undefined, { raw: body })).status).toBe(204)
+
+    const { data } = (await server.root.read(path)).body
+    expect(data).toMatchObject({ oidc_response_types: ['id_token'], default_role: 'dev', jwt_supported_algs: ['RS256', 'ES256'] })
+    expect((await server.root.read(path)).text).toContain('"big":12345678901234567890')
+  })
+
+  test('P14: the secret options of a provider are not shown', async () => {
+    await using server = await startTestServer()
+    const provider_config = { provider: 'okta', org_url: 'https://okta.example', api_token: 'hidden', fetch_groups: true }
+    expect((await server.root.write(path, { ...keys, provider_config })).status).toBe(204)
+
+    const read = await server.root.read(path)
+
+    expect(read.body.data?.provider_config).toEqual({ provider: 'okta', org_url: 'https://okta.example', fetch_groups: true })
+    expect(read.text).not.toContain('hidden')
+  })
+
+  test('C29–C31, C42: namespace_in_state is the one field a write keeps', async () => {
+    await using server = await startTestServer()
+    const after = async (given: object) => {
+      await server.root.write(path, { ...keys, ...given })
+      return (await server.root.read(path)).body.data?.namespace_in_state
+    }
+
+    expect(await after({})).toBe(true)
+    expect(await after({ namespace_in_state: false })).toBe(false)
+    expect(await after({ default_role: 'ui' })).toBe(false)
+    expect(await after({ namespace_in_state: 'true' })).toBe(true)
+    expect(await after({})).toBe(true)
+    expect(await after({ namespace_in_state: null })).toBe(false)
+    expect(await after({ namespace_in_state: true })).toBe(true)
+  })
+
+  test('C32, C33: every other field goes back to nothing; a refused write changes nothing', async () => {
+    await using server = await startTestServer()
+    const before = { default_role: 'dev', bound_issuer: ' a ', jwt_supported_algs: ['ES256'], jwks_ca_pem: 'x', oidc_discovery_ca_pem: 'y' }
+    await server.root.write(path, { ...keys, ...before })
+
+    expect(await server.root.write(path, { default_role: 'x' })).toMatchObject({ status: 400 })
+    expect(await server.root.write(path, { ...keys, jwt_supported_algs: 'nope' })).toMatchObject({ status: 400 })
+    expect((await server.root.read(path)).body.data).toMatchObject(before)
+    await server.root.write(path, keys)
+    expect((await server.root.read(path)).body.data).toEqual({ ...never, jwt_validation_pubkeys: [signer.pem.trim()] })
+  })
+
+  test('C40, C41: a certificate is a key, two keys are two elements', async () => {
+    await using server = await startTestServer()
+    expect((await server.root.write(path, { jwt_validation_pubkeys: [strangerCertificate, signer.pem] })).status).toBe(204)
+  })
+
+  test('unknown fields are ignored in silence', async () => {
+    await using server = await startTestServer()
+    expect(await server.root.write(path, { ...keys, zzz: 1, name: 'x' })).toMatchObject({ status: 204, text: '' })
+  })
+})
+
+describe('what is fetched', () => {
+  test('C9, C22: the right CA vouches for the URL; another, or none, does not', async () => {
+    await using server = await startTestServer()
+    await using provider = await aProvider(providerTls)
+    const jwks = { jwks_url: `${provider.url}/certs`, jwks_ca_pem: providerTls.cert, oidc_response_mode: 'form_post' }
+    const client = { oidc_client_id: 'i', oidc_client_secret: 'hidden' }
+    const discovery = { oidc_discovery_url: provider.url, oidc_discovery_ca_pem: providerTls.cert, ...client }
+
+    expect((await server.root.write(path, jwks)).status).toBe(204)
+    expect((await server.root.read(path)).body.data).toEqual({ ...never, ...jwks, jwt_validation_pubkeys: [] })
+    expect((await server.root.write(path, { ...jwks, jwks_ca_pem: strangerCertificate })).body.errors).toEqual([
+      `error checking jwks URL ${provider.url}/certs`,
+    ])
+    expect((await server.root.write(path, { ...jwks, jwks_ca_pem: '' })).status).toBe(400)
+    expect((await server.root.write(path, discovery)).status).toBe(204)
+    expect((await server.root.read(path)).text).not.toContain('hidden')
+    for (const oidc_discovery_ca_pem of [strangerCertificate, '', 'garbage']) {
+      expect(await server.root.write(path, { ...discovery, oidc_discovery_ca_pem })).toMatchObject({
+        status: 400,
+        body: { errors: ['error checking oidc discovery URL'] },
+      })
+    }
+  })
+
+  test.each([
+    ['/certs', 204],
+    ['/empty', 204],
+    ['/html', 400],
+    ['/wrong', 400],
+    ['/missing', 400],
+  ])('C10, C11: the JWKS at %s: %s', async (route, status) => {
+    await using server = await startTestServer()
+    await using provider = await aProvider()
+
+    const answer = await server.root.write(path, { jwks_url: provider.url + route })
+
+    expect(answer.status).toBe(status)
+    if (status === 400) expect(answer.body.errors).toEqual([`error checking jwks URL ${provider.url}${route}`])
+  })
+
+  test.each(['not a url', 'http://127.0.0.1:1/k', 'ftp://127.0.0.1/', 'file:///etc/passwd'])('the JWKS URL %s is refused', async (jwks_url) => {
+    await using server = await startTestServer()
+    expect(await server.root.write(path, { jwks_url })).toMatchObject({ status: 400, body: { errors: [`error checking jwks URL ${jwks_url}`] } })
+  })
+
+  test('C12, C13: pairs are all checked, and read back as posted', async () => {
+    await using server = await startTestServer()
+    await using plain = await aProvider()
+    await using secure = await aProvider(providerTls)
+    const good = [
+      { jwks_url: `${plain.url}/certs`, extra: [1.0] },
+      { jwks_url: `${secure.url}/certs`, jwks_ca_pem: providerTls.cert },
+    ]
+
+    expect((await server.root.write(path, { jwks_pairs: good })).status).toBe(204)
+    expect((await server.root.read(path)).body.data?.jwks_pairs).toEqual(good)
+    for (const bad of ['/missing', '/html']) {
+      const pairs = [{ jwks_url: plain.url + bad }, ...good]
+      expect((await server.root.write(path, { jwks_pairs: pairs })).body.errors).toEqual([`error checking jwks URL ${plain.url}${bad}`])
+    }
+  })
+
+  test('C25, §2.3: the issuer of the document is the discovery URL, to the letter', async () => {
+    await using server = await startTestServer()
+    await using provider = await aProvider()
+    const check = async (oidc_discovery_url: string) => (await server.root.write(path, { oidc_discovery_url })).status
+
+    expect(await check(provider.url)).toBe(204)
+    expect(await check(`${provider.url}/`)).toBe(400)
+    provider.routes.set('/.well-known/openid-configuration', { issuer: `${provider.url}/` })
+    expect(await check(provider.url)).toBe(400)
+    expect(await check(`${provider.url}/`)).toBe(204)
+    expect(await check('ftp://127.0.0.1')).toBe(400)
+    expect(provider.hits.every((hit) => hit === '/.well-known/openid-configuration')).toBe(true)
+  })
+
+  test('C35, §2.2: with a client, algorithms and OIDs are part of the discovery check', async () => {
+    await using server = await startTestServer()
+    await using provider = await aProvider()
+    const discovery = { oidc_discovery_url: provider.url }
+    const client = { ...discovery, oidc_client_id: 'i', oidc_client_secret: 's' }
+    const errors = async (body: object) => (await server.root.write(path, body)).body?.errors?.[0]
+
+    expect(await errors({ ...client, jwt_supported_algs: 'HS256' })).toBe('error checking oidc discovery URL')
+    expect(await errors({ ...client, unsupported_critical_cert_extensions: 'x' })).toBe('error checking oidc discovery URL')
+    expect(await errors({ ...client, unsupported_critical_cert_extensions: '2.5.29.30' })).toBeUndefined()
+    expect(await errors({ ...discovery, jwt_supported_algs: 'HS256' })).toBe('invalid jwt_supported_algs: unsupported signing algorithm "HS256"')
+    expect(await errors({ ...discovery, unsupported_critical_cert_extensions: 'x' })).toBeUndefined()
+  })
+
+  test('denied networks are not fetched from', async () => {
+    await using server = await startTestServer({ settings: { OUTBOUND_DENY: '127.0.0.0/8' } })
+    await using provider = await aProvider()
+
+    expect((await server.root.write(path, { jwks_url: `${provider.url}/certs` })).status).toBe(400)
+    expect((await server.root.write(path, { oidc_discovery_url: provider.url.replace('127.0.0.1', 'localhost') })).status).toBe(400)
+    expect(provider.hits).toEqual([])
+  })
+})
+
+describe('rights', () => {
+  test('a write asks for update, never create, and before it looks at the fields', async () => {
+    await using server = await startTestServer()
+    const holding = async (capability: string) => {
+      await server.root.write(`sys/policies/acl/${capability}`, { policy: `path "auth/jwt/config" { capabilities = ["${capability}"] }` })
+      return server.as(String((await server.root.write('auth/token/create', { policies: [capability] })).body.auth?.client_token))
+    }
+    const [create, update, read] = [await holding('create'), await holding('update'), await holding('read')]
+
+    expect((await create.write(path, keys)).status).toBe(403)
+    expect((await create.write(path, { namespace_in_state: 'maybe' })).status).toBe(403)
+    expect((await update.write(path, keys)).status).toBe(204)
+    expect((await update.read(path)).status).toBe(403)
+    expect((await read.read(path)).status).toBe(200)
+    expect((await server.anonymous.read(path)).status).toBe(403)
+  })
+})
