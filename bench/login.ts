@@ -10,9 +10,9 @@ export async function loginCases({ issuer, options }: BenchSetup): Promise<Bench
   for (const algorithm of ['RS256', 'ES256'] as const) {
     const known = await signLogins(issuer, { algorithm, count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' })
     for (const connections of options.connections) {
-      const rounds = options.rounds * freshShare(connections, options.freshSubjects)
+      const count = (options.rounds + 1) * freshShare(connections, options.freshSubjects)
       const subject = (index: number) => `repo:acme/${algorithm}-${connections}-${index}:ref:refs/heads/main`
-      const fresh = await signLogins(issuer, { algorithm, count: rounds, subject })
+      const fresh = await signLogins(issuer, { algorithm, count, subject })
       const same = requests(known)
       const always = requests(fresh)
       cases.push(

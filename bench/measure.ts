@@ -29,20 +29,20 @@ export async function measureCase(one: BenchCase, contenders: Contenders, genera
   const opponent = contenders[one.against.contender]
   if (opponent === undefined) throw new Error(`${one.against.contender} was not started`)
   const theirs: Side = { contender: opponent, requests: one.against.requests, rounds: [] }
-  for (const { contender, requests } of [ours, theirs]) {
-    if (requests.once !== true) await generator.run([jobOf({ contender, requests, connections: one.connections, forMs: warmUpMs })])
-  }
-  for (let round = 0; round < options.rounds; round++) {
+  // round 0 is a warm-up that does not count
+  for (let round = 0; round <= options.rounds; round++) {
     for (const { contender, requests, rounds } of [ours, theirs]) {
-      const forMs = requests.once === true ? onceLimitMs : options.seconds * 1000
-      const job = jobOf({ contender, requests: shareOf(requests, round, options.rounds), connections: one.connections, forMs })
-      rounds.push(await runRound(contender, job, generator))
+      const forMs = requests.once === true ? onceLimitMs : Math.max(options.seconds * 1000, round === 0 ? leastWarmUpMs : 0)
+      const job = jobOf({ contender, requests: shareOf(requests, round, options.rounds + 1), connections: one.connections, forMs })
+      const done = await runRound(contender, job, generator)
+      if (round > 0) rounds.push(done)
     }
   }
   return { case: one, ours: together(ours.rounds), theirs: together(theirs.rounds) }
 }
 
-const warmUpMs = 700
+/** Compiled code needs some ten thousand requests to become what it stays. */
+const leastWarmUpMs = 2500
 const onceLimitMs = 60_000
 
 type JobInput = { contender: Contender; requests: Requests; connections: number; forMs: number }
