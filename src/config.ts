@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net'
 import { z } from 'zod'
 
 /** A setting that cannot be used; ends the start with exit code 2 and this one line. */
@@ -168,7 +169,7 @@ function checkTogether(config: Config, environment: Readonly<Record<string, stri
     throw new SettingError('GATEHOUSE_ROOT_TOKEN: only npm run dev takes a root token from outside')
   }
   const { host } = config.listen
-  if (config.tls === 'auto' && !loopback.has(host) && !host.startsWith('127.')) {
+  if (config.tls === 'auto' && !loopback.has(host) && !(isIPv4(host) && host.startsWith('127.'))) {
     throw new SettingError(`GATEHOUSE_LISTEN: plain HTTP on ${host} is refused; set GATEHOUSE_TLS=off if a proxy in front speaks TLS`)
   }
   if (config.defaultLeaseTtlMs > config.maxLeaseTtlMs)
