@@ -1,10 +1,11 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { refuse, ServiceError } from '../errors.ts'
-import { type EarlyReply, callOf } from './call.ts'
+import { type Call, callOf, type EarlyReply } from './call.ts'
 import { bugReply, type ErrorReply, errorBody, errorReply } from './error-reply.ts'
 import { type ListServerOptions, listVerb } from './list-verb.ts'
 import { announcedSizeRefusal, BodyBudget, overloaded, readBody } from './body-reader.ts'
+import { sendJson, sendText } from './json-reply.ts'
 import { carrierOf, noRoute } from './mount-router.ts'
 
 export type AppParts = {
@@ -16,15 +17,15 @@ export type AppParts = {
   /** Told of every failure that is ours. */
   onBug(error: unknown, requestId: string): void
   /** A request is inside a mount until the returned function is called. */
-  enter(call: ReturnType<typeof callOf>): () => void
-  /** Called when an answer is on its way: one-use tokens end here. */
-  afterAnswer(call: ReturnType<typeof callOf>): void
+  enter(call: Call): () => void
+  /** Called when a request is over, answered or broken off: one-use tokens end here. */
+  afterRequest(call: Call): void
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** Counts a request as inside its mount; call what comes back when it has left. */
-    enterMount(call: ReturnType<typeof callOf>): () => void
+    enterMount(call: Call): () => void
   }
 }
 
@@ -54,8 +55,29 @@ export function createApp(parts: AppParts): FastifyInstance {
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
   app.removeAllContentTypeParsers()
   const budget = new BodyBudget(parts.limits.maxBufferedBytes)
-  app.addContentTypeParser('*', (_request, payload, done) => readBody(payload, parts.limits.maxBodyBytes, budget, done))
+  app.addContentTypeParser('*', (request, payload, done) => {
+    const call = callOf(payload)
+    const taken = (bytes: number) => {
+      budget.take(bytes)
+      call.bodyBytes += bytes
+    }
+    readBody(payload, { maxBytes: parts.limits.maxBodyBytes, budget, exempt: isExempt(request.url, call) }, taken, done)
+  })
   let inFlight = 0
+  /** A request is over when its answer is made and its connection is done with it, in either order: work for a client that left still counts. */
+  function begin(call: Call, response: ServerResponse, weight: number): void {
+    let pending = 2
+    const end = () => {
+      pending -= 1
+      if (pending > 0) return
+      inFlight -= weight
+      budget.give(call.bodyBytes)
+      parts.afterRequest(call)
+    }
+    inFlight += weight
+    call.answered = end
+    response.once('close', end)
+  }
   app.decorate('enterMount', parts.enter)
   app.setErrorHandler((error: FastifyError | ServiceError, request, reply) => {
     const call = callOf(request.raw)
@@ -69,22 +91,24 @@ export function createApp(parts: AppParts): FastifyInstance {
     const namespace = request.headers['x-vault-namespace']
     if (typeof namespace === 'string' && namespace !== '') reply.header('x-vault-namespace', namespace)
     const call = callOf(request.raw)
-    if (call.early !== undefined) return sendEarly(reply, call.early)
+    if (call.early?.kind === 'empty') return sendEarly(reply, call.early)
     const tooLarge = announcedSizeRefusal(request.raw, parts.limits.maxBodyBytes)
     if (tooLarge !== undefined) return done(tooLarge)
-    if (isExempt(call)) return done()
-    if (inFlight >= parts.limits.maxInFlight) return done(overloaded())
-    inFlight += 1
-    reply.raw.once('close', () => {
-      inFlight -= 1
-    })
+    if (call.early !== undefined) return sendEarly(reply, call.early)
+    const exempt = isExempt(request.url, call)
+    if (!exempt && inFlight >= parts.limits.maxInFlight) return done(overloaded())
+    begin(call, reply.raw, exempt ? 0 : 1)
     done()
   })
   app.addHook('preValidation', (request) => parts.admit(request))
-  app.addHook('onResponse', (request, _reply, done) => {
-    parts.afterAnswer(callOf(request.raw))
-    done()
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    const call = callOf(request.raw)
+    const { answered } = call
+    call.answered = undefined
+    answered?.()
+    done(null, payload)
   })
+  app.setNotFoundHandler((_request, reply) => sendError(reply, { status: 404, body: errorBody(), retryAfter: undefined }))
   app.route({
     method: Object.values(carrierOf),
     url: noRoute,
@@ -108,7 +132,8 @@ export function createApp(parts: AppParts): FastifyInstance {
 }
 
 /** Served whatever the load: state, sealing, and taking tokens back. Contract operations §5. */
-const isExempt = (call: ReturnType<typeof callOf>) => call.mount === undefined || (call.mount.plugin === 'token' && call.below.startsWith('revoke'))
+const isExempt = (url: string, call: Call) =>
+  url.startsWith('/-/node/') || url.startsWith('/-/health/') || (call.mount?.plugin === 'token' && call.below.startsWith('revoke'))
 
 const noExchange = () => {
   throw new Error('nothing is mounted here')
@@ -126,7 +151,7 @@ function replyFor(error: FastifyError | ServiceError, open: boolean, onBug: (err
 
 function sendError(reply: FastifyReply, { status, body, retryAfter }: ErrorReply): FastifyReply {
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
-  return reply.code(status).headers(commonHeaders).header('content-type', 'application/json').send(body)
+  return sendJson(reply.headers(commonHeaders), status, body)
 }
 
 function sendEarly(reply: FastifyReply, early: EarlyReply): FastifyReply {
@@ -138,7 +163,7 @@ function sendEarly(reply: FastifyReply, early: EarlyReply): FastifyReply {
     case 'redirect':
       return reply.code(307).header('location', early.location).send()
     case 'text':
-      return reply.code(early.status).header('content-type', 'text/plain').send(early.text)
+      return sendText(reply, early.status, 'text/plain', early.text)
     case 'empty':
       return reply.code(early.status).send()
   }

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../lib/json.ts'
 import type { Call } from './call.ts'
 
 /** The `auth` object of a login, creation or renewal. Contract core-http §1.5. */
@@ -56,19 +57,19 @@ function copiesData(call: Call): boolean {
   return copied.has(path) || copiedBelow.some((prefix) => path.startsWith(prefix))
 }
 
-/** The success body all routes share, as text ending in a newline. */
+/** The success body all routes share, as text ending in a newline. The parts that are the same each time are written, not built. */
 export function envelope(call: Call, reply: Reply): string {
-  const body = {
-    request_id: call.requestId,
-    lease_id: '',
-    renewable: false,
-    lease_duration: 0,
-    data: reply.data ?? null,
-    wrap_info: null,
-    warnings: reply.warnings === undefined || reply.warnings.length === 0 ? null : reply.warnings,
-    auth: reply.auth ?? null,
-    mount_type: call.mount?.type ?? '',
-  }
-  const whole = copiesData(call) && reply.data !== null && reply.data !== undefined ? { ...reply.data, ...body } : body
-  return `${JSON.stringify(whole)}\n`
+  const { data = null, warnings = [], auth = null } = reply
+  const head = `"request_id":"${call.requestId}","lease_id":"","renewable":false,"lease_duration":0`
+  const tail = `"wrap_info":null,"warnings":${warnings.length === 0 ? 'null' : JSON.stringify(warnings)},"auth":${auth === null ? 'null' : JSON.stringify(auth)},"mount_type":"${call.mount?.type ?? ''}"`
+  const text = data === null ? 'null' : stringifyJson(data)
+  return `{${data !== null && copiesData(call) ? topLevelCopies(data) : ''}${head},"data":${text},${tail}}\n`
+}
+
+const ownKeys = new Set(['request_id', 'lease_id', 'renewable', 'lease_duration', 'data', 'wrap_info', 'warnings', 'auth', 'mount_type'])
+
+/** The keys of `data` beside the envelope's own, which are never overwritten. */
+function topLevelCopies(data: object): string {
+  const text = stringifyJson(Object.fromEntries(Object.entries(data).filter(([key]) => !ownKeys.has(key)))).slice(1, -1)
+  return text === '' ? '' : `${text},`
 }

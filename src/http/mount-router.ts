@@ -34,7 +34,11 @@ export const explorerUrl = '/-/docs'
 const nodePaths = new Set(['init', 'seal-status', 'seal', 'step-down', 'unseal', 'leader', 'health'])
 const notInNamespaces =
   /^sys\/(?:raw|generate-recovery-token|init|seal|step-down|unseal|health|rekey-recovery-key|rekey|storage|generate-root|metrics|pprof|in-flight-req)(?:\/|$)/
-const outside: Record<string, string> = { health: '/-/node/health', 'health/live': '/-/health/live', 'health/ready': '/-/health/ready' }
+const outside: ReadonlyMap<string, string> = new Map([
+  ['health', '/-/node/health'],
+  ['health/live', '/-/health/live'],
+  ['health/ready', '/-/health/ready'],
+])
 
 /**
  * Fastify's `rewriteUrl`: reads verb and target, finds namespace and mount, hangs the call on the request and answers with the canonical path of
@@ -63,6 +67,8 @@ export function mountRouter({ random, resolve, clientAddress }: RouterParts): (r
       caller: undefined,
       creates: false,
       converted: undefined,
+      bodyBytes: 0,
+      answered: undefined,
     }
     // the body rule looks at the type itself; Fastify's own idea of it must not refuse anything
     if (request.headers['content-type'] !== undefined) request.headers['content-type'] = 'application/octet-stream'
@@ -105,27 +111,30 @@ function locate(verb: string, target: string, namespaceHeader: string | string[]
   if (header !== undefined && header !== '' && notInNamespaces.test(path)) {
     return early({ kind: 'refusal', status: 400, text: 'operation unavailable in namespaces' })
   }
-  const found = { ...nowhere, operation, refusedStatus: status, query }
-  const fixed = decoded === rawPath && !rawPath.startsWith('/v1/') ? outside[path] : undefined
-  if (fixed !== undefined) return { ...found, operation: operation ?? 'write', path, url: fixed }
+  const elsewhere = (rest: Partial<Located>): Located => ({ ...nowhere, operation, refusedStatus: status, query, path, ...rest })
+  const fixed = decoded === rawPath && !rawPath.startsWith('/v1/') ? outside.get(path) : undefined
+  if (fixed !== undefined) return elsewhere({ operation: operation ?? 'write', url: fixed })
   if (decoded === rawPath && (rawPath === '/docs' || rawPath.startsWith('/docs/')))
-    return { ...found, operation: operation ?? 'write', path, url: explorerUrl }
+    return elsewhere({ operation: operation ?? 'write', url: explorerUrl })
   if (path === 'robots.txt') return early({ kind: 'text', status: 200, text: 'User-agent: *\nDisallow: /\n' })
   if (path === 'ui' || path.startsWith('ui/')) return early({ kind: 'errors', status: 404 })
   if (path.startsWith('sys/') && operation !== 'help' && nodePaths.has(path.slice(4))) {
-    return { ...found, operation: operation ?? 'preflight', path, url: `/-/node/${path.slice(4)}` }
+    return elsewhere({ operation: operation ?? 'preflight', url: `/-/node/${path.slice(4)}` })
   }
   if ((operation === 'list' || operation === 'scan') && !path.endsWith('/')) path += '/'
   const place = resolveNamespace(header, path)
-  if (place === undefined || isRelative(path)) return { ...found, path, namespace: place?.namespace }
+  if (place === undefined || isRelative(path)) return elsewhere({ namespace: place?.namespace })
   const hit = resolve(place.namespace.id, place.path)
-  if (hit === undefined) return { ...found, path: place.path, namespace: place.namespace }
+  if (hit === undefined) return elsewhere({ path: place.path, namespace: place.namespace })
   return {
-    ...found,
+    operation,
+    refusedStatus: status,
+    query,
     path: place.path,
     namespace: place.namespace,
     mount: hit.mount,
     below: hit.below,
+    early: undefined,
     url: `/${hit.mount.plugin}/${escapeForRouter(hit.below)}`,
   }
 }

@@ -7,6 +7,7 @@ import { convertFields, FieldError } from '../lib/fields.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
 import { type Call, type Converted, callOf } from './call.ts'
 import { type AuthBlock, envelope, type Reply } from './envelope.ts'
+import { sendJson, sendText } from './json-reply.ts'
 import { carrierOf } from './mount-router.ts'
 
 export type { AuthBlock, Reply }
@@ -238,8 +239,9 @@ async function answer(
   } finally {
     leave()
   }
-  if (result?.raw !== undefined) return reply.code(result.raw.status).header('content-type', result.raw.contentType).send(result.raw.body)
-  const warnings = [...(result?.warnings ?? []), ...warningsOf(call.converted)]
+  if (result?.raw !== undefined) return sendText(reply, result.raw.status, result.raw.contentType, result.raw.body)
+  const own = warningsOf(call.converted)
+  const warnings = result?.warnings === undefined ? own : [...result.warnings, ...own]
   if (operation === 'list') return sendList(reply, call, result, warnings)
   if (result === undefined) {
     if (operation === 'read') throw refuse('missing', '')
@@ -290,9 +292,7 @@ function limitOf(sent: JsonValue | undefined): number {
   return Number(text)
 }
 
-function send(reply: FastifyReply, body: string): FastifyReply {
-  return reply.code(200).header('content-type', 'application/json').send(body)
-}
+const send = (reply: FastifyReply, body: string): FastifyReply => sendJson(reply, 200, body)
 
 export function sendHelp(reply: FastifyReply, help: string): FastifyReply {
   return send(reply, `${JSON.stringify({ help, see_also: null, openapi: null })}\n`)

@@ -20,8 +20,17 @@ export function parseTime(input: unknown): ParsedTime {
 }
 
 /** An instant as answers print it: UTC, `Z`, no trailing zeros in the fraction. Contract core-http §2.6. */
-export const formatTime = (milliseconds: number): string =>
-  printTime(Math.floor(milliseconds / 1000), String(mod(milliseconds, 1000)).padStart(3, '0'))
+export function formatTime(milliseconds: number): string {
+  if (milliseconds < 0 || milliseconds > lastFourDigitYear)
+    return printTime(Math.floor(milliseconds / 1000), String(mod(milliseconds, 1000)).padStart(3, '0'))
+  const text = new Date(milliseconds).toISOString()
+  let end = text.length - 1
+  while (text[end - 1] === '0') end -= 1
+  // a second of .000 goes with its point
+  return `${text.slice(0, text[end - 1] === '.' ? end - 1 : end)}Z`
+}
+
+const lastFourDigitYear = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /** Milliseconds since the epoch of a text `parseTime` gave; digits below a millisecond are cut. */
 export const timeMilliseconds = (time: string): number => Number(timeNanoseconds(time) / 1_000_000n)

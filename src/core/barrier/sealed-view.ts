@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { ServiceError } from '../../errors.ts'
-import { parseLossless } from '../../lib/json.ts'
+import { parseLossless, stringifyJson } from '../../lib/json.ts'
 import { type BatchEntry, keep, type Range, type Storage, type StoredRecord } from '../../storage/storage.ts'
 import { type Keyring, sealedError } from './keyring.ts'
 import type { View, ViewEntry, ViewRecord } from './view.ts'
@@ -101,7 +101,7 @@ export class SealedView implements View {
   }
 
   #seal(key: string, value: unknown): Buffer | undefined {
-    return value === undefined ? undefined : this.#parts.keyring.seal(key, Buffer.from(JSON.stringify(value)))
+    return value === undefined ? undefined : this.#parts.keyring.seal(key, Buffer.from(stringifyJson(value)))
   }
 
   #open(key: string, sealed: Uint8Array): unknown {

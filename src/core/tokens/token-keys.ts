@@ -1,9 +1,12 @@
+import { hash } from 'node:crypto'
 import type { Random } from '../../lib/random.ts'
 import type { View } from '../barrier/view.ts'
 import { type KeyedHash, openKeyedHashes } from '../keyed-hash.ts'
+import { RecordCache } from '../record-cache.ts'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const accessorLength = 24
+const cacheLimit = 10_000
 /** Longer ids are nobody's: neither made nor looked up. */
 export const maxIdLength = 4096
 
@@ -14,23 +17,36 @@ export const maxIdLength = 4096
 export class TokenKeys {
   readonly #ofId: KeyedHash
   readonly #ofAccessor: KeyedHash
+  /** Of ids seen lately, under a digest that only this process can make: a fraction of the cost of the keyed hash, on every request. */
+  readonly #accessors = new RecordCache<{ accessor: string }>(cacheLimit)
+  readonly #salt: string
 
-  private constructor(ofId: KeyedHash, ofAccessor: KeyedHash) {
+  private constructor(ofId: KeyedHash, ofAccessor: KeyedHash, random: Random) {
     this.#ofId = ofId
     this.#ofAccessor = ofAccessor
+    this.#salt = Buffer.from(random.bytes(32)).toString('latin1')
   }
 
   /** Reads the keys from `view`; makes them at the first start. */
   static async open(view: View, random: Random): Promise<TokenKeys> {
     const { id, accessor } = await openKeyedHashes(view, random, 'token-keys', ['id', 'accessor'])
-    return new TokenKeys(id, accessor)
+    return new TokenKeys(id, accessor, random)
   }
 
   accessorOf(id: string): string {
-    const hash = this.#ofId(id)
+    const digest = hash('sha256', this.#salt + id, 'base64')
+    const known = this.#accessors.get(digest)
+    if (known !== undefined) return known.accessor
+    const accessor = this.#derive(id)
+    this.#accessors.set(digest, { accessor })
+    return accessor
+  }
+
+  #derive(id: string): string {
+    const bytes = this.#ofId(id)
     let accessor = ''
     // the modulo favours some letters by a little: 24 of them still tell 2^142 tokens apart, and nothing here is secret
-    for (let at = 0; at < accessorLength; at += 1) accessor += alphabet[(hash[at] ?? 0) % alphabet.length]
+    for (let at = 0; at < accessorLength; at += 1) accessor += alphabet[(bytes[at] ?? 0) % alphabet.length]
     return accessor
   }
 

@@ -61,7 +61,7 @@ export class TokenStore {
   }
 
   async lookupByAccessor(accessor: string): Promise<Token | undefined> {
-    const token = await this.find(accessor)
+    const token = this.#cache.get(accessor) ?? (await this.find(accessor))
     if (token === undefined || !this.#isUsable(token)) return undefined
     return token.parent === '' || (await this.#hasValidAncestors(token)) ? token : undefined
   }
