@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'vitest'
+import { startTestServer, type TestServer } from '../../support/start-server.ts'
+import { jwksOf, type Provider, startProvider } from './provider.ts'
+import { aSigner, newKeys, signed, signedWithSecret } from './signer.ts'
+
+const rs = aSigner('RS256', { kid: 'r', keys: newKeys('RS256') })
+const b64 = (text: string) => Buffer.from(text).toString('base64url')
+const now = () => Math.floor(Date.now() / 1000)
+const claims = (given: object = {}) => ({ sub: 'alice', aud: 'gate', iat: now() - 5, exp: now() + 600, ...given })
+const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate' }
+
+/** A mount with the key as PEM and one with it behind a JWKS URL. */
+async function twoMounts() {
+  const provider = await startProvider({ '/k': jwksOf(rs) })
+  const server = await startTestServer()
+  await server.root.write('sys/auth/remote', { type: 'jwt' })
+  await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [rs.pem] })
+  await server.root.write('auth/remote/config', { jwks_url: `${provider.url}/k` })
+  await server.root.write('auth/jwt/role/r', role)
+  await server.root.write('auth/remote/role/r', role)
+  const stop = async () => {
+    await server[Symbol.asyncDispose]()
+    await provider.stop()
+  }
+  return { server, provider, [Symbol.asyncDispose]: stop }
+}
+
+/** Both mounts refuse the token with 400, in the envelope, and write nothing of it back. */
+async function refusedByBoth(server: TestServer, jwt: string): Promise<string[]> {
+  const texts: string[] = []
+  for (const mount of ['jwt', 'remote']) {
+    const answer = await server.anonymous.write(`auth/${mount}/login`, { role: 'r', jwt })
+    expect({ status: answer.status, keys: Object.keys(answer.body) }).toMatchObject({ status: 400, keys: expect.arrayContaining(['errors']) })
+    expect(answer.text.length).toBeLessThan(1000)
+    texts.push(String(answer.body.errors?.[0]))
+  }
+  return texts
+}
+
+describe('tokens nobody should send', () => {
+  const good = rs.sign(claims())
+  const [head = '', body = '', mac = ''] = good.split('.')
+  const withHeader = (header: string) => signed('RS256', rs.privateKey, header, JSON.stringify(claims()))
+  const withPayload = (payload: string) => signed('RS256', rs.privateKey, '{"alg":"RS256","kid":"r"}', payload)
+  const rows: [name: string, token: string][] = [
+    ['five parts', `${head}.${body}.${mac}.e30.e30`],
+    ['two parts', `${head}.${body}`],
+    ['the JSON serialisation', JSON.stringify({ payload: body, protected: head, signature: mac })],
+    ['alg none', `${b64('{"alg":"none"}')}.${body}.`],
+    ['alg none with a signature', `${b64('{"alg":"none"}')}.${body}.${mac}`],
+    ['alg NONE', `${b64('{"alg":"NONE"}')}.${body}.`],
+    ['HS256 with the PEM as secret', signedWithSecret(rs.pem, claims())],
+    ['crit', withHeader('{"alg":"RS256","kid":"r","crit":["exp"],"exp":1}')],
+    ['b64 false', withHeader('{"alg":"RS256","kid":"r","b64":false,"crit":["b64"]}')],
+    ['alg twice', withHeader('{"alg":"none","alg":"RS256","kid":"r"}')],
+    ['a kid of 1 MB', withHeader(JSON.stringify({ alg: 'RS256', kid: 'k'.repeat(1_000_000) }))],
+    ['a kid of 5 kB', withHeader(JSON.stringify({ alg: 'RS256', kid: 'k'.repeat(5000) }))],
+    ['a token of 1 MiB', withPayload(JSON.stringify(claims({ pad: 'x'.repeat(1024 ** 2) })))],
+    ['sub twice', withPayload(JSON.stringify(claims()).replace('"sub":"alice"', '"sub":"alice","sub":"root"'))],
+    ['sub twice, once escaped', withPayload(JSON.stringify(claims()).replace('"sub":"alice"', '"sub":"alice","s\\u0075b":"root"'))],
+    ['a payload nested 100,000 deep', withPayload(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)],
+    ['a payload that is a list', withPayload('[]')],
+    ['a padded signature', `${good}==`],
+    ['base64 instead of base64url', `${head}.${body}.${mac.replaceAll('-', '+').replaceAll('_', '/')}+`],
+    ['a signature that is not the one spelling of its bytes', `${head}.${body}.${respelt(mac)}`],
+    ['a header that is not the one spelling of its bytes', `${respelt(`${b64('{"alg":"RS256"} ')}`)}.${body}.${mac}`],
+    ['no signature', `${head}.${body}.`],
+    ['dots', '.'.repeat(100_000)],
+    ['opening braces', b64('{"a":'.repeat(70_000))],
+    ['iss a number', withPayload(JSON.stringify(claims({ iss: 5 })))],
+    ['exp of 1e999', withPayload(JSON.stringify(claims()).replace(/"exp":\d+/, '"exp":1e999'))],
+    ['aud with an object', withPayload(JSON.stringify(claims({ aud: ['gate', {}] })))],
+    ['sub in __proto__', withPayload(JSON.stringify(claims()).replace('"sub":"alice"', '"__proto__":{"sub":"alice"}'))],
+  ]
+
+  test.each(rows)('%s is refused with 400', async (_name, token) => {
+    await using house = await twoMounts()
+
+    await refusedByBoth(house.server, token)
+
+    const afterwards = await house.server.anonymous.write('auth/jwt/login', { role: 'r', jwt: good })
+    expect(afterwards.status).toBe(200)
+  })
+
+  test('keys the token brings along are never fetched or used', async () => {
+    await using house = await twoMounts()
+    await using attacker = await startProvider()
+    const own = aSigner('RS256', { kid: 'r', keys: newKeys('RS256') })
+    attacker.routes.set('/k', jwksOf(own))
+    const header = { jwk: own.jwk, jku: `${attacker.url}/k`, x5u: `${attacker.url}/k`, x5c: ['AA=='] }
+
+    await refusedByBoth(house.server, own.sign(claims(), header))
+
+    expect(attacker.hits).toEqual([])
+    const bySelf = await house.server.anonymous.write('auth/jwt/login', { role: 'r', jwt: rs.sign(claims(), header) })
+    expect(bySelf.status).toBe(200)
+  })
+
+  test('bound claims named like members of every object are only met by claims', async () => {
+    await using house = await twoMounts()
+    for (const name of ['__proto__', 'constructor', 'toString', '/__proto__/constructor/name', '/constructor/name']) {
+      const bound = `{"role_type":"jwt","user_claim":"sub","bound_audiences":"gate","bound_claims":${JSON.stringify({ a: 1 }).replace('"a":1', `${JSON.stringify(name)}:["Object","x"]`)}}`
+      expect((await house.server.root.call('POST', 'auth/jwt/role/p', undefined, { raw: bound })).status).toBe(204)
+      const answer = await house.server.anonymous.write('auth/jwt/login', { role: 'p', jwt: rs.sign(claims()) })
+      expect(String(answer.body.errors?.[0])).toBe(`error validating claims: claim ${JSON.stringify(name)} is missing`)
+    }
+  })
+
+  test('a hostile glob against a claim of 100 kB is decided', async () => {
+    await using house = await twoMounts()
+    const bound_claims = { c: [`${'*a'.repeat(20_000)}*b`, `${'a*'.repeat(20_000)}c`] }
+    expect((await house.server.root.write('auth/jwt/role/g', { ...role, bound_claims_type: 'glob', bound_claims })).status).toBe(204)
+
+    const answer = await house.server.anonymous.write('auth/jwt/login', { role: 'g', jwt: rs.sign(claims({ c: 'a'.repeat(100_000) })) })
+
+    expect(String(answer.body.errors?.[0])).toBe('error validating claims: claim "c" does not match any associated bound claim values')
+  })
+
+  test('a long token with many groups passes', async () => {
+    await using house = await twoMounts()
+    const groups = Array.from({ length: 450 }, (_, index) => `group-${index}`)
+    await house.server.root.write('auth/jwt/role/g', { ...role, groups_claim: 'groups' })
+
+    const answer = await house.server.anonymous.write('auth/jwt/login', { role: 'g', jwt: rs.sign(claims({ groups, pad: 'x'.repeat(150_000) })) })
+
+    expect(answer.status).toBe(200)
+  })
+})
+
+/** Another spelling of the same bytes: the unused bits of the last character set. */
+function respelt(text: string): string {
+  const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  const last = digits[digits.indexOf(text.slice(-1)) + 1] ?? 'B'
+  return text.slice(0, -1) + last
+}
+
+describe('providers that misbehave', () => {
+  type Route = Parameters<Provider['routes']['set']>[1]
+  const hugeSet = JSON.stringify({ keys: Array.from({ length: 10_000 }, (_, index) => ({ ...rs.jwk, kid: `k${index}` })) })
+  const rows: [name: string, route: Route][] = [
+    ['a JWKS of 10,000 keys', hugeSet],
+    ['a JWKS of 10,000 small keys', JSON.stringify({ keys: Array(10_000).fill({ kty: 'oct' }) })],
+    ['a JWKS of 50 MB', (answer) => answer.writeHead(200).end(Buffer.alloc(50_000_000, 0x20))],
+    ['HTML', (answer) => answer.writeHead(200, { 'content-type': 'text/html' }).end('<!DOCTYPE html><html>')],
+    ['a redirect elsewhere', (answer) => answer.writeHead(302, { location: 'http://127.0.0.1:1/k' }).end()],
+    ['a redirect without end', (answer) => answer.writeHead(302, { location: '/k' }).end()],
+    ['nested JSON', `{"keys":${'['.repeat(100_000)}`],
+    ['a closed connection', (answer) => answer.destroy()],
+    ['half an answer', (answer) => answer.writeHead(200, { 'content-length': '1000' }).write('{', () => answer.destroy())],
+  ]
+
+  test.each(rows)('%s at a write is refused and changes nothing', async (_name, route) => {
+    await using house = await twoMounts()
+    house.provider.routes.set('/k', route)
+
+    const answer = await house.server.root.write('auth/remote/config', { jwks_url: `${house.provider.url}/k` })
+
+    expect(answer).toMatchObject({ status: 400, body: { errors: [`error checking jwks URL ${house.provider.url}/k`] } })
+  })
+
+  test.each(rows)('%s at a login is refused; keys known before still serve', async (_name, route) => {
+    await using house = await twoMounts()
+    const login = (jwt: string) => house.server.anonymous.write('auth/remote/login', { role: 'r', jwt })
+    expect((await login(rs.sign(claims()))).status).toBe(200)
+    house.provider.routes.set('/k', route)
+
+    const unknown = await login(aSigner('ES256', { kid: 'new' }).sign(claims()))
+
+    expect(String(unknown.body.errors?.[0])).toMatch(/^error validating token: error verifying token signature: fetching keys oidc: /)
+    expect(unknown.text.length).toBeLessThan(1000)
+    expect((await login(rs.sign(claims()))).status).toBe(200)
+  })
+
+  test('a discovery document with a foreign issuer is refused, at the write and at the login', async () => {
+    await using house = await twoMounts()
+    const { provider, server } = house
+    const well = '/.well-known/openid-configuration'
+    provider.routes.set(well, { issuer: 'https://evil.example', jwks_uri: `${provider.url}/k` })
+    expect(await server.root.write('auth/jwt/config', { oidc_discovery_url: provider.url })).toMatchObject({
+      status: 400,
+      body: { errors: ['error checking oidc discovery URL'] },
+    })
+
+    provider.routes.set(well, { issuer: provider.url, jwks_uri: `${provider.url}/k` })
+    expect((await server.root.write('auth/jwt/config', { oidc_discovery_url: provider.url })).status).toBe(204)
+    provider.routes.set(well, { issuer: 'https://evil.example', jwks_uri: `${provider.url}/k` })
+    const answer = await server.anonymous.write('auth/jwt/login', { role: 'r', jwt: rs.sign(claims()) })
+    expect(String(answer.body.errors?.[0])).toMatch(/^error configuring token validator: keyset configuration error: oidc: issuer did not match/)
+  })
+
+  test('a key set that a discovery document hides in a denied network is not fetched', async () => {
+    await using provider = await startProvider()
+    await using hidden = await startProvider({ '/k': jwksOf(rs) })
+    await using server = await startTestServer({ settings: { OUTBOUND_DENY: '127.0.0.2/32,::1' } })
+    provider.routes.set('/.well-known/openid-configuration', { issuer: provider.url, jwks_uri: hidden.url.replace('127.0.0.1', '127.0.0.2') })
+    await server.root.write('auth/jwt/config', { oidc_discovery_url: provider.url })
+    await server.root.write('auth/jwt/role/r', role)
+
+    const answer = await server.anonymous.write('auth/jwt/login', { role: 'r', jwt: rs.sign(claims()) })
+
+    expect(String(answer.body.errors?.[0])).toMatch(/address 127\.0\.0\.2 is in a denied network/)
+    expect(hidden.hits).toEqual([])
+  })
+})
