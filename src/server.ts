@@ -234,6 +234,7 @@ function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage:
 
 async function buildApp(config: Config, { log }: ServerParts, core: Core, state: NodeState): Promise<FastifyInstance> {
   const { mounts, access, random, clock, system, tokens, identities, policies, revoker } = core
+  const jsonLimits = { maxStrings: config.maxJsonStrings, maxMemory: config.maxJsonMemory, maxDepth: 10_000 }
   const app = createApp({
     server: {
       headerTimeoutMs: config.headerTimeoutMs,
@@ -249,7 +250,7 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
     }),
     admit: admission({
       access,
-      jsonLimits: { maxStrings: config.maxJsonStrings, maxMemory: config.maxJsonMemory, maxDepth: 10_000 },
+      jsonLimits,
       isSealed: () => core.barrier.isSealed(),
     }),
     onBug: (err, requestId) => log.error({ err, request_id: requestId }, 'a request failed'),
@@ -258,7 +259,7 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
       if (leave === undefined) throw taintedRefusal(call)
       return leave
     },
-    afterAnswer: (call) => {
+    afterRequest: (call) => {
       const spent = call.caller?.token
       if (spent?.num_uses === -1) revoker.revoke(spent.accessor).catch((err: unknown) => log.error({ err }, 'a spent token could not be removed'))
     },
@@ -267,6 +268,7 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
   explorerRoute(app, { url: explorerUrl, document: () => document.describe(genericPlaces(mounts, 'root')) })
   nodeStateRoutes(app, {
     state,
+    jsonLimits,
     seal: async (request, call) => {
       await checkSudo(access, request, call)
       core.barrier.seal()

@@ -29,6 +29,7 @@ export function admission({ access, jsonLimits, isSealed }: AdmissionParts): (re
     if (rules === undefined) return
     const call = callOf(request.raw)
     call.sent = fieldsOf(call, request, jsonLimits)
+    request.body = undefined
     const wrapTtl = wrapTtlOf(request.raw)
     checkMfaHeader(request.raw)
     if (isRelative(call.path)) throw refuse('invalid', 'relative paths not supported')

@@ -45,6 +45,10 @@ export type Call = {
   creates: boolean
   /** Converted fields, when the existence check had to convert them. */
   converted: Converted | undefined
+  /** Memory its body takes. */
+  bodyBytes: number
+  /** To be called when its answer is made. */
+  answered: (() => void) | undefined
 }
 
 export type Converted = { values: unknown; unknown: string[]; replaced: string[] }

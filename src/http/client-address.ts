@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
 import { inNetworks } from '../lib/cidr.ts'
 import type { EarlyReply } from './call.ts'
 
@@ -26,9 +27,9 @@ export function clientAddressReader({ trusted, hops, required }: ProxyRules): (r
       return required ? refusal('missing x-forwarded-for header and configured to reject when not present') : peer
     }
     const addresses = String(header).split(',')
-    const chosen = addresses[addresses.length - 1 - hops]
-    return chosen === undefined
-      ? refusal('malformed x-forwarded-for configuration or request, hops to skip larger than x-forwarded-for header length')
-      : chosen.trim()
+    const chosen = addresses[addresses.length - 1 - hops]?.trim()
+    if (chosen === undefined)
+      return refusal('malformed x-forwarded-for configuration or request, hops to skip larger than x-forwarded-for header length')
+    return isIP(chosen) === 0 ? refusal('malformed x-forwarded-for header, not an address') : chosen
   }
 }

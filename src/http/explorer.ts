@@ -1,6 +1,7 @@
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify'
 import { callOf } from './call.ts'
 import { errorBody } from './error-reply.ts'
+import { sendJson } from './json-reply.ts'
 import { carrierOf } from './mount-router.ts'
 
 const specified = /^docs(?:\/[\w-]+(?:\.[\w-]+)*)*\/?$/
@@ -44,7 +45,7 @@ export function explorerRoute(app: FastifyInstance, { url, document }: { url: st
   })
 }
 
-const refused = (reply: FastifyReply, status: number) => reply.code(status).header('content-type', 'application/json').send(errorBody())
+const refused = (reply: FastifyReply, status: number) => sendJson(reply, status, errorBody())
 
 async function openExplorer(document: () => Promise<object>): Promise<FastifyInstance> {
   const [{ fastifySwagger }, { fastifySwaggerUi }] = await Promise.all([import('@fastify/swagger'), import('@fastify/swagger-ui')])

@@ -15,7 +15,7 @@ export function hasUnprintable(decoded: string): boolean {
   return !plain.test(decoded) && /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(decoded)
 }
 
-/** The path without empty, `.` and `..` segments; a slash at the end stays. */
+/** The path without empty, `.` and `..` segments; a slash at the end stays. Fit for a `Location`: to browsers a backslash is a slash, and two make another host. */
 export function cleanTarget(raw: string): string {
   if (!raw.includes('//') && !raw.includes('/.')) return raw
   const kept: string[] = []
@@ -24,7 +24,7 @@ export function cleanTarget(raw: string): string {
     else if (segment !== '' && segment !== '.') kept.push(segment)
   }
   const folder = kept.length > 0 && /\/\.{0,2}$/.test(raw)
-  return `/${kept.join('/')}${folder ? '/' : ''}`
+  return `/${kept.join('/')}${folder ? '/' : ''}`.replaceAll('\\', '%5C')
 }
 
 /** Has a `.` or `..` segment. */

@@ -57,7 +57,8 @@ function wanted({ paths, path }: Asked): string[] {
 function judged(acl: Acl | undefined, asked: Asked): Reply {
   const list = wanted(asked)
   if (list.includes('')) throw fail('invalid', 'missing path')
-  const rights: Record<string, string[]> = {}
+  // without prototype: any path may be asked for
+  const rights: Record<string, string[]> = Object.create(null)
   for (const path of list) rights[path] = acl?.capabilities(path.startsWith('/') ? path.slice(1) : path) ?? ['deny']
   const [only] = list
   return { data: list.length === 1 && only !== undefined ? { ...rights, capabilities: rights[only] } : rights }

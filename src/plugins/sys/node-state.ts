@@ -1,8 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { type Call, callOf } from '../../http/call.ts'
+import { readFields } from '../../http/body.ts'
 import { errorBody } from '../../http/error-reply.ts'
+import { sendJson } from '../../http/json-reply.ts'
 import { carrierOf } from '../../http/mount-router.ts'
+import { isJsonNumber, type JsonLimits, type JsonValue } from '../../lib/json.ts'
 
 /** The state of this process as health checks and clients see it. */
 export type NodeState = {
@@ -20,6 +23,7 @@ export type NodeState = {
 
 export type NodeStateParts = {
   state: NodeState
+  jsonLimits: JsonLimits
   /** Seals the server for a caller with `update` and `sudo` on the path; throws otherwise. */
   seal(request: FastifyRequest, call: Call): Promise<void>
   /** Throws unless the caller has `update` and `sudo` on the path. */
@@ -45,10 +49,10 @@ const falsehoods = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False'])
 
 /** The node-level paths: no envelope, no token, served while sealed. Contract core-http §6.3, operations §5. */
 export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): void {
-  const { state } = parts
+  const { state, jsonLimits } = parts
   route(app, { path: 'health/live', verbs: ['GET', 'HEAD'], summary: 'Is the process alive?' }, (reply) => json(reply, 200, { status: 'live' }))
-  route(app, { path: 'health/ready', verbs: ['GET', 'HEAD'], summary: 'Are requests served?' }, (reply) => {
-    const status = state.readiness()
+  route(app, { path: 'health/ready', verbs: ['GET', 'HEAD'], summary: 'Are requests served?' }, async (reply) => {
+    const status = await state.readiness()
     if (status !== 'ready') reply.header('retry-after', '1')
     return json(reply, status === 'ready' ? 200 : 503, { status })
   })
@@ -82,7 +86,7 @@ export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): vo
     return reply.code(204).header('content-type', 'application/json').send()
   })
   route(app, { path: 'sys/unseal', verbs: ['POST', 'PUT'], summary: 'Offer a share of the seal key', body: unsealBody }, (reply, _call, request) =>
-    unseal(reply, request, state),
+    unseal(reply, structOf(request.body, jsonLimits), state),
   )
 }
 
@@ -108,16 +112,12 @@ function route(app: FastifyInstance, { path, verbs, summary, query, body }: Node
     config: { document: { path: `/${path}`, method: verbs[0], at: isSys ? 'v1' : 'root', schema } },
     handler: (request, reply) => {
       const call = callOf(request.raw)
-      return verbs.includes(call.verb) ? handle(reply, call, request) : reply.code(405).header('content-type', 'application/json').send(errorBody())
+      return verbs.includes(call.verb) ? handle(reply, call, request) : sendJson(reply, 405, errorBody())
     },
   })
 }
 
-const json = (reply: FastifyReply, status: number, body: object): FastifyReply =>
-  reply
-    .code(status)
-    .header('content-type', 'application/json')
-    .send(`${JSON.stringify(body)}\n`)
+const json = (reply: FastifyReply, status: number, body: object): FastifyReply => sendJson(reply, status, `${JSON.stringify(body)}\n`)
 
 async function health(reply: FastifyReply, call: Call, state: NodeState): Promise<FastifyReply> {
   const query = new URLSearchParams(call.query)
@@ -125,8 +125,10 @@ async function health(reply: FastifyReply, call: Call, state: NodeState): Promis
   for (const name of Object.keys(codes) as (keyof typeof codes)[]) {
     const sent = query.get(name)
     if (sent === null) continue
-    if (!/^[+-]?\d{1,9}$/.test(sent)) return json(reply, 400, { errors: [] })
-    codes[name] = Number(sent)
+    const code = /^[+-]?\d{1,9}$/.test(sent) ? Number(sent) : 0
+    // what is no status of a whole answer would be our failure
+    if (code < 200 || code > 599) return json(reply, 400, { errors: [] })
+    codes[name] = code
   }
   const standbyOk = query.get('standbyok')
   if (standbyOk !== null && !truths.has(standbyOk) && !falsehoods.has(standbyOk)) return json(reply, 400, { errors: [] })
@@ -139,7 +141,7 @@ async function health(reply: FastifyReply, call: Call, state: NodeState): Promis
       : 'storage' in storage
         ? codes.storagecode
         : codes.activecode
-  return json(reply, code >= 200 && code <= 599 ? code : 500, {
+  return json(reply, code, {
     initialized: state.isInitialized(),
     sealed: !open,
     standby: !open,
@@ -175,9 +177,7 @@ function sealStatus(state: NodeState): object {
 }
 
 /** A server with a static seal opens itself at its next start; shares mean nothing to it. */
-function unseal(reply: FastifyReply, request: FastifyRequest, state: NodeState): FastifyReply {
-  const fields = structOf(request.body)
-  if (typeof fields === 'string') return json(reply, 400, { errors: [fields] })
+function unseal(reply: FastifyReply, fields: ReadonlyMap<string, JsonValue>, state: NodeState): FastifyReply {
   const key = fields.get('key')
   const reset = fields.get('reset')
   for (const [value, type, name] of [
@@ -193,26 +193,21 @@ function unseal(reply: FastifyReply, request: FastifyRequest, state: NodeState):
   if (typeof key !== 'string' || key === '') {
     return json(reply, 400, { errors: ["'key' must be specified in request body as JSON, or 'reset' set to true"] })
   }
-  const isHex = /^(?:[0-9a-fA-F]{2}){16,}$/.test(key)
-  const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(key)
-  if (!isHex && !isBase64) return json(reply, 400, { errors: ["'key' must be a valid hex or base64 string"] })
+  if (!isShare(key)) return json(reply, 400, { errors: ["'key' must be a valid hex or base64 string"] })
   return json(reply, 200, sealStatus(state))
 }
 
-const jsonTypeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value)
+const isShare = (key: string): boolean =>
+  key.length % 2 === 0 && key.length >= 32 && /^[0-9a-fA-F]+$/.test(key) ? true : key.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(key)
+
+function jsonTypeOf(value: JsonValue): string {
+  if (Array.isArray(value)) return 'array'
+  if (typeof value === 'boolean') return 'bool'
+  return isJsonNumber(value) ? 'number' : typeof value
+}
 
 /** A body read into a fixed struct: keys match in any case, unknown ones are ignored. Contract core-http §1.4, last row. */
-function structOf(body: unknown): Map<string, unknown> | string {
-  const text = body instanceof Uint8Array ? Buffer.from(body).toString('utf8').trim() : ''
-  if (text === '') return new Map()
-  try {
-    const value: unknown = JSON.parse(text)
-    if (value === null) return new Map()
-    if (typeof value !== 'object' || Array.isArray(value)) {
-      return `failed to parse JSON input: json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type http.UnsealRequest`
-    }
-    return new Map(Object.entries(value).map(([name, entry]) => [name.toLowerCase(), entry]))
-  } catch {
-    return `failed to parse JSON input: ${/^[{[]/.test(text) ? 'unexpected EOF' : `invalid character '${text.slice(0, 1)}' looking for beginning of value`}`
-  }
+function structOf(body: unknown, limits: JsonLimits): Map<string, JsonValue> {
+  const fields = readFields(body instanceof Uint8Array ? body : undefined, undefined, limits)
+  return new Map(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]))
 }
