@@ -249,18 +249,18 @@ describe('what is stored', () => {
 
   test('C29–C31, C42: namespace_in_state is the one field a write keeps', async () => {
     await using server = await startTestServer()
-    const after = async (given: object) => {
+    const storedAfter = async (given: object) => {
       await server.root.write(path, { ...keys, ...given })
       return (await server.root.read(path)).body.data?.namespace_in_state
     }
 
-    expect(await after({})).toBe(true)
-    expect(await after({ namespace_in_state: false })).toBe(false)
-    expect(await after({ default_role: 'ui' })).toBe(false)
-    expect(await after({ namespace_in_state: 'true' })).toBe(true)
-    expect(await after({})).toBe(true)
-    expect(await after({ namespace_in_state: null })).toBe(false)
-    expect(await after({ namespace_in_state: true })).toBe(true)
+    expect(await storedAfter({})).toBe(true)
+    expect(await storedAfter({ namespace_in_state: false })).toBe(false)
+    expect(await storedAfter({ default_role: 'ui' })).toBe(false)
+    expect(await storedAfter({ namespace_in_state: 'true' })).toBe(true)
+    expect(await storedAfter({})).toBe(true)
+    expect(await storedAfter({ namespace_in_state: null })).toBe(false)
+    expect(await storedAfter({ namespace_in_state: true })).toBe(true)
   })
 
   test('C32, C33: every other field goes back to nothing; a refused write changes nothing', async () => {
