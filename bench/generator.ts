@@ -36,14 +36,19 @@ export function startGenerator(wanted: 'wrk' | 'own' | undefined): Generator {
 const isForWrk = ({ once, method }: LoadJob) => !once && method !== 'LIST'
 
 async function runInChild(child: ChildProcess, job: LoadJob): Promise<LoadResult> {
-  const answered = once(child, 'message')
-  const ended = once(child, 'exit').then(() => {
+  const settled = new AbortController()
+  const ended = once(child, 'exit', { signal: settled.signal }).then(() => {
     throw new Error('the load generator ended')
   })
   child.send(job)
-  const [result] = await Promise.race([answered, ended])
-  // what load-process.ts sends for a job
-  return result as LoadResult
+  try {
+    const [result] = await Promise.race([once(child, 'message', { signal: settled.signal }), ended])
+    // what load-process.ts sends for a job
+    return result as LoadResult
+  } finally {
+    ended.catch(() => {})
+    settled.abort()
+  }
 }
 
 async function endChild(child: ChildProcess): Promise<void> {
