@@ -1,0 +1,11 @@
+import type { FastifyReply } from 'fastify'
+
+const asWritten = (body: string): string => body
+
+/** Sends a body under exactly this content type: left alone, Fastify adds a charset, and clients that compare the type then see no JSON. Contract core-http §0.2. */
+export function sendText(reply: FastifyReply, status: number, contentType: string, body: string): FastifyReply {
+  return reply.code(status).header('content-type', contentType).serializer(asWritten).send(body)
+}
+
+/** Sends written JSON. */
+export const sendJson = (reply: FastifyReply, status: number, body: string): FastifyReply => sendText(reply, status, 'application/json', body)
