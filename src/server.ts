@@ -276,12 +276,22 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
     },
     stepDown: async () => {},
   })
-  await app.register(sys, { prefix: '/system', mounts, document, policies, access, systemTtls: system, version: config.reportedVersion })
+  await app.register(sys, {
+    prefix: '/system',
+    mounts,
+    document,
+    policies,
+    access,
+    barrier: core.barrier,
+    random,
+    systemTtls: system,
+    version: config.reportedVersion,
+  })
   const mountOf = (accessor: string) => mounts.table.byAccessor(accessor)
   const policyExists = async (name: string, namespace: string) => (await policies.get(namespace, name)) !== undefined
   const jwtMethod = new JwtMethod({
     mounts,
-    outbound: new OutboundClient({ deny: config.outboundDeny }),
+    outbound: new OutboundClient({ deny: config.outboundDeny, httpsProxy: config.httpsProxy, noProxy: config.noProxy }),
     clock,
     log,
     systemTtl: system,

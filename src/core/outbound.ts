@@ -3,6 +3,7 @@ import { lookup as resolve } from 'node:dns'
 import { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions, request as requestPlain } from 'node:http'
 import { Agent as TlsAgent, request as requestTls } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { StartError } from '../errors.ts'
 
 export type OutboundOptions = {
   /** PEM certificates that replace the system's roots for this request. */
@@ -55,7 +56,9 @@ export class OutboundClient {
       else this.#denied.addSubnet(address, Number(prefix), family)
     }
     if (httpsProxy !== undefined && httpsProxy !== '') {
-      this.#proxyAgent = { env: { HTTPS_PROXY: httpsProxy, NO_PROXY: noProxy ?? '' }, host: bareHost(new URL(httpsProxy)) }
+      const proxy = URL.parse(httpsProxy.includes('://') ? httpsProxy : `http://${httpsProxy}`)
+      if (proxy === null) throw new StartError(2, 'HTTPS_PROXY: must be a URL like http://proxy:3128')
+      this.#proxyAgent = { env: { HTTPS_PROXY: proxy.href, NO_PROXY: noProxy ?? '' }, host: bareHost(proxy) }
     }
   }
 

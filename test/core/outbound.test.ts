@@ -142,7 +142,7 @@ test('https goes through the proxy when one is set, http and excepted hosts do n
   const { port } = proxy.address() as AddressInfo
   await using plain = await startProvider({ '/': {} })
   await using secure = await startProvider({ '/': {} }, providerTls)
-  const httpsProxy = `http://127.0.0.1:${port}`
+  const httpsProxy = `127.0.0.1:${port}`
   const client = new OutboundClient({ deny: [], httpsProxy })
   const excepting = new OutboundClient({ deny: [], httpsProxy, noProxy: '127.0.0.1' })
 
@@ -162,4 +162,8 @@ test.each([
   { name: 'openings without an end', pem: '-----BEGIN CERTIFICATE-----'.repeat(100_000), count: 0 },
 ])('certificates in a text: $name', ({ pem, count }) => {
   expect(caCertificates(pem)).toHaveLength(count)
+})
+
+test('a proxy that is no URL stops the start', () => {
+  expect(() => new OutboundClient({ deny: [], httpsProxy: 'http://[' })).toThrow('HTTPS_PROXY: must be a URL like http://proxy:3128')
 })
