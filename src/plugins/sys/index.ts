@@ -2,13 +2,20 @@ import type { FastifyPluginAsync } from 'fastify'
 import { unknownPaths } from '../../http/resource.ts'
 import { type ApiDocumentParts, apiDocumentRoute } from './api-document.ts'
 import { capabilityRoutes } from './capabilities.ts'
+import { keyRoutes } from './keys.ts'
 import { type MountRouteParts, mountRoutes } from './mounts.ts'
 import { policyRoutes } from './policies.ts'
+import { toolRoutes } from './tools.ts'
 import { uiRoutes } from './ui.ts'
 
 export { genericPlaces } from './api-document.ts'
 
-export type SysParts = MountRouteParts & ApiDocumentParts & Parameters<typeof policyRoutes>[1] & Parameters<typeof capabilityRoutes>[1]
+export type SysParts = MountRouteParts &
+  ApiDocumentParts &
+  Parameters<typeof policyRoutes>[1] &
+  Parameters<typeof capabilityRoutes>[1] &
+  Parameters<typeof keyRoutes>[1] &
+  Parameters<typeof toolRoutes>[1]
 
 /** The fixed paths below `sys/`. */
 export const sys: FastifyPluginAsync<SysParts> = async (app, parts) => {
@@ -16,6 +23,8 @@ export const sys: FastifyPluginAsync<SysParts> = async (app, parts) => {
   capabilityRoutes(app, parts)
   mountRoutes(app, parts)
   uiRoutes(app)
+  keyRoutes(app, parts)
+  toolRoutes(app, parts)
   apiDocumentRoute(app, parts)
   unknownPaths(app)
 }

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { refuse } from '../../errors.ts'
+import { type Reply, resource } from '../../http/resource.ts'
+import { intField, stringField } from '../../lib/fields.ts'
+import { quoted } from '../../lib/go-text.ts'
+import type { Random } from '../../lib/random.ts'
+
+const randomInput = z.object({
+  bytes: intField.default(32).describe('How many'),
+  format: stringField.default('base64').describe('base64 or hex'),
+  source: stringField.default('platform').describe('platform, seal or all: the one source of this server serves them all'),
+})
+const hashInput = z.object({
+  input: stringField.default('').describe('What to hash, as base64'),
+  format: stringField.default('hex').describe('hex or base64'),
+  algorithm: stringField.default('sha2-256').describe('sha2-224, sha2-256, sha2-384, sha2-512, or the same of sha3'),
+})
+
+const mostBytes = 131_072
+const sources = new Set(['platform', 'seal', 'all'])
+const algorithms = new Map(
+  [224, 256, 384, 512].flatMap((bits) => [
+    [`sha2-${bits}`, `sha${bits}`],
+    [`sha3-${bits}`, `sha3-${bits}`],
+  ]),
+)
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+/** Random bytes and digests for callers that have no good source of their own. Contract core-http §6.8. */
+export function toolRoutes(app: FastifyInstance, { random }: { random: Random }): void {
+  const randomBytes = (input: z.output<typeof randomInput>): Reply => {
+    if (input.bytes < 1) throw refuse('invalid', "'bytes' cannot be less than 1")
+    if (input.bytes > mostBytes) throw refuse('invalid', `'bytes' should be less than ${mostBytes}`)
+    if (!sources.has(input.source))
+      throw refuse('invalid', `unsupported entropy source ${quoted(input.source)}; must be "platform" or "seal", or "all"`)
+    return { data: { random_bytes: encoded(Buffer.from(random.bytes(input.bytes)), input.format, quoted(input.format)) } }
+  }
+  const help = 'Random bytes.'
+  resource(app, '/tools/random', { help, write: { summary: 'Make random bytes', input: randomInput, handle: ({ input }) => randomBytes(input) } })
+  resource(app, '/tools/random/:urlbytes', {
+    help,
+    write: {
+      summary: 'Make so many random bytes, or from a named source',
+      input: randomInput,
+      handle: ({ input, params }) =>
+        randomBytes(isCount(params.urlbytes) ? { ...input, bytes: Number(params.urlbytes) } : { ...input, source: params.urlbytes }),
+    },
+  })
+  resource(app, '/tools/random/:source/:urlbytes', {
+    help,
+    write: {
+      summary: 'Make so many random bytes from a named source',
+      input: randomInput,
+      handle: ({ input, params }) => {
+        if (!isCount(params.urlbytes))
+          throw refuse('invalid', `error parsing url-set byte count: strconv.Atoi: parsing ${quoted(params.urlbytes)}: invalid syntax`)
+        return randomBytes({ ...input, source: params.source, bytes: Number(params.urlbytes) })
+      },
+    },
+  })
+
+  const digest = { summary: 'Hash something', input: hashInput }
+  resource(app, '/tools/hash', { help: 'A digest.', write: { ...digest, handle: ({ input }) => hashed(input) } })
+  resource(app, '/tools/hash/:urlalgorithm', {
+    help: 'A digest.',
+    write: { ...digest, handle: ({ input, params }) => hashed({ ...input, algorithm: params.urlalgorithm }) },
+  })
+}
+
+const isCount = (text: string) => /^\d{1,9}$/.test(text)
+
+function hashed({ input, format, algorithm }: z.output<typeof hashInput>): Reply {
+  if (!base64.test(input)) throw refuse('invalid', 'unable to decode input as base64: illegal base64 data')
+  const name = algorithms.get(algorithm)
+  if (name === undefined) throw refuse('invalid', `unsupported algorithm ${algorithm}`)
+  return { data: { sum: encoded(createHash(name).update(Buffer.from(input, 'base64')).digest(), format, format) } }
+}
+
+function encoded(bytes: Buffer, format: string, shown: string): string {
+  if (format !== 'hex' && format !== 'base64') throw refuse('invalid', `unsupported encoding format ${shown}; must be "hex" or "base64"`)
+  return bytes.toString(format)
+}
