@@ -79,7 +79,7 @@ export class IdentityStore {
    * Metadata of a known alias is replaced as a whole, unless the name was spelt otherwise. Contract tokens §3.3.
    */
   async forLogin(alias: LoginAlias): Promise<LoginIdentity> {
-    if (alias.name === '') throw refuse('invalid', 'missing name in alias')
+    if (alias.name === '') throw refuse('invalid', 'missing name in alias', { reason: 'user_claim_invalid' })
     const cacheKey = `${alias.mountAccessor}/${alias.name.toLowerCase()}`
     const known = this.#aliasRows.get(cacheKey)
     const identity = known === undefined ? undefined : await this.identityOf(known.entityId)
@@ -142,7 +142,7 @@ export class IdentityStore {
 
   #newEntity(alias: LoginAlias): Entity {
     const problem = metadataProblem(alias.metadata)
-    if (problem !== undefined) throw refuse('invalid', `invalid alias metadata: ${problem}`)
+    if (problem !== undefined) throw refuse('invalid', `invalid alias metadata: ${problem}`, { reason: 'metadata_invalid' })
     const now = formatTime(this.#clock.now())
     const suffix = alias.namespace === 'root' ? '' : `.${alias.namespace}`
     const id = this.#random.uuid() + suffix

@@ -52,7 +52,7 @@ export async function issueLogin(parts: LoginParts, request: LoginRequest): Prom
   const { mount, auth } = request
   for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
     const login = await parts.identity.forLogin({ namespace: mount.namespace, mountAccessor: mount.accessor, ...auth.alias })
-    if (login.identity.entity.disabled) throw refuse('denied', 'permission denied')
+    if (login.identity.entity.disabled) throw refuse('denied', 'permission denied', { reason: 'entity_disabled' })
     const { draft, warnings } = loginDraft(parts, request, login.identity)
     const minted = parts.tokens.mint(draft)
     if (await parts.view.write(login.entries.length === 0 ? minted.entries : [...login.entries, ...minted.entries])) {
@@ -70,7 +70,8 @@ function loginDraft(parts: LoginParts, { mount, path, auth }: LoginRequest, iden
   const life = lifetime(mountTtl(mount.config, parts.systemTtl), auth, parts.clock.now())
   if (!life.ok) throw refuse('invalid', life.reason)
   const policies = sanitise(auth.policies, !auth.noDefaultPolicy)
-  if (policies.includes('root') || identity.policies.includes('root')) throw refuse('invalid', 'auth methods cannot create root tokens')
+  if (policies.includes('root') || identity.policies.includes('root'))
+    throw refuse('invalid', 'auth methods cannot create root tokens', { reason: 'policy_forbidden' })
   checkAssignable([...policies, ...identity.policies])
   const draft: TokenDraft = {
     parent: '',

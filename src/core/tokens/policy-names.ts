@@ -18,7 +18,7 @@ export const joined = (tokenPolicies: readonly string[], identityPolicies: reado
 
 /** Refuses names no token may carry. */
 export function checkAssignable(names: readonly string[]): void {
-  if (names.includes('response-wrapping')) throw refuse('invalid', 'cannot assign policy "response-wrapping"')
+  if (names.includes('response-wrapping')) throw refuse('invalid', 'cannot assign policy "response-wrapping"', { reason: 'policy_forbidden' })
 }
 
 export type RequestedPolicies = {

@@ -113,7 +113,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
         // only a name that is a role's is shown: people type passwords into wrong fields
         const role = reason === 'role_unknown' || reason === 'config_missing' ? '' : input.role
         const who = { request_id: call.requestId, namespace: mount.namespace, mount: mount.path, remote_address: call.remoteAddress }
-        log.warn({ event: 'login_refused', ...who, role, reason, kind: error.kind }, 'login refused')
+        log.warn({ event: 'login_refused', ...who, role, reason, status: error.kind === 'denied' ? 403 : 400 }, 'login refused')
       }
       throw error
     }

@@ -185,6 +185,20 @@ describe('what a login gives', () => {
     expect(verdict(await login(server, signer.sign(someClaims({ sub: '' }))))).toBe('400 missing name in alias')
   })
 
+  test.each([
+    { name: 'a key with other characters', claim_mappings: { n: 'bad key!' } },
+    { name: 'a reserved key', claim_mappings: { n: 'vault-x' } },
+    { name: 'an empty key', claim_mappings: { n: '' } },
+    {
+      name: '64 mappings and the role',
+      claim_mappings: Object.fromEntries(Array.from({ length: 64 }, (_, index) => [`/many/${index}`, `k${index}`])),
+    },
+  ])('L30: $name is refused when the login makes the alias', async ({ claim_mappings }) => {
+    await using server = await withRole({ claim_mappings })
+    const jwt = signer.sign(someClaims({ n: 'x', many: Array(64).fill('y') }))
+    expect(verdict(await login(server, jwt))).toMatch(/^400 invalid alias metadata: /)
+  })
+
   test('L8, L9: a bound address passes, is kept by the token, and another one is refused', async () => {
     await using server = await withRole({ token_bound_cidrs: '127.0.0.42' })
     const jwt = signer.sign(someClaims())
@@ -402,11 +416,17 @@ test('§11.7: a refused login leaves a line with its reason, and shows neither t
 
   await login(server, signer.sign(someClaims({ aud: 'other' })))
   await login(server, 'x', 'my-password')
+  await server.root.write('auth/jwt/role/forbidden', { ...role, token_policies: 'root' })
+  await login(server, signer.sign(someClaims()), 'forbidden')
+  await server.root.write('auth/jwt/role/far', { ...role, token_bound_cidrs: '10.0.0.1' })
+  await login(server, signer.sign(someClaims()), 'far')
 
   const refused = lines.filter(({ event }) => event === 'login_refused')
   expect(refused).toMatchObject([
     { msg: 'login refused', reason: 'audience_mismatch', role: 'r', mount: 'auth/jwt/', namespace: 'root', remote_address: '127.0.0.1' },
-    { reason: 'role_unknown', role: '' },
+    { reason: 'role_unknown', role: '', status: 400 },
+    { reason: 'policy_forbidden', role: 'forbidden', status: 400 },
+    { reason: 'address_not_bound', role: 'far', status: 403 },
   ])
   expect(JSON.stringify(refused)).not.toMatch(/eyJ|my-password/)
 })
