@@ -1,22 +1,6 @@
+import type { AuthBlock } from '../core/tokens/auth-block.ts'
 import { stringifyJson } from '../lib/json.ts'
 import type { Call } from './call.ts'
-
-/** The `auth` object of a login, creation or renewal. Contract core-http §1.5. */
-export type AuthBlock = {
-  client_token: string
-  accessor: string
-  policies: string[]
-  token_policies?: string[]
-  identity_policies?: string[]
-  metadata: Record<string, string> | null
-  lease_duration: number
-  renewable: boolean
-  entity_id: string
-  token_type: string
-  orphan: boolean
-  mfa_requirement: null
-  num_uses: number
-}
 
 /** What a handler gives back; `undefined` instead of it: nothing. Contract core-http §1.5. */
 export type Reply = {

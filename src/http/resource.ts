@@ -6,11 +6,11 @@ import { fail, refuse } from '../errors.ts'
 import { convertFields, FieldError } from '../lib/fields.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
 import { type Call, type Converted, callOf } from './call.ts'
-import { type AuthBlock, envelope, type Reply } from './envelope.ts'
+import { envelope, type Reply } from './envelope.ts'
 import { sendJson, sendText } from './json-reply.ts'
 import { carrierOf } from './mount-router.ts'
 
-export type { AuthBlock, Reply }
+export type { Reply }
 
 /** Captures of a path template: `:name` is a generic name (contract core-http §3.1), a final `*` is the rest, slashes included. */
 export type Captures<Path extends string> = Path extends `${infer Head}/${infer Tail}`
