@@ -10,7 +10,7 @@ import { IdentityStore } from './core/identity/identity-store.ts'
 import { firstMounts } from './core/mounts/first-mounts.ts'
 import type { Mount } from './core/mounts/mount.ts'
 import type { SystemTtls } from './core/mounts/mount-config.ts'
-import { mountEntry, mountRecords } from './core/mounts/mount-record.ts'
+import { entriesFor } from './core/mounts/mount-record.ts'
 import { MountStore } from './core/mounts/mount-store.ts'
 import { OutboundClient } from './core/outbound.ts'
 import { PolicyStore } from './core/policies/policy-store.ts'
@@ -157,7 +157,7 @@ async function fillNewStore(
   { clock, random, system, root }: { clock: Clock; random: Random; system: SystemTtls; root: View },
 ): Promise<string | undefined> {
   const first = mountsOf(config, random, system)
-  await root.view(mountRecords).write(first.map(mountEntry))
+  await root.write(entriesFor(first))
   await PolicyStore.open({ view: root.view('policy/'), clock })
   await root.write([{ key: 'cluster-id', value: random.uuid() }])
   if (config.dev) return undefined

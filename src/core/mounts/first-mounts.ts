@@ -3,25 +3,10 @@ import type { Mount, MountTable, PluginName } from './mount.ts'
 import type { SystemTtls } from './mount-config.ts'
 import { type MountPlace, placeOf } from './mount-path.ts'
 import { MountIndex } from './mount-table.ts'
-import { offeredPlugin } from './mount-types.ts'
 import { identifiers, newMount } from './new-mount.ts'
 
 /** One mount the operator wants at the first start. */
 export type DefaultMount = { readonly table: MountTable; readonly path: string; readonly type: string }
-
-/** `auth/jwt=jwt,cloud=cloud`: paths and types of the mounts a first start makes. Throws an Error that names the item. Contract operations §1. */
-export function parseDefaultMounts(text: string): DefaultMount[] {
-  return text
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '')
-    .map((item) => {
-      const [path = '', type = '', ...rest] = item.split('=')
-      const table = path.startsWith('auth/') ? 'auth' : 'secret'
-      if (path === '' || rest.length > 0 || offeredPlugin(table, type) === undefined) throw new Error(`"${item}" is no PATH=TYPE of a mount`)
-      return { table, path: table === 'auth' ? path.slice('auth/'.length) : path, type }
-    })
-}
 
 type Fixed = Pick<Mount, 'table' | 'path' | 'description'> &
   Partial<Pick<Mount, 'local' | 'seal_wrap'>> & { type: string; plugin: PluginName; headers?: string[] }

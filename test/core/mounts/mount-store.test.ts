@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { openBarrier } from '../../../src/core/barrier/barrier.ts'
 import type { View } from '../../../src/core/barrier/view.ts'
-import { firstMounts, parseDefaultMounts } from '../../../src/core/mounts/first-mounts.ts'
+import { firstMounts } from '../../../src/core/mounts/first-mounts.ts'
 import type { Mount } from '../../../src/core/mounts/mount.ts'
 import { placeOf } from '../../../src/core/mounts/mount-path.ts'
 import { entriesFor } from '../../../src/core/mounts/mount-record.ts'
@@ -24,7 +24,14 @@ async function openMounts(parts: Partial<MountStoreParts> = {}) {
   const clock = new FakeClock()
   const barrier = await openBarrier({ storage, sealKey: randomBytes(32), clock, random: systemRandom, log: { error: () => {} } })
   const root = barrier.view('')
-  await root.write(entriesFor(firstMounts(systemRandom, system, parseDefaultMounts('auth/jwt=jwt,cloud=cloud'))))
+  await root.write(
+    entriesFor(
+      firstMounts(systemRandom, system, [
+        { table: 'auth', path: 'jwt', type: 'jwt' },
+        { table: 'secret', path: 'cloud', type: 'cloud' },
+      ]),
+    ),
+  )
   const failures: unknown[] = []
   const open = () =>
     MountStore.open({
@@ -103,14 +110,6 @@ describe('the first mounts', () => {
 
     expect(mounts.map((mount) => mount.type).sort()).toEqual(['ns_cubbyhole', 'ns_identity', 'ns_system', 'ns_token'])
     expect(mounts.every((mount) => mount.namespace === 'abc123')).toBe(true)
-  })
-
-  test.each(['jwt', 'auth/x=cloud', 'x=jwt', '=cloud', 'x=cloud=y', 'x=system', 'auth/y=token'])('%j is no item of the list', (text) => {
-    expect(() => parseDefaultMounts(text)).toThrow(`"${text}" is no PATH=TYPE of a mount`)
-  })
-
-  test('may be none but the fixed ones', () => {
-    expect(parseDefaultMounts(' , ')).toEqual([])
   })
 })
 

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { expect, test } from 'vitest'
-import { firstMounts, parseDefaultMounts } from '../../../src/core/mounts/first-mounts.ts'
+import { firstMounts } from '../../../src/core/mounts/first-mounts.ts'
 import { mountInfo } from '../../../src/core/mounts/mount-info.ts'
 import { placeOf } from '../../../src/core/mounts/mount-path.ts'
 import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
@@ -9,7 +9,14 @@ import { type JsonObject, parseJson } from '../../../src/lib/json.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 
 const system = { defaultTtl: 2_764_800, maxTtl: 2_764_800 }
-const table = new MountIndex(firstMounts(systemRandom, system, parseDefaultMounts('auth/jwt=jwt,auth/team/b=jwt,cloud=cloud,a/b=cloud')))
+const table = new MountIndex(
+  firstMounts(systemRandom, system, [
+    { table: 'auth', path: 'jwt', type: 'jwt' },
+    { table: 'auth', path: 'team/b', type: 'jwt' },
+    { table: 'secret', path: 'cloud', type: 'cloud' },
+    { table: 'secret', path: 'a/b', type: 'cloud' },
+  ]),
+)
 const around = { table, system, namespaceInTheWay: (_: string, path: string) => (path.startsWith('ns1/') ? 'ns1/' : undefined) }
 
 const enable = (kind: 'auth' | 'secret', path: string, request: Partial<MountRequest>, namespace = 'root') =>
