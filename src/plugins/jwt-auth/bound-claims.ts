@@ -53,7 +53,7 @@ export function checkBoundClaims(claims: StrictObject, bound: readonly BoundClai
   return undefined
 }
 
-export function checkBoundClaim(claims: StrictObject, bound: BoundClaim): Refusal | undefined {
+function checkBoundClaim(claims: StrictObject, bound: BoundClaim): Refusal | undefined {
   const claim = lookupClaim(claims, bound.name)
   if (claim === undefined) return refusal('bound_claim_missing', `claim ${quoted(bound.name)} is missing`)
   const actual = asList(claim)

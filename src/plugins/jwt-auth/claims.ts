@@ -8,7 +8,7 @@ import type { StrictObject } from './strict-json.ts'
  * `reference`: these two leeways only serve to make up a missing claim. Contract jwt-oidc §0 D1.
  */
 export type LeewayMode = 'document' | 'reference'
-export const leewayMode: LeewayMode = 'document'
+const leewayMode: LeewayMode = 'document'
 
 /** As stored in the role: 0 means the default, below 0 none. Seconds. */
 export type Leeways = { readonly expiration_leeway: number; readonly not_before_leeway: number; readonly clock_skew_leeway: number }
@@ -44,7 +44,7 @@ export function checkToken(claims: StrictObject, rules: TokenRules, nowMs: numbe
 }
 
 /** Row 1: sane types. Names are exact; a spelling that differs in case is another claim. */
-export function readRegistered(claims: StrictObject): RegisteredClaims | Refusal {
+function readRegistered(claims: StrictObject): RegisteredClaims | Refusal {
   const texts = { iss: '', sub: '', jti: '' }
   for (const name of ['iss', 'sub', 'jti'] as const) {
     const value = ownClaim(claims, name) ?? ''
@@ -96,7 +96,7 @@ export function checkUnboundAudience(claims: StrictObject, bound: readonly strin
 const effective = (stored: number, byDefault: number): number => (stored < 0 ? 0 : stored === 0 ? byDefault : stored)
 
 /** Rows 5 to 9: missing times are made up from those present, then all are held against the clock; the very boundary is still valid. */
-export function checkTimes(
+function checkTimes(
   { expiresAt, notBefore, issuedAt }: Pick<RegisteredClaims, 'expiresAt' | 'notBefore' | 'issuedAt'>,
   leeways: Leeways,
   nowMs: number,
