@@ -1,13 +1,14 @@
 import type { NonSharedBuffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { ChunkWalk } from './chunk-walk.ts'
 import { answerAndClose, type RawStatus } from './raw-errors.ts'
 
 /** A listener as the HTTP server puts it on a socket: hands bytes to Node's parser. */
 type Parse = (bytes: NonSharedBuffer) => void
 
 /** Where in a message the next byte stands. */
-type Phase = 'start' | 'head' | 'counted' | 'chunked' | 'closed'
+type Phase = 'start' | 'head' | 'counted' | 'chunked' | 'trailer' | 'closed'
 
 /** Verbs that Node's parser reads by itself in every version. All others, `CONNECT` among them, are respelled. */
 const nativeVerbs: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
@@ -32,9 +33,9 @@ const isTokenByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[!#$%&'*+\-.
  * Stands between one socket and Node's parser and lets any method token through.
  *
  * Only the parser decides where a message ends. The feed gives it the bytes in pieces that end where a message may end
- * (behind a blank line, or behind as many bytes as `Content-Length` said), asks after each piece whether the request is
- * complete, and reads a method token only then. So nothing inside a body can be taken for one; a disagreement closes the
- * connection.
+ * (behind a blank line of head or trailers, or behind as many bytes as `Content-Length` said), asks after each piece
+ * whether the request is complete, and reads a method token only then. So nothing inside a body can be taken for one; a
+ * request that is complete where it cannot be closes the connection.
  */
 export class RequestFeed {
   readonly #socket: Socket
@@ -47,6 +48,7 @@ export class RequestFeed {
   #request: IncomingMessage | undefined
   #response: ServerResponse | undefined
   #bytesLeft = 0
+  #chunks: ChunkWalk | undefined
 
   constructor(socket: Socket, parse: Parse, headerTimeoutMs: number) {
     this.#socket = socket
@@ -159,6 +161,7 @@ export class RequestFeed {
   /** The end of the next piece the parser may be given: no message ends before it. */
   #pieceEnd(chunk: NonSharedBuffer, at: number): number {
     if (this.#phase === 'counted') return Math.min(chunk.length, at + this.#bytesLeft)
+    if (this.#phase === 'chunked' && this.#chunks !== undefined) return this.#chunks.advance(chunk, at)
     if (chunk[at] === lf) return at + 1
     if (chunk[at] === cr && chunk[at + 1] === lf) return at + 2
     const found = chunk.indexOf(blankLine, at)
@@ -175,7 +178,13 @@ export class RequestFeed {
   #advance(request: IncomingMessage): void {
     if (this.#phase === 'head' && !request.complete) this.#expectBody(request)
     else if (this.#phase === 'counted' && (this.#bytesLeft === 0) !== request.complete) this.abort()
+    else if (this.#phase === 'chunked') this.#followChunks(request)
     else if (request.complete) this.#endMessage()
+  }
+
+  #followChunks(request: IncomingMessage): void {
+    if (request.complete) this.abort()
+    else if (this.#chunks?.last === true) this.#phase = 'trailer'
   }
 
   #endMessage(): void {
@@ -185,8 +194,10 @@ export class RequestFeed {
 
   #expectBody(request: IncomingMessage): void {
     this.#bytesLeft = Number(request.headers['content-length'] ?? 0)
-    if (request.headers['transfer-encoding'] !== undefined) this.#phase = 'chunked'
-    else if (this.#bytesLeft > 0) this.#phase = 'counted'
+    if (request.headers['transfer-encoding'] !== undefined) {
+      this.#phase = 'chunked'
+      this.#chunks = new ChunkWalk()
+    } else if (this.#bytesLeft > 0) this.#phase = 'counted'
     else this.abort()
   }
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { METHODS } from 'node:http'
+import { createServer, METHODS, type RequestListener } from 'node:http'
 import fc from 'fast-check'
 import Fastify from 'fastify'
 import { describe, expect, test } from 'vitest'
@@ -661,6 +661,73 @@ describe('anything at all', () => {
         wire.close()
 
         expect(answers).toEqual(requests.map(({ method, url, chunks }) => seen(method, url, (chunks ?? []).join(''))))
+      }),
+      { numRuns: 400, interruptAfterTimeLimit: 5_000 },
+    )
+  })
+
+  const damage = fc.record({
+    at: fc.nat(),
+    cutOut: fc.nat({ max: 3 }),
+    putIn: fc.constantFrom(
+      '',
+      '\r\n',
+      '\n',
+      '\r',
+      '\r\n\r\n',
+      '\n\n',
+      '0\r\n\r\n',
+      head('GET', '/in'),
+      'Transfer-Encoding: chunked\r\n',
+      '5\r\n',
+      '\0',
+      ':',
+      ' ',
+    ),
+  })
+  const known = fc.record({
+    method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE'),
+    url: fc.constantFrom('/a', '/b'),
+    body: fc.option(text),
+    counted: fc.boolean(),
+  })
+
+  test('no damage makes the handler see a request that the parser alone would not', { timeout: 60_000 }, async () => {
+    const [oursSaw, plainSaw]: [string[], string[]] = [[], []]
+    const noteIn =
+      (log: string[]): RequestListener =>
+      (request, response) => {
+        log.push(`${request.method} ${request.url}`)
+        response.end()
+      }
+    await using ours = await listen({}, noteIn(oursSaw))
+    await using plain = new WireServer(createServer({ requireHostHeader: false }, noteIn(plainSaw)), false)
+    await new Promise<void>((resolve) => plain.server.listen(0, '127.0.0.1', resolve))
+
+    await fc.assert(
+      fc.asyncProperty(fc.array(known, { minLength: 1, maxLength: 4 }), fc.array(damage, { maxLength: 3 }), async (requests, damages) => {
+        const whole = requests
+          .map(({ method, url, body, counted }) =>
+            body === null || counted ? head(method, url, [], body ?? undefined) : chunked(method, url, body === '' ? [] : [body]),
+          )
+          .join('')
+        const bytes = damages.reduce((sent, { at, cutOut, putIn }) => {
+          const place = at % (sent.length + 1)
+          return sent.slice(0, place) + putIn + sent.slice(place + cutOut)
+        }, whole)
+        oursSaw.length = 0
+        plainSaw.length = 0
+
+        for (const server of [ours, plain]) {
+          const wire = await server.open()
+          wire.send(bytes)
+          wire.end()
+          await wire.untilClosed()
+        }
+        const respelled = oursSaw.findIndex((line) => !/^(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) /.test(line))
+        const shared = respelled === -1 ? oursSaw : oursSaw.slice(0, respelled)
+
+        expect(shared).toEqual(plainSaw.slice(0, shared.length))
       }),
       { numRuns: 400, interruptAfterTimeLimit: 5_000 },
     )

@@ -72,3 +72,27 @@ test('a request reported out of the middle of a body loses the connection', () =
   expect(verdicts).toEqual([true, false])
   expect(socket.destroyed).toBe(true)
 })
+
+test('a parser that ends a chunked request before its last chunk loses the connection', () => {
+  let request: IncomingMessage | undefined
+  const { feed, socket } = feedWith((report, text) => {
+    if (text.startsWith('POST')) request = report({ 'transfer-encoding': 'chunked' })
+    else if (request !== undefined) request.complete = true
+  })
+
+  feed.take(Buffer.from('POST / HTTP/1.1\r\n\r\n5\r\nhel'))
+
+  expect(socket.destroyed).toBe(true)
+})
+
+test('a chunked body reaches the parser in one piece a packet, however many blank lines are in it', () => {
+  const pieces: string[] = []
+  const { feed } = feedWith((report, text) => {
+    pieces.push(text)
+    if (text.startsWith('POST')) report({ 'transfer-encoding': 'chunked' })
+  })
+
+  feed.take(Buffer.from(`POST / HTTP/1.1\r\n\r\n8\r\n${'\r\n'.repeat(4)}\r\n8\r\n${'\r\n'.repeat(4)}\r\n`))
+
+  expect(pieces).toHaveLength(2)
+})
