@@ -6,6 +6,7 @@ import type { View, ViewEntry } from '../barrier/view.ts'
 import { type KeyedHash, openKeyedHashes } from '../keyed-hash.ts'
 import { RecordCache } from '../record-cache.ts'
 import { readRevision } from '../stored-record.ts'
+import { Turns } from '../turns.ts'
 import { aliasOf, type Entity, type EntityAlias, readEntity } from './entity.ts'
 import { metadataProblem, sameMetadata } from './metadata.ts'
 
@@ -42,6 +43,7 @@ export type LoginIdentity = {
 }
 
 const cacheLimit = 10_000
+const aliasKey = ({ mountAccessor, name }: LoginAlias): string => `${mountAccessor}/${name.toLowerCase()}`
 const entityKey = (id: string): string => `entity/${id}`
 
 /** Entities and their aliases. Contract tokens §3.3. */
@@ -53,6 +55,7 @@ export class IdentityStore {
   readonly #identities = new RecordCache<Identity>(cacheLimit)
   /** Entity id by mount accessor and lower-case name. */
   readonly #aliasRows = new RecordCache<AliasRow>(cacheLimit)
+  readonly #turns = new Turns()
 
   private constructor({ view, clock, random }: IdentityStoreParts, hash: KeyedHash) {
     this.#view = view
@@ -80,7 +83,7 @@ export class IdentityStore {
    */
   async forLogin(alias: LoginAlias): Promise<LoginIdentity> {
     if (alias.name === '') throw refuse('invalid', 'missing name in alias', { reason: 'user_claim_invalid' })
-    const cacheKey = `${alias.mountAccessor}/${alias.name.toLowerCase()}`
+    const cacheKey = aliasKey(alias)
     const known = this.#aliasRows.get(cacheKey)
     const identity = known === undefined ? undefined : await this.identityOf(known.entityId)
     const found = identity === undefined ? undefined : aliasOf(identity.entity, alias.mountAccessor, alias.name)
@@ -88,6 +91,11 @@ export class IdentityStore {
       return { identity, entries: [], written: ignore, overtaken: ignore }
     }
     return this.#readForLogin(alias, cacheKey)
+  }
+
+  /** Logins of one name that change its entity, one after the other. */
+  inTurn<T>(alias: LoginAlias, work: () => Promise<T>): Promise<T> {
+    return this.#turns.take(aliasKey(alias), work)
   }
 
   /** The same from storage, with the revisions a change hangs on. */

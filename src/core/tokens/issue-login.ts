@@ -1,7 +1,7 @@
 import { fail, refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { View } from '../barrier/view.ts'
-import type { Identity, IdentityStore } from '../identity/identity-store.ts'
+import type { Identity, IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { writeAttempts } from '../stored-record.ts'
 import { authBlock, type Issued } from './auth-block.ts'
@@ -50,19 +50,35 @@ export type LoginRequest = {
 /** Entity, alias and token of a login, in one write. Contract tokens §3.1 steps 3 to 7. */
 export async function issueLogin(parts: LoginParts, request: LoginRequest): Promise<Issued> {
   const { mount, auth } = request
+  const alias: LoginAlias = { namespace: mount.namespace, mountAccessor: mount.accessor, ...auth.alias }
+  const login = await parts.identity.forLogin(alias)
+  const known = login.entries.length === 0 ? login : await parts.identity.inTurn(alias, () => issueWithEntity(parts, request, alias))
+  const issued = 'auth' in known ? known : await issue(parts, request, known)
+  if (issued === undefined) throw new Error('a write that expects nothing was refused')
+  return issued
+}
+
+/** Writes the entity too, or gives it back when by now it is as this login would leave it. In turn, so that only another replica can be in the way. */
+async function issueWithEntity(parts: LoginParts, request: LoginRequest, alias: LoginAlias): Promise<Issued | LoginIdentity> {
   for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-    const login = await parts.identity.forLogin({ namespace: mount.namespace, mountAccessor: mount.accessor, ...auth.alias })
-    if (login.identity.entity.disabled) throw refuse('denied', 'permission denied', { reason: 'entity_disabled' })
-    const { draft, warnings } = loginDraft(parts, request, login.identity)
-    const minted = parts.tokens.mint(draft)
-    if (await parts.view.write(login.entries.length === 0 ? minted.entries : [...login.entries, ...minted.entries])) {
-      login.written()
-      parts.tokens.remember(minted.token)
-      return { auth: authBlock(minted.token, minted.id, login.identity.policies), warnings }
-    }
+    const login = await parts.identity.forLogin(alias)
+    if (login.entries.length === 0) return login
+    const issued = await issue(parts, request, login)
+    if (issued !== undefined) return issued
     login.overtaken()
   }
   throw fail('unavailable', 'too many logins of one name at a time')
+}
+
+/** Undefined: someone else changed the entity in the meantime. */
+async function issue(parts: LoginParts, request: LoginRequest, login: LoginIdentity): Promise<Issued | undefined> {
+  if (login.identity.entity.disabled) throw refuse('denied', 'permission denied', { reason: 'entity_disabled' })
+  const { draft, warnings } = loginDraft(parts, request, login.identity)
+  const minted = parts.tokens.mint(draft)
+  if (!(await parts.view.write(login.entries.length === 0 ? minted.entries : [...login.entries, ...minted.entries]))) return undefined
+  login.written()
+  parts.tokens.remember(minted.token)
+  return { auth: authBlock(minted.token, minted.id, login.identity.policies), warnings }
 }
 
 function loginDraft(parts: LoginParts, { mount, path, auth }: LoginRequest, identity: Identity): { draft: TokenDraft; warnings: string[] } {

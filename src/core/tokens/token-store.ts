@@ -6,6 +6,7 @@ import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { RecordCache } from '../record-cache.ts'
 import { readRevision, writeAttempts } from '../stored-record.ts'
+import { Turns } from '../turns.ts'
 import { readToken, type Token } from './token.ts'
 import { childKey, childPrefix, expireKey, maxIdLength, TokenKeys, tokenKey } from './token-keys.ts'
 
@@ -42,6 +43,8 @@ export class TokenStore {
   readonly #mountOf: TokenStoreParts['mountOf']
   /** By accessor. Tokens with limited uses are not in it: their record changes with every request. */
   readonly #cache = new RecordCache<Token>(cacheLimit)
+  /** By hash. Uses are spent behind a change that waits, so that they cannot keep it from ever getting through. */
+  readonly #changes = new Turns()
 
   private constructor(parts: TokenStoreParts, keys: TokenKeys) {
     this.keys = keys
@@ -103,8 +106,10 @@ export class TokenStore {
    */
   async spendUse(token: Token): Promise<Token | undefined> {
     if (token.num_uses === 0) return token
+    const hash = this.keys.hashOf(token.accessor)
+    await this.#changes.workOn(hash)
     let spent: Token | undefined
-    await this.#view.update(tokenKey(this.keys.hashOf(token.accessor)), (current) => {
+    await this.#view.update(tokenKey(hash), (current) => {
       spent = undefined
       if (current === undefined) return keep
       const stored = readToken(current)
@@ -162,7 +167,11 @@ export class TokenStore {
    * Changes a stored token and its expiry row together; `change` may run again, and gives undefined to leave it as it is.
    * Gives back what is stored then; undefined when there is no such token.
    */
-  async change(hash: string, change: (token: Token) => Token | undefined, more: readonly ViewEntry[] = []): Promise<Token | undefined> {
+  change(hash: string, change: (token: Token) => Token | undefined, more: readonly ViewEntry[] = []): Promise<Token | undefined> {
+    return this.#changes.take(hash, () => this.#change(hash, change, more))
+  }
+
+  async #change(hash: string, change: (token: Token) => Token | undefined, more: readonly ViewEntry[]): Promise<Token | undefined> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const before = await this.stored(hash)
       if (before === undefined) return undefined

@@ -139,3 +139,16 @@ test('one expiry row a token, at the end it has now', async () => {
 
   expect(await house.view.listKeys('expire/')).toEqual([expect.stringContaining(`expire/${house.clock.now() + 30_000}/`)])
 })
+
+test('renewals of one token at the same moment all succeed, also while its uses are spent', async () => {
+  await using house = await openTokenHouse()
+  const token = await house.lookup((await house.create({ policies: ['web'], ttl: '1h', num_uses: 1000 })).auth.client_token)
+
+  const spending = Promise.all(Array.from({ length: 64 }, () => house.tokens.spendUse(token)))
+  const renewals = await Promise.all(Array.from({ length: 64 }, (_, at) => house.renew(token, 100 + at)))
+
+  expect(renewals.map(({ auth }) => auth.lease_duration)).toEqual(Array.from({ length: 64 }, (_, at) => 100 + at))
+  expect(new Set((await spending).map((spent) => spent?.num_uses)).size).toBe(64)
+  expect(await house.tokens.find(token.accessor)).toMatchObject({ num_uses: 936, granted_ttl: 163 })
+  expect(await house.view.listKeys('expire/')).toHaveLength(1)
+})

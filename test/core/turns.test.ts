@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { Turns } from '../../src/core/turns.ts'
+
+test('work on one key runs one after the other, in the order it was asked for; a failure stops nobody', async () => {
+  const turns = new Turns()
+  const seen: string[] = []
+  const work = (name: string) => async () => {
+    seen.push(`${name} begins`)
+    await Promise.resolve()
+    seen.push(`${name} ends`)
+    if (name === 'b') throw new Error('b failed')
+    return name
+  }
+
+  const all = Promise.allSettled(['a', 'b', 'c'].map((name) => turns.take('key', work(name))))
+
+  expect((await all).map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason)))).toEqual(['a', 'Error: b failed', 'c'])
+  expect(seen).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends'])
+  expect(turns.workOn('key')).toBeUndefined()
+})
+
+test('work on another key does not wait', async () => {
+  const turns = new Turns()
+  const held = Promise.withResolvers<void>()
+  const first = turns.take('one', () => held.promise)
+
+  expect(await turns.take('other', async () => 'done')).toBe('done')
+  expect(turns.workOn('one')).toBeDefined()
+  held.resolve()
+  await first
+})
