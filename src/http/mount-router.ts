@@ -114,8 +114,7 @@ function locate(verb: string, target: string, namespaceHeader: string | string[]
   const elsewhere = (rest: Partial<Located>): Located => ({ ...nowhere, operation, refusedStatus: status, query, path, ...rest })
   const fixed = decoded === rawPath && !rawPath.startsWith('/v1/') ? outside.get(path) : undefined
   if (fixed !== undefined) return elsewhere({ operation: operation ?? 'write', url: fixed })
-  if (decoded === rawPath && (rawPath === '/docs' || rawPath.startsWith('/docs/')))
-    return elsewhere({ operation: operation ?? 'write', url: explorerUrl })
+  if (rawPath === '/docs' || rawPath.startsWith('/docs/')) return elsewhere({ operation: operation ?? 'write', url: explorerUrl })
   if (path === 'robots.txt') return early({ kind: 'text', status: 200, text: 'User-agent: *\nDisallow: /\n' })
   if (path === 'ui' || path.startsWith('ui/')) return early({ kind: 'errors', status: 404 })
   if (path.startsWith('sys/') && operation !== 'help' && nodePaths.has(path.slice(4))) {

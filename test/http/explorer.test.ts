@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+test.each(['/docs', '/docs/'])('%s is a page', async (path) => {
+  const page = await server.anonymous.read(path)
+
+  expect(page.status).toBe(200)
+  expect(page.headers['content-type']).toContain('text/html')
+})
+
+test('everything the page loads comes from this server', async () => {
+  const page = await server.anonymous.read('/docs')
+  const loaded = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url ?? '')
+
+  expect(loaded.filter((url) => url.endsWith('.js')).length).toBeGreaterThan(1)
+  for (const url of loaded) {
+    expect(url).toMatch(/^\/docs\//)
+    expect({ url, status: (await server.anonymous.read(url)).status }).toEqual({ url, status: 200 })
+  }
+})
+
+test('the browser is told to load from nowhere else and to run in no frame', async () => {
+  for (const path of ['/docs', '/docs/static/swagger-initializer.js', '/docs/static/swagger-ui-bundle.js']) {
+    const { headers } = await server.anonymous.read(path)
+
+    expect(headers['content-security-policy']).toContain("default-src 'none'")
+    expect(headers['content-security-policy']).toContain("script-src 'self';")
+    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'")
+    expect(headers['x-content-type-options']).toBe('nosniff')
+  }
+})
+
+test('it shows the document that names mounts as parameters', async () => {
+  const shown = await server.anonymous.read('/docs/json')
+
+  expect(shown.body).toEqual((await server.anonymous.read('sys/internal/specs/openapi?generic_mount_paths=true')).body)
+})
+
+test.each(['/docs/nothing', '/docs/static/nothing.js', '/docs/static/%2e%2e/package.json', '/docs/a%5cb', '/docs/static/.hidden'])(
+  '%s is not there',
+  async (path) => {
+    const answer = await server.anonymous.read(path)
+
+    expect(answer.status).toBe(404)
+    expect(answer.body).toEqual({ errors: [] })
+  },
+)
+
+test.each(['POST', 'PUT', 'DELETE', 'PATCH', 'LIST'])('%s is refused', async (verb) => {
+  expect((await server.anonymous.call(verb, '/docs')).status).toBe(405)
+})
+
+test('below /v1 there is no page', async () => {
+  expect((await server.root.read('docs')).status).toBe(404)
+})

@@ -1,0 +1,304 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { roleFields } from '../../../src/plugins/jwt-auth/role.ts'
+import type { Client, Json } from '../../support/client.ts'
+import { startTestServer, type TestServer } from '../../support/start-server.ts'
+
+const path = 'sys/internal/specs/openapi'
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const documentFor = async (client: Client, query = ''): Promise<Json> => (await client.read(path + query)).body
+const keysOf = (json: Json | undefined): string[] => Object.keys(json ?? {})
+const pathsFor = async (client: Client, query = ''): Promise<string[]> => keysOf((await documentFor(client, query))['paths'])
+const operationsOf = (document: Json) =>
+  Object.entries(document['paths'] as Record<string, Record<string, Json>>).flatMap(([at, item]) =>
+    Object.entries(item)
+      .filter(([verb]) => verb !== 'servers')
+      .map(([verb, operation]) => ({ at, verb, operation })),
+  )
+const listOf = (json: Json | undefined): Json[] => Object.values(json ?? {})
+const names = (parameters: Json | undefined, place: string): string[] =>
+  listOf(parameters)
+    .filter((parameter) => String(parameter['in']) === place)
+    .map((parameter) => String(parameter['name']))
+
+async function withMount<T>(mountPath: string, use: () => Promise<T>): Promise<T> {
+  expect((await server.root.write(`sys/auth/${mountPath}`, { type: 'jwt' })).status).toBe(204)
+  try {
+    return await use()
+  } finally {
+    await server.root.delete(`sys/auth/${mountPath}`)
+  }
+}
+
+async function clientWith(rules: string): Promise<Client> {
+  await server.root.write('sys/policies/acl/some', { policy: rules })
+  const made = await server.root.write('auth/token/create', { policies: ['some'], no_default_policy: true })
+  return server.as(String(made.body['auth']?.['client_token']))
+}
+
+/** What the format demands and JSON Schema cannot say. */
+async function expectSound(document: Json): Promise<void> {
+  expect(await new Validator().validate(structuredClone(document))).toEqual({ valid: true })
+  const operations = operationsOf(document)
+  const ids = operations.map(({ operation }) => operation['operationId'])
+  expect(new Set(ids).size).toBe(ids.length)
+  for (const { at, operation } of operations) {
+    const inPath = [...at.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name).sort()
+    expect({ at, parameters: names(operation['parameters'], 'path').sort() }).toEqual({ at, parameters: inPath })
+  }
+  for (const [, pointer = ''] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+    expect(pointer.split('/').reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document)).toBeDefined()
+  }
+}
+
+describe('the document', () => {
+  test('is bare JSON, for anyone', async () => {
+    const answer = await server.anonymous.read(path)
+
+    expect(answer.status).toBe(200)
+    expect(answer.headers['content-type']).toBe('application/json')
+    expect(answer.body['openapi']).toBe('3.1.0')
+  })
+
+  test.each([
+    { who: 'nobody', client: () => server.anonymous, query: '' },
+    { who: 'root', client: () => server.root, query: '' },
+    { who: 'nobody, mounts as parameters', client: () => server.anonymous, query: '?generic_mount_paths=true' },
+  ])('is valid OpenAPI 3.1 for $who', async ({ client, query }) => {
+    await expectSound(await documentFor(client(), query))
+  })
+
+  test('is valid whatever a mount is called', async () => {
+    await withMount('a-b', () =>
+      withMount('a/b', () =>
+        withMount('br{a}ce', async () => {
+          const document = await documentFor(server.root)
+
+          await expectSound(document)
+          expect(keysOf(document['paths'])).toEqual(expect.arrayContaining(['/auth/a-b/login', '/auth/a/b/login', '/auth/br%7Ba%7Dce/login']))
+        }),
+      ),
+    )
+  })
+
+  test('has tags and a summary for every operation', async () => {
+    const operations = operationsOf(await documentFor(server.root))
+
+    expect(operations.filter(({ operation }) => !operation['summary'] || listOf(operation['tags']).length !== 1)).toEqual([])
+  })
+
+  test('is refused to a bad token', async () => {
+    expect((await server.as('hvs.nothing').read(path)).status).toBe(403)
+  })
+})
+
+describe('paths', () => {
+  const offered: Record<string, string> = {
+    '/auth/jwt/config': 'get post',
+    '/auth/jwt/role': 'get',
+    '/auth/jwt/role/{name}': 'get post delete',
+    '/auth/jwt/login': 'post',
+    '/auth/jwt/oidc/auth_url': 'post',
+    '/auth/jwt/oidc/callback': 'get post',
+    '/auth/token/create': 'post',
+    '/auth/token/create-orphan': 'post',
+    '/auth/token/create/{role_name}': 'post',
+    '/auth/token/lookup': 'get post',
+    '/auth/token/lookup-self': 'get post',
+    '/auth/token/lookup-accessor': 'post',
+    '/auth/token/renew': 'post',
+    '/auth/token/renew-self': 'post',
+    '/auth/token/renew-accessor': 'post',
+    '/auth/token/revoke': 'post',
+    '/auth/token/revoke-self': 'post',
+    '/auth/token/revoke-accessor': 'post',
+    '/auth/token/revoke-orphan': 'post',
+    '/cubbyhole/{path}': 'get post delete',
+    '/sys/auth': 'get',
+    '/sys/auth/{path}': 'get post delete',
+    '/sys/mounts': 'get',
+    '/sys/mounts/{path}': 'get post delete',
+    '/sys/remount': 'post',
+    '/sys/remount/status/{migration_id}': 'get',
+    '/sys/policies/acl': 'get',
+    '/sys/policies/acl/{path}': 'get post delete',
+    '/sys/policy': 'get',
+    '/sys/policy/{path}': 'get post delete',
+    '/sys/capabilities': 'post',
+    '/sys/capabilities-self': 'post',
+    '/sys/capabilities-accessor': 'post',
+    '/sys/internal/ui/mounts': 'get',
+    '/sys/internal/ui/mounts/{path}': 'get',
+    '/sys/internal/ui/resultant-acl': 'get',
+    '/sys/internal/specs/openapi': 'get',
+    '/sys/health': 'get',
+    '/sys/init': 'get',
+    '/sys/seal-status': 'get',
+    '/sys/leader': 'get',
+    '/sys/seal': 'post',
+    '/sys/unseal': 'post',
+    '/sys/step-down': 'post',
+    '/health/live': 'get',
+    '/health/ready': 'get',
+  }
+
+  test.each(Object.entries(offered))('%s is there: %s', async (at, verbs) => {
+    const { paths } = await documentFor(server.root)
+
+    expect(keysOf(paths?.[at]).filter((key) => key !== 'servers')).toEqual(verbs.split(' '))
+  })
+
+  test('each one is served', async () => {
+    const nodePath = /^\/(?:health\/|sys\/(?:health|init|seal-status|leader|seal|unseal|step-down)$)/
+    const paths = (await pathsFor(server.root)).filter((at) => !nodePath.test(at))
+
+    const helped = await Promise.all(paths.map((at) => server.root.read(`${at.slice(1).replaceAll(/\{\w+\}/g, 'x')}?help=1`)))
+
+    expect(paths.filter((_, index) => typeof helped[index]?.body['help'] !== 'string')).toEqual([])
+  })
+
+  test('none is one of the house’s own, and the verbs are those of HTTP', async () => {
+    const operations = operationsOf(await documentFor(server.root))
+
+    expect(operations.filter(({ at }) => at.includes('*') || at.includes('/-/') || at.includes('(') || at.startsWith('/system'))).toEqual([])
+    expect(new Set(operations.map(({ verb }) => verb))).toEqual(new Set(['get', 'post', 'delete']))
+  })
+
+  test('those that clients find without /v1 say so', async () => {
+    const { servers, paths } = await documentFor(server.anonymous)
+
+    expect(servers).toEqual([{ url: '/v1' }])
+    expect(paths?.['/health/live']?.['servers']).toEqual([{ url: '/' }])
+  })
+})
+
+describe('mounts', () => {
+  test('without a token only the fixed ones', async () => {
+    const prefixes = new Set(
+      (await pathsFor(server.anonymous)).map((at) =>
+        at
+          .split('/')
+          .slice(1, at.startsWith('/auth/') ? 3 : 2)
+          .join('/'),
+      ),
+    )
+
+    expect([...prefixes].sort()).toEqual(['auth/token', 'cubbyhole', 'health', 'sys'])
+  })
+
+  test('without a token also those that are made visible', async () => {
+    await withMount('shown', async () => {
+      await server.root.write('sys/auth/shown/tune', { listing_visibility: 'unauth' })
+
+      const paths = await pathsFor(server.anonymous)
+
+      expect(paths).toContain('/auth/shown/login')
+      expect(paths).not.toContain('/auth/jwt/login')
+    })
+  })
+
+  test('with a token those it may use', async () => {
+    await withMount('mine', async () => {
+      const client = await clientWith('path "auth/mine/role/*" { capabilities = ["read"] }')
+
+      const paths = await pathsFor(client)
+
+      expect(paths).toContain('/auth/mine/config')
+      expect(paths).not.toContain('/auth/jwt/config')
+    })
+  })
+
+  test('one that is denied stays hidden', async () => {
+    const client = await clientWith('path "auth/jwt/*" { capabilities = ["deny"] }')
+
+    expect((await pathsFor(client)).filter((at) => at.startsWith('/auth/jwt/'))).toEqual([])
+  })
+
+  test('one that moved or went is described where it is', async () => {
+    await withMount('here', async () => {
+      expect(await pathsFor(server.root)).toContain('/auth/here/login')
+    })
+
+    expect(await pathsFor(server.root)).not.toContain('/auth/here/login')
+  })
+
+  test('as parameters they tell nobody which there are', async () => {
+    await withMount('hidden', async () => {
+      const document = await documentFor(server.anonymous, '?generic_mount_paths=true')
+
+      expect(JSON.stringify(document)).not.toContain('hidden/')
+      expect(keysOf(document['paths'])).toContain('/auth/{jwt_mount_path}/role/{name}')
+      expect(document['paths']?.['/auth/{jwt_mount_path}/login']?.['post']?.['parameters']?.[0]).toMatchObject({
+        name: 'jwt_mount_path',
+        in: 'path',
+        required: true,
+        schema: { type: 'string', default: 'jwt' },
+      })
+    })
+  })
+})
+
+describe('operations', () => {
+  const operation = async (at: string, verb: string): Promise<Json> => (await documentFor(server.root))['paths']?.[at]?.[verb] as Json
+  const schema = async (name: string): Promise<Json> => (await documentFor(server.root))['components']?.['schemas']?.[name] as Json
+
+  test('a list is a GET with list=true', async () => {
+    const parameters = (await operation('/auth/jwt/role', 'get'))['parameters']
+
+    expect(names(parameters, 'query').sort()).toEqual(['after', 'limit', 'list'])
+    expect(listOf(parameters).find((parameter) => String(parameter['name']) === 'list')).toMatchObject({
+      required: true,
+      schema: { type: 'string', enum: ['true'] },
+    })
+  })
+
+  test('a path that is read and listed says both in one operation', async () => {
+    const { summary, parameters } = await operation('/sys/policies/acl/{path}', 'get')
+
+    expect(summary).toBe('Read a policy; with list=true: List the policies of a folder')
+    expect(listOf(parameters).find((parameter) => String(parameter['name']) === 'list')?.['required']).toBeUndefined()
+  })
+
+  test('open paths need no token, the others the header', async () => {
+    const { security, components } = await documentFor(server.root)
+
+    expect(security).toEqual([{ token: [] }])
+    expect(components?.['securitySchemes']).toEqual({ token: { type: 'apiKey', in: 'header', name: 'X-Vault-Token' } })
+    expect((await operation('/auth/jwt/login', 'post'))['security']).toEqual([])
+    expect((await operation('/sys/health', 'get'))['security']).toEqual([])
+    expect((await operation('/sys/internal/ui/mounts', 'get'))['security']).toEqual([{}, { token: [] }])
+    expect((await operation('/sys/internal/ui/mounts/{path}', 'get'))['security']).toBeUndefined()
+    expect((await operation('/auth/jwt/role/{name}', 'post'))['security']).toBeUndefined()
+  })
+
+  test('every field of a JWT role is there, described, and none is demanded', async () => {
+    const { properties, required } = await schema('jwt-role-name-post-input')
+
+    expect(keysOf(properties).sort()).toEqual(Object.keys(roleFields.shape).sort())
+    expect(Object.entries(properties ?? {}).filter(([, field]) => typeof (field as Json)['description'] !== 'string')).toEqual([])
+    expect(required).toBeUndefined()
+  })
+
+  test('a field shows the forms it takes on the wire, and its default', async () => {
+    expect(await schema('jwt-role-name-post-input')).toMatchObject({
+      properties: { bound_audiences: { anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] } },
+    })
+    expect(await schema('token-create-post-input')).toMatchObject({ properties: { renewable: { type: 'boolean', default: true } } })
+  })
+
+  test('a secret is written only, and is no field of the answer', async () => {
+    expect((await schema('jwt-config-post-input'))['properties']?.['oidc_client_secret']?.['writeOnly']).toBe(true)
+    expect((await schema('jwt-login-post-input'))['properties']?.['jwt']?.['writeOnly']).toBe(true)
+    expect((await schema('jwt-config-get-data'))['properties']).not.toHaveProperty('oidc_client_secret')
+  })
+
+  test('a path that takes any fields says so', async () => {
+    expect(await schema('cubbyhole-path-post-input')).toMatchObject({ type: 'object', additionalProperties: {} })
+  })
+})
