@@ -65,6 +65,14 @@ export async function listen(options: ListServerOptions = {}, handler: RequestLi
   return new WireServer(server, options.tls !== undefined)
 }
 
+/** A connection to a listening server, wherever it was started. */
+export async function openWire(url: string): Promise<Wire> {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ port: Number(port), host: hostname })
+  await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+  return new Wire(socket, () => undefined)
+}
+
 /** One connection of a client that writes exactly the bytes it is told to. */
 export class Wire {
   readonly #socket: Socket
@@ -131,6 +139,10 @@ export class Wire {
 
   close(): void {
     this.#socket.destroy()
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
   }
 
   #more(): Promise<void> {

@@ -1,0 +1,16 @@
+import type { Json } from './client.ts'
+
+/** Contract core-http §0.1, `M(x)`. */
+export const caused = (text: string) => `1 error occurred:\n\t* ${text}\n\n`
+
+/** A body with these errors and nothing else. */
+export const errors = (...texts: string[]) => ({ errors: texts })
+
+/** The token is not accepted. Contract tokens §0.2. */
+export const notAccepted = errors('permission denied')
+
+/** The token may not do that. */
+export const notAllowed = errors(caused('permission denied'))
+
+/** The one error text of a body. */
+export const errorText = (body: Json): string => String(body['errors']?.[0])
