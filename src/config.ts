@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net'
 import { z } from 'zod'
+import { isNetwork } from './lib/cidr.ts'
 
 /** A setting that cannot be used; ends the start with exit code 2 and this one line. */
 export class SettingError extends Error {
@@ -19,14 +20,16 @@ const duration = z
   .string()
   .regex(/^\d{1,9}(?:ms|s|m|h|d)$/, 'must be a duration like 500ms, 10s or 24h')
   .transform((text) => Number.parseInt(text, 10) * (durationUnits[text.replace(/^\d+/, '')] ?? 0))
+const longestTimerMs = 2 ** 31 - 1
+/** A duration that a timer of Node.js can wait for. */
+const waitingTime = duration.refine((ms) => ms <= longestTimerMs, 'must be at most 24d')
 /** `32MiB`; inside: bytes. */
 const size = z
   .string()
   .regex(/^\d{1,9}(?:\.\d{1,3})?(?:B|KiB|MiB|GiB)?$/, 'must be a size like 512KiB or 32MiB')
   .transform((text) => Math.round(Number.parseFloat(text) * (sizeUnits[text.replace(/^[\d.]+/, '')] ?? 0)))
 const list = z.string().transform((text) => (text === '' ? [] : text.split(',').map((item) => item.trim())))
-const network = /^[0-9a-fA-F.:]+(?:\/\d{1,3})?$/
-const networks = list.refine((items) => items.every((item) => network.test(item)), 'must be a list of networks like 10.0.0.0/8')
+const networks = list.refine((items) => items.every(isNetwork), 'must be a list of networks like 10.0.0.0/8')
 
 /** `host:port` of the listener; port 0 lets the system choose. */
 const listen = z
@@ -85,8 +88,8 @@ export const settings = {
   trustedProxies: setting(networks, 'TRUSTED_PROXIES', '', 'networks that may send X-Forwarded-For'),
   trustedProxyHops: setting(count, 'TRUSTED_PROXY_HOPS', '0', 'addresses skipped from the right end of X-Forwarded-For'),
   trustedProxyRequired: setting(flag, 'TRUSTED_PROXY_REQUIRED', 'false', 'true: refuse requests that do not come through a trusted proxy'),
-  drainDelayMs: setting(duration, 'DRAIN_DELAY', '0s', 'how long a stopping server still accepts while it says not ready'),
-  stopTimeoutMs: setting(duration, 'STOP_TIMEOUT', '30s', 'how long running requests may take when the server stops'),
+  drainDelayMs: setting(waitingTime, 'DRAIN_DELAY', '0s', 'how long a stopping server still accepts while it says not ready'),
+  stopTimeoutMs: setting(waitingTime, 'STOP_TIMEOUT', '30s', 'how long running requests may take when the server stops'),
   storage: setting(storage, 'STORAGE', 'sqlite:data/gatehouse.db', 'sqlite:PATH, or memory: for nothing that outlives the process'),
   allowNetworkDisk: setting(flag, 'ALLOW_NETWORK_DISK', 'false', 'true: accept a database file on NFS, SMB, FUSE or 9p'),
   background: setting(z.enum(['on', 'off']), 'BACKGROUND', 'on', 'off: nothing expires by itself (to look into a copy)'),
@@ -115,9 +118,9 @@ export const settings = {
   maxInFlight: setting(count, 'MAX_IN_FLIGHT', '1024', 'requests handled at once; beyond, 503'),
   maxBuffered: setting(size, 'MAX_BUFFERED', '256MiB', 'bytes of all request bodies together; beyond, 503'),
   maxConnections: setting(count, 'MAX_CONNECTIONS', '10000', 'open connections; beyond, closed at once'),
-  headerTimeoutMs: setting(duration, 'HEADER_TIMEOUT', '10s', 'time for the head of a request'),
-  bodyTimeoutMs: setting(duration, 'BODY_TIMEOUT', '30s', 'time for a whole request to arrive'),
-  idleTimeoutMs: setting(duration, 'IDLE_TIMEOUT', '5m', 'how long an idle connection is kept'),
+  headerTimeoutMs: setting(waitingTime, 'HEADER_TIMEOUT', '10s', 'time for the head of a request'),
+  bodyTimeoutMs: setting(waitingTime, 'BODY_TIMEOUT', '30s', 'time for a whole request to arrive'),
+  idleTimeoutMs: setting(waitingTime, 'IDLE_TIMEOUT', '5m', 'how long an idle connection is kept'),
   outboundDeny: setting(networks, 'OUTBOUND_DENY', '169.254.0.0/16,fe80::/10', 'networks the server never fetches keys from'),
   reportedVersion: setting(version, 'REPORTED_VERSION', '1.16.3+ent', 'version clients are told'),
 } satisfies Record<string, Setting>

@@ -48,12 +48,15 @@ export const refuse = (kind: ErrorKind, message: string, options: ServiceErrorOp
 export const fail = (kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) =>
   new ServiceError(kind, message, { ...options, wrapped: true })
 
-/** Why the server does not start; `main.ts` prints the text and ends with the code. Contract operations §1: 2 setting, 3 held, 4 too new, 5 seal key. */
+/**
+ * Why the server does not start: its process prints the text and ends with the code. Contract operations §1: 2 setting, 3 held, 4 too new, 5 seal key;
+ * 1 is a store that is damaged where nothing works without it.
+ */
 export class StartError extends Error {
   override readonly name = 'StartError'
-  readonly exitCode: 2 | 3 | 4 | 5
+  readonly exitCode: 1 | 2 | 3 | 4 | 5
 
-  constructor(exitCode: 2 | 3 | 4 | 5, message: string, options?: ErrorOptions) {
+  constructor(exitCode: 1 | 2 | 3 | 4 | 5, message: string, options?: ErrorOptions) {
     super(message, options)
     this.exitCode = exitCode
   }

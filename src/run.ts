@@ -1,10 +1,10 @@
-import { closeSync, fchmodSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { type Config, readConfig, SettingError } from './config.ts'
 import { StartError } from './errors.ts'
+import { systemCode, writePrivateFile } from './lib/private-file.ts'
 import { type Log, openLog } from './log.ts'
 import { type RootTokenTeller, startServer } from './server.ts'
 
-const exitCodes = { setting: 2, stopTimeout: 6 }
+const exitCodes = { bug: 1, setting: 2, stopTimeout: 6 } as const
 
 /** The server's process: settings from the environment, one server, a signal, an orderly end. Exit codes: contract operations §1. */
 export async function run(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
@@ -20,9 +20,10 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
     await aborted(stopping.signal)
     await stop(server, config, log)
   } catch (error) {
-    if (!(error instanceof StartError)) throw error
-    process.stderr.write(`${error.message}\n`)
-    process.exitCode = error.exitCode
+    process.exitCode = error instanceof StartError ? error.exitCode : exitCodes.bug
+    // what an operator can mend is one line; of the rest the log has the causes
+    if (process.exitCode === exitCodes.bug) log.fatal({ err: error }, 'the server failed')
+    if (error instanceof StartError) process.stderr.write(`${error.message}\n`)
   }
 }
 
@@ -43,17 +44,15 @@ function configOf(args: readonly string[], environment: NodeJS.ProcessEnv): Conf
 function rootTokenTeller({ rootTokenFile }: Config): RootTokenTeller {
   if (rootTokenFile === undefined) return { keep: () => {}, tell: (token) => process.stdout.write(`Root token: ${token}\n`) }
   return {
-    keep: (token) => writePrivateFile(rootTokenFile, `${token}\n`),
+    keep: (token) => {
+      try {
+        writePrivateFile(rootTokenFile, `${token}\n`)
+      } catch (cause) {
+        throw new StartError(exitCodes.setting, `GATEHOUSE_ROOT_TOKEN_FILE: cannot write ${rootTokenFile}: ${systemCode(cause)}`, { cause })
+      }
+    },
     tell: () => process.stdout.write(`Root token written to ${rootTokenFile}\n`),
   }
-}
-
-function writePrivateFile(path: string, text: string): void {
-  const file = openSync(path, 'w', 0o600)
-  fchmodSync(file, 0o600)
-  writeSync(file, text)
-  fsyncSync(file)
-  closeSync(file)
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>

@@ -30,6 +30,7 @@ import { clientAddressReader } from './http/client-address.ts'
 import { explorerUrl, mountRouter } from './http/mount-router.ts'
 import { tokenOf } from './http/request-headers.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
+import { systemCode } from './lib/private-file.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import type { Log } from './log.ts'
 import { cloud } from './plugins/cloud/index.ts'
@@ -75,7 +76,10 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   const state = nodeState(config, core, storage)
   const app = await buildApp(config, parts, core, state)
   opened.defer(() => app.close())
-  await app.listen({ host: config.listen.host, port: config.listen.port })
+  const { host, port } = config.listen
+  await app.listen({ host, port }).catch((cause: unknown) => {
+    throw new StartError(2, `GATEHOUSE_LISTEN: cannot listen on ${host}:${port}: ${systemCode(cause)}`, { cause })
+  })
   state.started()
   // what it held is disposed in reverse order: the listener first, the storage last
   const held = opened.move()
@@ -115,19 +119,25 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
       },
     },
   })
+  if (barrier.initialized) log.info({ event: 'initialized' }, 'a new store was initialized')
+  log.info({ event: 'unsealed' }, 'the seal key opened the store')
   const root = barrier.view('')
   const core = root.view('core/')
-  const mounts = await MountStore.open({
-    view: root,
-    random,
-    clock,
-    system,
-    revokeLeases: async () => {},
-    namespaceInTheWay: () => undefined,
-    onFailure: (mount, error) => log.error({ err: error, mount: mount.path }, 'a mount could not be removed or moved'),
-  })
-  const tokens = await TokenStore.open({ view: core, clock, random, mountOf: (accessor) => mounts.table.byAccessor(accessor) })
-  const identities = await IdentityStore.open({ view: core, clock, random })
+  const mounts = await indispensable(
+    'the mount table',
+    MountStore.open({
+      view: root,
+      random,
+      clock,
+      system,
+      revokeLeases: async () => {},
+      namespaceInTheWay: () => undefined,
+      onFailure: (mount, error) => log.error({ err: error, mount: mount.path }, 'a mount could not be removed or moved'),
+    }),
+  )
+  const mountOf = (accessor: string) => mounts.table.byAccessor(accessor)
+  const tokens = await indispensable('the keys of tokens', TokenStore.open({ view: core, clock, random, mountOf }))
+  const identities = await indispensable('the keys of identities', IdentityStore.open({ view: core, clock, random }))
   const policies = await PolicyStore.open({ view: root.view('policy/'), clock })
   const cubbyholes = mounts.viewOf(fixedMount(mounts, 'cubbyhole/'))
   const revoker = new TokenRevoker({
@@ -182,10 +192,7 @@ async function sealKeys(config: Config, log: Log, storage: Storage): Promise<{ s
   if (config.storage.kind === 'memory') return { sealKey: systemRandom.bytes(32) }
   const { key, made } = await loadSealKey({ text: config.sealKey, file: config.sealKeyFile, storeIsEmpty: await isEmpty(storage) })
   if (made) {
-    log.warn(
-      { event: 'initialized', file: config.sealKeyFile },
-      `made seal key ${config.sealKeyFile}: in production keep it on another disk than the database`,
-    )
+    log.warn({ file: config.sealKeyFile }, `made seal key ${config.sealKeyFile}: in production keep it on another disk than the database`)
   }
   if (config.sealPreviousKeyFile === undefined) return { sealKey: key }
   return { sealKey: key, previousSealKey: await readSealKeyFile(config.sealPreviousKeyFile) }
@@ -197,10 +204,21 @@ function fixedMount(mounts: MountStore, path: string): Mount {
   return mount
 }
 
+const unknownCluster = '00000000-0000-0000-0000-000000000000'
+
+/** Only a name to tell servers apart: one that can not be read, which the log says, keeps nobody from starting. */
 async function clusterIdOf(root: View): Promise<string> {
-  const id = await root.get('cluster-id')
-  if (typeof id !== 'string') throw new Error('the store has no cluster id')
-  return id
+  const id = await root.get('cluster-id').catch(() => undefined)
+  return typeof id === 'string' ? id : unknownCluster
+}
+
+/** What nothing works without. Contract README decisions (store at start). */
+async function indispensable<T>(what: string, opened: Promise<T>): Promise<T> {
+  try {
+    return await opened
+  } catch (cause) {
+    throw new StartError(1, `cannot start: ${what} can not be read`, { cause })
+  }
 }
 
 type LivingState = NodeState & { started(): void; stopping(): void }

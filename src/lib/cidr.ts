@@ -37,6 +37,9 @@ function contains(cidr: string, peer: Address): boolean {
 
 const isHost = ([address, prefixLength]: Network): boolean => prefixLength === (address.kind() === 'ipv4' ? 32 : 128)
 
+/** An address, or a network like `10.0.0.0/8`. */
+export const isNetwork = (text: string): boolean => parseNetwork(text) !== undefined
+
 /** Longest text of an address or network worth reading. */
 const maxLength = 64
 
