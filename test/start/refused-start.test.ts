@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { runServer, startProcess } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const digestOf = async (path: string) =>
+  createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex')
+
+/** A store with a past: first start and orderly end. Gives its root token. */
+async function aStore(folder: string): Promise<string> {
+  await using server = await startProcess({ folder })
+  await server.stop()
+  return server.rootToken
+}
+
+test.each([
+  { name: 'STOP_TIMEOUT', value: '30' },
+  { name: 'SEAL_KEY', value: 'not-a-key-but-secret' },
+  { name: 'DEFAULT_MOUNTS', value: 'auth/jwt=jwt,auth/jwt=oidc' },
+  { name: 'DEFAULT_MOUNTS', value: 'sys=cloud' },
+])('GATEHOUSE_$name=$value ends the start with 2 and one line that names the setting', async ({ name, value }) => {
+  await using folder = await temporaryFolder()
+
+  const refused = await runServer({ folder: folder.path, settings: { [name]: value } })
+
+  expect(refused.code).toBe(2)
+  expect(plainLines(refused.stderr)).toEqual([expect.stringMatching(new RegExp(`^GATEHOUSE_${name}\\b.+`))])
+  expect(refused.stderr).not.toContain('but-secret')
+  expect(refused.stdout).toBe('')
+})
+
+test('an argument nobody knows ends the start with 2', async () => {
+  await using folder = await temporaryFolder()
+
+  const refused = await runServer({ folder: folder.path, args: ['--develop'] })
+
+  expect(refused).toEqual({ code: 2, stdout: '', stderr: 'unknown argument --develop\n' })
+})
+
+test('an unknown setting is a warning; names that an orchestrator injects are not', async () => {
+  await using folder = await temporaryFolder()
+  const settings = { LISTENER: 'x', SERVICE_HOST: 'x', SERVICE_PORT: '1', SERVICE_PORT_HTTP: '1', PORT: 'tcp://x', PORT_8200_TCP_ADDR: 'x' }
+
+  await using server = await startProcess({ folder: folder.path, settings })
+
+  expect(plainLines(server.stderr)).toEqual(['warning: unknown setting GATEHOUSE_LISTENER'])
+})
+
+test('an address in use ends the start with 2, and the store with its token stays', async () => {
+  await using folder = await temporaryFolder()
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const address = other.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+
+  const refused = await runServer({ folder: folder.path, settings: { LISTEN: `127.0.0.1:${port}` } })
+  other.close()
+  await using server = await startProcess({ folder: folder.path })
+  const token = /Root token: (\S+)/.exec(refused.stdout)?.[1] ?? ''
+  const self = await server.as(token).read('auth/token/lookup-self')
+
+  expect(refused.code).toBe(2)
+  expect(plainLines(refused.stderr)).toEqual([`GATEHOUSE_LISTEN: cannot listen on 127.0.0.1:${port}: EADDRINUSE`])
+  expect(self.status).toBe(200)
+})
+
+test('a second process on the same file ends with 3 and names the first, which goes on', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path })
+
+  const refused = await runServer({ folder: folder.path })
+  const self = await server.as(server.rootToken).read('auth/token/lookup-self')
+
+  expect(refused).toEqual({ code: 3, stdout: '', stderr: `cannot open data/gatehouse.db: in use by process ${server.pid}\n` })
+  expect(self.status).toBe(200)
+})
+
+test('a database that asks for a newer program ends the start with 4 and stays as it is', async () => {
+  await using folder = await temporaryFolder()
+  await aStore(folder.path)
+  const file = folder.file('data/gatehouse.db')
+  const database = new Database(file)
+  database.exec("UPDATE meta SET value = 999 WHERE name = 'compatible_from'")
+  database.close()
+  const before = await digestOf(file)
+
+  const refused = await runServer({ folder: folder.path })
+
+  expect(refused.code).toBe(4)
+  expect(refused.stderr).toMatch(/^cannot open data\/gatehouse\.db: it needs schema 999 or later, this program knows \d+\n$/)
+  expect(await digestOf(file)).toBe(before)
+})
+
+test.each([
+  {
+    name: 'text',
+    make: (path: string) => writeFile(path, 'this is no database, but a file of text that is long enough to be read as a header\n'.repeat(20)),
+  },
+  {
+    name: 'another program’s database',
+    make: async (path: string) => {
+      const database = new Database(path)
+      database.exec('CREATE TABLE theirs (a)')
+      database.close()
+    },
+  },
+])('$name in place of the database ends the start with 2 and stays as it is', async ({ make }) => {
+  await using folder = await temporaryFolder()
+  await mkdir(folder.file('data'))
+  const file = folder.file('data/gatehouse.db')
+  await make(file)
+  const before = await digestOf(file)
+
+  const refused = await runServer({ folder: folder.path })
+
+  expect(refused.code).toBe(2)
+  expect(plainLines(refused.stderr)).toEqual(['cannot open data/gatehouse.db: not a Gatehouse database'])
+  expect(await digestOf(file)).toBe(before)
+})
+
+const otherKey = 'ab'.repeat(32)
+
+test.each([
+  { name: 'missing', spoil: (path: string) => rm(path), says: 'seal key file data/seal.key is missing' },
+  { name: 'wrong', spoil: (path: string) => writeFile(path, otherKey), says: 'seal key does not open this store' },
+  { name: 'damaged', spoil: (path: string) => writeFile(path, 'abab'), says: 'seal key file data/seal.key does not hold 32 bytes as hex or base64' },
+  { name: 'empty', spoil: (path: string) => writeFile(path, ''), says: 'seal key file data/seal.key does not hold 32 bytes as hex or base64' },
+])('a seal key file that is $name ends the start with 5, and nothing is written', async ({ spoil, says }) => {
+  await using folder = await temporaryFolder()
+  const token = await aStore(folder.path)
+  const key = await readFile(folder.file('data/seal.key'))
+  await spoil(folder.file('data/seal.key'))
+  const files = await readdir(folder.file('data'))
+  const before = await digestOf(folder.file('data/gatehouse.db'))
+
+  const refused = await runServer({ folder: folder.path })
+
+  expect(refused).toEqual({ code: 5, stdout: '', stderr: `${says}\n` })
+  expect(await digestOf(folder.file('data/gatehouse.db'))).toBe(before)
+  expect(await readdir(folder.file('data'))).toEqual(files)
+  await writeFile(folder.file('data/seal.key'), key)
+  await using server = await startProcess({ folder: folder.path })
+  expect((await server.as(token).read('auth/token/lookup-self')).status).toBe(200)
+})
+
+test('a wrong seal key in the environment ends the start with 5', async () => {
+  await using folder = await temporaryFolder()
+  await aStore(folder.path)
+
+  const refused = await runServer({ folder: folder.path, settings: { SEAL_KEY: otherKey } })
+
+  expect(refused).toEqual({ code: 5, stdout: '', stderr: 'seal key does not open this store\n' })
+})
+
+test('a seal key in the environment needs no file, at the first start and later', async () => {
+  await using folder = await temporaryFolder()
+  const options = { folder: folder.path, settings: { SEAL_KEY: otherKey } }
+  await using first = await startProcess(options)
+  await first.stop()
+
+  await using second = await startProcess(options)
+  const self = await second.as(first.rootToken).read('auth/token/lookup-self')
+
+  expect(self.status).toBe(200)
+  await expect(stat(folder.file('data/seal.key'))).rejects.toThrow('ENOENT')
+})
+
+test('a changed seal key: with the former one given the store opens, and then by the new one alone', async () => {
+  await using folder = await temporaryFolder()
+  const token = await aStore(folder.path)
+  const [current, former] = [folder.file('data/seal.key'), folder.file('former.key')]
+  await rename(current, former)
+  await writeFile(current, otherKey)
+
+  await using changing = await startProcess({ folder: folder.path, settings: { SEAL_PREVIOUS_KEY_FILE: former } })
+  await changing.stop()
+  await using changed = await startProcess({ folder: folder.path })
+  const self = await changed.as(token).read('auth/token/lookup-self')
+  await changed.stop()
+  const refused = await runServer({ folder: folder.path, settings: { SEAL_KEY_FILE: former } })
+
+  expect(self.status).toBe(200)
+  expect(refused).toEqual({ code: 5, stdout: '', stderr: 'seal key does not open this store\n' })
+})
+
+/** What is not of the log. */
+const plainLines = (stderr: string) => stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))

@@ -1,0 +1,122 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { Client } from './client.ts'
+
+const project = join(import.meta.dirname, '../..')
+
+/** None outlives a test that gave up. */
+const longestRunMs = 60_000
+
+/** How a process ended and all it printed. */
+export type Outcome = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
+
+export type ProcessOptions = {
+  /** Holds database, seal key and what else the process makes: its `data/`. */
+  folder: string
+  /** Settings without their `GATEHOUSE_`. */
+  settings?: Record<string, string>
+  args?: readonly string[]
+}
+
+/** The server as a process of its own, listening. */
+export type ServerProcess = AsyncDisposable & {
+  readonly url: string
+  readonly pid: number
+  readonly anonymous: Client
+  readonly stdout: string
+  readonly stderr: string
+  /** The token it printed. */
+  readonly rootToken: string
+  as(token: string): Client
+  /** Resolves when `text` stands in the log. */
+  logged(text: string): Promise<void>
+  signal(name: NodeJS.Signals): void
+  /** Resolves when it is gone, after SIGTERM unless it got its signal already. */
+  stop(signal?: NodeJS.Signals): Promise<Outcome>
+}
+
+/** Starts `node src/main.ts` on a free port and waits until it listens; rejects with what it printed when it ends before. */
+export async function startProcess(options: ProcessOptions): Promise<ServerProcess> {
+  const child = new Child('src/main.ts', options)
+  await child.logged('listening on ')
+  const url = /listening on (http:\/\/[^\s"]+)/.exec(child.stderr)?.[1] ?? ''
+  const anonymous = new Client(url)
+  const stop = (signal: NodeJS.Signals = 'SIGTERM') => child.end(signal)
+  return {
+    url,
+    pid: child.pid,
+    anonymous,
+    get stdout() {
+      return child.stdout
+    },
+    get stderr() {
+      return child.stderr
+    },
+    get rootToken() {
+      return /^Root token: (\S+)$/m.exec(child.stdout)?.[1] ?? ''
+    },
+    as: (token) => anonymous.with(token),
+    logged: (text) => child.logged(text),
+    signal: (name) => child.signal(name),
+    stop,
+    [Symbol.asyncDispose]: async () => void (await stop('SIGKILL')),
+  }
+}
+
+/** Runs a program of this project to its end. */
+export const runProcess = (program: string, options: ProcessOptions): Promise<Outcome> => new Child(program, options).ended
+
+/** Runs a server that is expected to refuse its start. */
+export const runServer = (options: ProcessOptions): Promise<Outcome> => runProcess('src/main.ts', options)
+
+class Child {
+  stdout = ''
+  stderr = ''
+  readonly ended: Promise<Outcome>
+  readonly #child: ChildProcess
+  #isGone = false
+
+  constructor(program: string, { folder, settings = {}, args = [] }: ProcessOptions) {
+    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOUSE_') && !name.startsWith('VITEST'))
+    const own = Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(([name, value]) => [`GATEHOUSE_${name}`, value] as const)
+    this.#child = spawn(process.execPath, ['--disable-sigusr1', join(project, program), ...args], {
+      cwd: folder,
+      env: Object.fromEntries([...inherited, ...own]),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: longestRunMs,
+      killSignal: 'SIGKILL',
+    })
+    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text
+    })
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text
+    })
+    this.ended = once(this.#child, 'close').then(([code]) => {
+      this.#isGone = true
+      return { code: typeof code === 'number' ? code : null, stdout: this.stdout, stderr: this.stderr }
+    })
+  }
+
+  get pid(): number {
+    if (this.#child.pid === undefined) throw new Error('the process was not started')
+    return this.#child.pid
+  }
+
+  async logged(text: string): Promise<void> {
+    while (!this.stderr.includes(text)) {
+      if (this.#isGone) throw new Error(`the process ended before it said "${text}":\n${this.stdout}${this.stderr}`)
+      await Promise.race([once(this.#child.stderr ?? this.#child, 'data'), this.ended])
+    }
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name)
+  }
+
+  end(signal: NodeJS.Signals): Promise<Outcome> {
+    if (!this.#isGone) this.signal(signal)
+    return this.ended
+  }
+}
