@@ -2,16 +2,20 @@
  * Copies of stored records, at most `limit`; those used lately stay. The one process that writes the records owns the cache: whoever changes a record
  * calls `drop` after the commit, so a copy is never older than the last answered write.
  *
+ * What callers put into a record can be long: a copy with more text than `maxText` is not kept, so that memory has a bound too.
+ *
  * Two generations instead of a list in order of use: what is used moves to the young one, and when that has half of the limit, the old one is let go.
  */
 export class RecordCache<Value extends object> {
   readonly #half: number
+  readonly #maxText: number
   #young = new Map<string, Value>()
   #old = new Map<string, Value>()
   #drops = 0
 
-  constructor(limit: number) {
+  constructor(limit: number, maxText = Number.POSITIVE_INFINITY) {
     this.#half = Math.ceil(limit / 2)
+    this.#maxText = maxText
   }
 
   get(key: string): Value | undefined {
@@ -28,7 +32,8 @@ export class RecordCache<Value extends object> {
   }
 
   set(key: string, value: Value, drops = this.#drops): void {
-    if (drops === this.#drops) this.#keep(key, value)
+    if (drops === this.#drops && (this.#maxText === Number.POSITIVE_INFINITY || textLeft(value, this.#maxText - key.length) >= 0))
+      this.#keep(key, value)
   }
 
   #keep(key: string, value: Value): void {
@@ -54,4 +59,16 @@ export class RecordCache<Value extends object> {
     if (value !== undefined && isKept(value)) this.set(key, value, drops)
     return value
   }
+}
+
+/** What is left of `room` when all text in a record has its place, names of members included; below zero when it has not. */
+function textLeft(record: object, room: number): number {
+  let left = room
+  for (const [name, value] of Object.entries(record)) {
+    left -= name.length
+    if (typeof value === 'string') left -= value.length
+    else if (typeof value === 'object' && value !== null) left = textLeft(value, left)
+    if (left < 0) break
+  }
+  return left
 }

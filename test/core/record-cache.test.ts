@@ -71,3 +71,26 @@ test('what is not to be kept is read each time', async () => {
 
   expect(cache.get('a')).toBeUndefined()
 })
+
+test.each([
+  { record: { name: 'x'.repeat(96) }, kept: true },
+  { record: { name: 'x'.repeat(97) }, kept: false },
+  { record: { at: 1, meta: { ['k'.repeat(50)]: 'v'.repeat(50) } }, kept: false },
+  { record: { list: ['x'.repeat(60), 'y'.repeat(60)] }, kept: false },
+  { record: { list: [], meta: null, at: 5 }, kept: true },
+])('a record with more text than its limit is not kept: row %#', async ({ record, kept }) => {
+  const cache = new RecordCache<object>(10, 101)
+
+  cache.set('k', record)
+  expect(cache.get('k')).toBe(kept ? record : undefined)
+  expect(await cache.read('l', load(record))).toBe(record)
+  expect(cache.get('l')).toBe(kept ? record : undefined)
+})
+
+test('a key counts as text', () => {
+  const cache = new RecordCache<object>(10, 100)
+
+  cache.set('k'.repeat(101), {})
+
+  expect(cache.get('k'.repeat(101))).toBeUndefined()
+})

@@ -43,6 +43,8 @@ export type LoginIdentity = {
 }
 
 const cacheLimit = 10_000
+/** Names, metadata and policies of an entity whose copy is kept in memory. */
+const maxCachedText = 8192
 const aliasKey = ({ mountAccessor, name }: LoginAlias): string => `${mountAccessor}/${name.toLowerCase()}`
 const entityKey = (id: string): string => `entity/${id}`
 
@@ -52,9 +54,9 @@ export class IdentityStore {
   readonly #clock: Clock
   readonly #random: Random
   readonly #hash: KeyedHash
-  readonly #identities = new RecordCache<Identity>(cacheLimit)
+  readonly #identities = new RecordCache<Identity>(cacheLimit, maxCachedText)
   /** Entity id by mount accessor and lower-case name. */
-  readonly #aliasRows = new RecordCache<AliasRow>(cacheLimit)
+  readonly #aliasRows = new RecordCache<AliasRow>(cacheLimit, maxCachedText)
   readonly #turns = new Turns()
 
   private constructor({ view, clock, random }: IdentityStoreParts, hash: KeyedHash) {

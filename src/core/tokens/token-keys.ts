@@ -57,9 +57,9 @@ export class TokenKeys {
 
 export const tokenKey = (hash: string): string => `token/${hash}`
 
-/** Rows under `expire/` are in order of time. */
+/** Rows under `expire/` are in order of time: every time a clock can show has room in its digits. */
 export const expirePrefix = 'expire/'
-export const expireKey = (ms: number, hash: string): string => `${expirePrefix}${String(ms).padStart(13, '0')}/${hash}`
+export const expireKey = (ms: number, hash: string): string => `${expirePrefix}${String(ms).padStart(16, '0')}/${hash}`
 
 /** Time and hash of a row under `expire/`. */
 export function readExpireKey(key: string): { time: number; hash: string } {

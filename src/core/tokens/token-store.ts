@@ -31,6 +31,8 @@ export type Minted = { readonly id: string; readonly token: Token; readonly entr
 export type StoredToken = { readonly hash: string; readonly token: Token; readonly revision: number }
 
 const cacheLimit = 10_000
+/** Names, metadata and policies of a token whose copy is kept in memory. */
+const maxCachedText = 4096
 const idPrefix = 'hvs.'
 const randomLength = 24
 
@@ -42,7 +44,7 @@ export class TokenStore {
   readonly #random: Random
   readonly #mountOf: TokenStoreParts['mountOf']
   /** By accessor. Tokens with limited uses are not in it: their record changes with every request. */
-  readonly #cache = new RecordCache<Token>(cacheLimit)
+  readonly #cache = new RecordCache<Token>(cacheLimit, maxCachedText)
   /** By hash. Uses are spent behind a change that waits, so that they cannot keep it from ever getting through. */
   readonly #changes = new Turns()
 

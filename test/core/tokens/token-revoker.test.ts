@@ -141,8 +141,8 @@ test('an expiry row that is no longer true is dropped, the token stays', async (
   const [row] = await house.view.listKeys('expire/')
   const hash = row?.split('/').at(-1)
   await house.view.write([
-    { key: `expire/0000000000005/${hash}`, value: true },
-    { key: 'expire/0000000000006/of-nobody', value: true },
+    { key: `expire/0000000000000005/${hash}`, value: true },
+    { key: 'expire/0000000000000006/of-nobody', value: true },
   ])
   await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
 
@@ -177,4 +177,16 @@ test('tokens of a mount that is gone are swept when they expire', async () => {
   await sweeper.sweep()
 
   expect(await house.view.listKeys('expire/')).toEqual([])
+})
+
+test('tokens that end in centuries stand behind those that end today', async () => {
+  await using house = await openTokenHouse()
+  for (let number = 0; number < 70; number += 1) await house.create({ policies: ['root'], explicit_max_ttl: '9223372036' })
+  const { auth } = await house.login({ ttl: 60 })
+  house.clock.advance(60)
+
+  await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1000, onError: () => {} })
+  await sweeper.sweep()
+
+  expect(await house.tokens.find(auth.accessor)).toBeUndefined()
 })
