@@ -148,6 +148,14 @@ describe('payload', () => {
   })
 
   test.each([
+    [400, BigInt('9'.repeat(400))],
+    [401, Number.POSITIVE_INFINITY],
+    [390_000, Number.POSITIVE_INFINITY],
+  ])('an integer of %i digits costs no more than reading it', (digits, value) => {
+    expect(parseStrictObject(`{"a":${'9'.repeat(digits)}}`)).toEqual({ a: value })
+  })
+
+  test.each([
     ['128 deep', 127, true],
     ['129 deep', 128, false],
     ['200,000 deep', 200_000, false],
