@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import type { DocumentedRoute } from '../../src/http/documented-route.ts'
+import { ApiDocument } from '../../src/http/openapi.ts'
+
+const aRoute = (changes: Partial<DocumentedRoute> = {}): DocumentedRoute => ({
+  group: 'jwt',
+  path: '/role/:name',
+  method: 'GET',
+  schema: { summary: 'Read a role' },
+  token: 'required',
+  ...changes,
+})
+
+const describe = async (routes: readonly DocumentedRoute[], mounts: readonly string[]): Promise<Record<string, Record<string, object>>> => {
+  const document = new ApiDocument({ routes, version: '1.2.3' })
+  const { paths } = { paths: {}, ...(await document.describe(mounts.map((path) => ({ group: 'jwt', path })))) }
+  return paths
+}
+
+test('of very many mounts only the first are described', async () => {
+  const mounts = Array.from({ length: 600 }, (_, number) => `auth/m${number}/`)
+
+  const paths = Object.keys(await describe([aRoute()], mounts))
+
+  expect(paths).toHaveLength(500)
+  expect(paths[0]).toBe('/auth/m0/role/{name}')
+})
+
+test('a plugin without a mount is not described', async () => {
+  expect(await describe([aRoute({ group: 'cloud' })], ['auth/jwt/'])).toEqual({})
+})
+
+test('a route that is listed only demands list=true', async () => {
+  const paths = await describe([aRoute({ path: '/role', method: 'SEARCH', schema: { summary: 'List the roles' } })], ['auth/jwt/'])
+
+  expect(paths['/auth/jwt/role']).toEqual({
+    get: expect.objectContaining({
+      summary: 'List the roles',
+      parameters: [expect.objectContaining({ name: 'list', in: 'query', required: true, schema: { type: 'string', enum: ['true'] } })],
+    }),
+  })
+})
