@@ -1,81 +1,240 @@
-import { expect, test } from 'vitest'
-import { readConfig, SettingError } from '../src/config.ts'
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { readConfig, SettingError, settings } from '../src/config.ts'
 
-const read = (settings: Record<string, string>, dev = false) => {
-  const warnings: string[] = []
-  const environment = Object.fromEntries(Object.entries(settings).map(([name, value]) => [`GATEHOUSE_${name}`, value]))
-  const config = readConfig(environment, { dev, warn: (text) => warnings.push(text) })
-  return { config, warnings }
+const names = Object.values(settings).map(({ name }) => name)
+
+/** Settings without their `GATEHOUSE_`, as they are read by `npm start`. */
+const started = (values: Record<string, string> = {}, { dev = false, warn = () => {} }: { dev?: boolean; warn?: (text: string) => void } = {}) =>
+  readConfig(Object.fromEntries(Object.entries(values).map(([name, value]) => [`GATEHOUSE_${name}`, value])), { dev, warn })
+
+const refusal = (values: Record<string, string>, options?: { dev: boolean }): string => {
+  try {
+    started(values, options)
+  } catch (error) {
+    if (error instanceof SettingError) return error.message
+    throw error
+  }
+  return 'accepted'
 }
 
-test.each<{ name: string; value: string; also?: Record<string, string> }>([
-  { name: 'LISTEN', value: '8200' },
-  { name: 'LISTEN', value: '127.0.0.1:65536' },
-  { name: 'LISTEN', value: '0.0.0.0:0' },
-  { name: 'TLS', value: 'maybe' },
-  { name: 'TRUSTED_PROXIES', value: '10.0.0.0/99' },
-  { name: 'TRUSTED_PROXIES', value: 'proxy.example' },
-  { name: 'OUTBOUND_DENY', value: '300.1.1.1/8' },
-  { name: 'TRUSTED_PROXY_HOPS', value: '-1' },
-  { name: 'TRUSTED_PROXY_REQUIRED', value: 'yes' },
-  { name: 'STOP_TIMEOUT', value: '30' },
-  { name: 'STOP_TIMEOUT', value: '25d' },
-  { name: 'DRAIN_DELAY', value: '1 s' },
-  { name: 'STORAGE', value: 'file.db' },
-  { name: 'STORAGE', value: 'sqlite:' },
-  { name: 'BACKGROUND', value: 'true' },
-  { name: 'ROOT_TOKEN', value: 'not-for-production' },
-  { name: 'DEFAULT_MOUNTS', value: 'auth/jwt' },
-  { name: 'DEFAULT_MOUNTS', value: 'auth/jwt=kv' },
-  { name: 'DEFAULT_LEASE_TTL', value: '2h', also: { MAX_LEASE_TTL: '1h' } },
-  { name: 'LOG_LEVEL', value: 'loud' },
-  { name: 'LOG_FORMAT', value: 'xml' },
-  { name: 'ACCESS_LOG', value: '1' },
-  { name: 'MAX_REQUEST_SIZE', value: 'big' },
-  { name: 'MAX_JSON_STRINGS', value: '1e3' },
-  { name: 'REPORTED_VERSION', value: 'latest' },
-])('GATEHOUSE_$name=$value is refused in one line that names the setting', ({ name, value, also = {} }) => {
-  const refused = () => read({ [name]: value, ...also })
+describe('.env.example', () => {
+  const lines = readFileSync(new URL('../.env.example', import.meta.url), 'utf8').split('\n')
+  const shown = new Map(
+    lines.flatMap((line, at) => {
+      const [, name, value] = /^#GATEHOUSE_([A-Z_]+)=(.*)$/.exec(line) ?? []
+      return name === undefined ? [] : [[name, { value, about: lines[at - 1] ?? '' }] as const]
+    }),
+  )
 
-  expect(refused).toThrow(SettingError)
-  expect(refused).toThrow(new RegExp(`^GATEHOUSE_${name}: .+$`))
+  test('has each setting of the table, in its order, and no other', () => {
+    expect([...shown.keys()]).toEqual(names)
+  })
+
+  test.each(Object.values(settings))('$name has its default and its meaning', ({ name, fallback, about }) => {
+    expect(shown.get(name)?.value).toBe(fallback ?? '')
+    expect(shown.get(name)?.about).toContain(`# ${about}`)
+  })
+
+  test('shows no value of a secret', () => {
+    const secrets = Object.values(settings).filter(({ secret }) => secret)
+
+    expect(secrets.map(({ name }) => shown.get(name)?.value)).toEqual(secrets.map(() => ''))
+  })
 })
 
-test.each([
-  { name: 'LISTEN', value: '[::1]:0', key: 'listen', is: { host: '::1', port: 0 } },
-  { name: 'LISTEN', value: 'localhost:65535', key: 'listen', is: { host: 'localhost', port: 65535 } },
-  { name: 'STORAGE', value: 'memory:', key: 'storage', is: { kind: 'memory' } },
-  { name: 'STORAGE', value: 'sqlite:/var/a b.db', key: 'storage', is: { kind: 'sqlite', path: '/var/a b.db' } },
-  { name: 'TRUSTED_PROXIES', value: '10.0.0.0/8, fd00::/8,::1', key: 'trustedProxies', is: ['10.0.0.0/8', 'fd00::/8', '::1'] },
-  { name: 'OUTBOUND_DENY', value: '', key: 'outboundDeny', is: [] },
-  { name: 'STOP_TIMEOUT', value: '500ms', key: 'stopTimeoutMs', is: 500 },
-  { name: 'STOP_TIMEOUT', value: '24d', key: 'stopTimeoutMs', is: 24 * 86_400_000 },
-  { name: 'MAX_LEASE_TTL', value: '9999d', key: 'maxLeaseTtlMs', is: 9999 * 86_400_000 },
-  { name: 'MAX_REQUEST_SIZE', value: '64KiB', key: 'maxRequestSize', is: 65_536 },
-  { name: 'MAX_JSON_MEMORY', value: '0', key: 'maxJsonMemory', is: 0 },
-  { name: 'DEFAULT_MOUNTS', value: '', key: 'defaultMounts', is: [] },
-] as const)('GATEHOUSE_$name=$value', ({ name, value, key, is }) => {
-  const { config } = read({ [name]: value })
+describe('defaults', () => {
+  test('an empty environment is enough', () => {
+    const config = started()
 
-  expect(config[key]).toEqual(is)
+    expect(config).toMatchObject({
+      dev: false,
+      listen: { host: '127.0.0.1', port: 8200 },
+      storage: { kind: 'sqlite', path: 'data/gatehouse.db' },
+      sealKeyFile: 'data/seal.key',
+      defaultMounts: [
+        { table: 'auth', path: 'jwt', type: 'jwt' },
+        { table: 'secret', path: 'cloud', type: 'cloud' },
+      ],
+      logFormat: 'json',
+    })
+    expect(config.rootToken).toBeUndefined()
+  })
+
+  test('development has a store in memory, the root token root and a readable log', () => {
+    expect(started({}, { dev: true })).toMatchObject({ dev: true, storage: { kind: 'memory' }, rootToken: 'root', logFormat: 'text' })
+  })
+
+  test('every setting still counts in development', () => {
+    const config = started({ STORAGE: 'sqlite:/tmp/a.db', ROOT_TOKEN: 'mine', LOG_FORMAT: 'json' }, { dev: true })
+
+    expect(config).toMatchObject({ storage: { kind: 'sqlite', path: '/tmp/a.db' }, rootToken: 'mine', logFormat: 'json' })
+  })
+
+  test('nobody changes a config once it is read', () => {
+    expect(Object.isFrozen(started())).toBe(true)
+  })
 })
 
-test('plain HTTP on an address others reach needs a word', () => {
-  const { config } = read({ LISTEN: '0.0.0.0:8200', TLS: 'off' })
+describe('a wrong value is refused in one line that names the setting', () => {
+  test.each([
+    ['LISTEN', ''],
+    ['LISTEN', '8200'],
+    ['LISTEN', '127.0.0.1'],
+    ['LISTEN', '127.0.0.1:65536'],
+    ['LISTEN', '::1:8200'],
+    ['TLS', 'on'],
+    ['TRUSTED_PROXIES', 'proxy.example'],
+    ['TRUSTED_PROXIES', '10.0.0.0/99'],
+    ['TRUSTED_PROXY_HOPS', '-1'],
+    ['TRUSTED_PROXY_REQUIRED', 'yes'],
+    ['DRAIN_DELAY', '5'],
+    ['STOP_TIMEOUT', '1 s'],
+    ['STOP_TIMEOUT', '25d'],
+    ['STORAGE', 'postgres://localhost/db'],
+    ['STORAGE', 'sqlite:'],
+    ['STORAGE', 'file.db'],
+    ['ALLOW_NETWORK_DISK', '1'],
+    ['BACKGROUND', 'true'],
+    ['SEAL_KEY_FILE', ''],
+    ['SEAL_KEY', ''],
+    ['ROOT_TOKEN_FILE', ''],
+    ['DEFAULT_MOUNTS', 'auth/jwt'],
+    ['DEFAULT_MOUNTS', 'auth/jwt=cloud'],
+    ['DEFAULT_MOUNTS', 'kv=kv'],
+    ['DEFAULT_MOUNTS', 'a=cloud=cloud'],
+    ['DEFAULT_LEASE_TTL', '-1h'],
+    ['MAX_LEASE_TTL', '1w'],
+    ['LOG_LEVEL', 'loud'],
+    ['LOG_FORMAT', 'xml'],
+    ['ACCESS_LOG', '1'],
+    ['MAX_REQUEST_SIZE', '32MB'],
+    ['MAX_JSON_STRINGS', '1e3'],
+    ['MAX_IN_FLIGHT', 'many'],
+    ['HEADER_TIMEOUT', 'soon'],
+    ['OUTBOUND_DENY', 'metadata.internal'],
+    ['OUTBOUND_DENY', '300.1.1.1/8'],
+    ['REPORTED_VERSION', 'latest'],
+  ])('%s=%s', (name, value) => {
+    const text = refusal({ [name]: value })
 
-  expect(config.listen).toEqual({ host: '0.0.0.0', port: 8200 })
+    expect(text.startsWith(`GATEHOUSE_${name}: `)).toBe(true)
+    expect(text).not.toContain('\n')
+  })
+
+  test('a secret is not in the text', () => {
+    expect(refusal({ ROOT_TOKEN: 'hvs.secret' }, { dev: true })).toBe('GATEHOUSE_ROOT_TOKEN: must have no blanks and no dots')
+  })
+
+  test('the default lifetime must not be above the longest', () => {
+    expect(refusal({ DEFAULT_LEASE_TTL: '2h', MAX_LEASE_TTL: '1h' })).toContain('GATEHOUSE_DEFAULT_LEASE_TTL')
+    expect(refusal({ DEFAULT_LEASE_TTL: '1h', MAX_LEASE_TTL: '60m' })).toBe('accepted')
+  })
 })
 
-test('a development server has its own defaults, and every setting still counts', () => {
-  const plain = read({}, true).config
-  const set = read({ STORAGE: 'sqlite:dev.db', ROOT_TOKEN: 'mine', LOG_FORMAT: 'json' }, true).config
+describe('values', () => {
+  test.each([
+    ['500ms', 500],
+    ['10s', 10_000],
+    ['5m', 300_000],
+    ['24h', 86_400_000],
+    ['1d', 86_400_000],
+  ])('the duration %s is %i ms', (text, milliseconds) => {
+    expect(started({ DRAIN_DELAY: text }).drainDelayMs).toBe(milliseconds)
+  })
 
-  expect(plain).toMatchObject({ storage: { kind: 'memory' }, rootToken: 'root', logFormat: 'text' })
-  expect(set).toMatchObject({ storage: { kind: 'sqlite', path: 'dev.db' }, rootToken: 'mine', logFormat: 'json' })
+  test.each([
+    ['0', 0],
+    ['7B', 7],
+    ['512KiB', 524_288],
+    ['32.5MiB', 34_078_720],
+    ['1GiB', 1_073_741_824],
+  ])('the size %s is %i bytes', (text, bytes) => {
+    expect(started({ MAX_JSON_MEMORY: text }).maxJsonMemory).toBe(bytes)
+  })
+
+  test.each([
+    ['[::1]:8200', { host: '::1', port: 8200 }],
+    ['localhost:0', { host: 'localhost', port: 0 }],
+    ['localhost:65535', { host: 'localhost', port: 65535 }],
+    ['127.9.9.9:1', { host: '127.9.9.9', port: 1 }],
+  ])('listen to %s', (text, listen) => {
+    expect(started({ LISTEN: text }).listen).toEqual(listen)
+  })
+
+  test('a lifetime may be longer than a timer can wait for', () => {
+    expect(started({ STOP_TIMEOUT: '24d', MAX_LEASE_TTL: '9999d' })).toMatchObject({
+      stopTimeoutMs: 24 * 86_400_000,
+      maxLeaseTtlMs: 9999 * 86_400_000,
+    })
+  })
+
+  test('a path may have blanks, and a list blanks after its commas', () => {
+    expect(started({ STORAGE: 'sqlite:/var/a b.db', TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8,::1' })).toMatchObject({
+      storage: { kind: 'sqlite', path: '/var/a b.db' },
+      trustedProxies: ['10.0.0.0/8', 'fd00::/8', '::1'],
+    })
+  })
+
+  test('an empty list has no items', () => {
+    expect(started({ DEFAULT_MOUNTS: '', OUTBOUND_DENY: '' })).toMatchObject({ defaultMounts: [], outboundDeny: [] })
+  })
+
+  test('the usual proxy names are read', () => {
+    const config = readConfig({ HTTPS_PROXY: 'http://proxy:3128', NO_PROXY: '.internal' }, { dev: false, warn: () => {} })
+
+    expect(config).toMatchObject({ httpsProxy: 'http://proxy:3128', noProxy: '.internal' })
+  })
 })
 
-test('unknown settings are warned of, but for names an orchestrator injects', () => {
-  const { warnings } = read({ LISTENER: 'x', SERVICE_HOST: 'x', SERVICE_PORT: '1', SERVICE_PORT_HTTP: '1', PORT: 'x', PORT_8200_TCP_ADDR: 'x' })
+describe('names', () => {
+  const warnings = (values: Record<string, string>): string[] => {
+    const texts: string[] = []
+    started(values, { warn: (text) => texts.push(text) })
+    return texts
+  }
 
-  expect(warnings).toEqual(['unknown setting GATEHOUSE_LISTENER'])
+  test('one that nobody knows is a warning, without its value', () => {
+    expect(warnings({ LISTENING: 'secret', LISTEN: '127.0.0.1:1' })).toEqual(['unknown setting GATEHOUSE_LISTENING'])
+  })
+
+  test('no known name is a warning', () => {
+    const given = Object.values(settings).filter(({ fallback }) => fallback !== undefined)
+
+    expect(warnings(Object.fromEntries(given.map(({ name, fallback }) => [name, fallback ?? ''])))).toEqual([])
+  })
+
+  test.each(['SERVICE_HOST', 'SERVICE_PORT', 'SERVICE_PORT_HTTP', 'PORT', 'PORT_8200_TCP', 'PORT_8200_TCP_ADDR', 'API_SERVICE_HOST'])(
+    'GATEHOUSE_%s comes from an orchestrator and is ignored',
+    (name) => {
+      expect(warnings({ [name]: 'tcp://10.0.0.1:8200' })).toEqual([])
+    },
+  )
+
+  test('those of other programs are not ours', () => {
+    const texts: string[] = []
+    readConfig({ VAULT_TOKEN: 'x', GATEHOUSE: 'y' }, { dev: false, warn: (text) => texts.push(text) })
+
+    expect(texts).toEqual([])
+  })
+})
+
+describe('what is dangerous is refused', () => {
+  test('a root token from outside, but for development', () => {
+    expect(refusal({ ROOT_TOKEN: 'root' })).toBe('GATEHOUSE_ROOT_TOKEN: only npm run dev takes a root token from outside')
+    expect(refusal({ ROOT_TOKEN: 'root' }, { dev: true })).toBe('accepted')
+  })
+
+  test.each(['0.0.0.0:8200', '[::]:8200', '10.0.0.7:8200', 'vault.example:8200', '128.0.0.1:8200', '127.evil.example:8200'])(
+    'plain HTTP on %s, unless TLS is said to be off',
+    (address) => {
+      expect(refusal({ LISTEN: address })).toContain('GATEHOUSE_LISTEN: plain HTTP on ')
+      expect(refusal({ LISTEN: address }, { dev: true })).toContain('GATEHOUSE_LISTEN: plain HTTP on ')
+      expect(refusal({ LISTEN: address, TLS: 'off' })).toBe('accepted')
+    },
+  )
+
+  test.each(['127.0.0.1:8200', '127.1.2.3:8200', '[::1]:8200', 'localhost:8200'])('plain HTTP on %s is not', (address) => {
+    expect(refusal({ LISTEN: address })).toBe('accepted')
+  })
 })
