@@ -55,15 +55,18 @@ export function readBody(
   taken: (bytes: number) => void,
   done: (error: Error | null, body?: Buffer) => void,
 ): void {
-  const gathered = new Gathered(maxBytes)
+  const gathered = new Gathered(Number(request.headers['content-length'] ?? maxBytes))
   let settled = false
   const settle = (error: Error | null, body?: Buffer) => {
     if (settled) return
     settled = true
     done(error, body)
   }
-  request.once('close', () => settle(refuse('invalid', '')))
-  request.on('error', () => settle(refuse('invalid', '')))
+  const brokenOff = () => {
+    if (!settled) settle(refuse('invalid', ''))
+  }
+  request.once('close', brokenOff)
+  request.on('error', brokenOff)
   request.on('data', (chunk: Buffer) => {
     if (settled) return
     const size = gathered.size + chunk.length
@@ -86,12 +89,12 @@ const empty: Buffer = Buffer.alloc(0)
  * them would take a hundred times what the limits count.
  */
 class Gathered {
-  readonly #maxBytes: number
+  readonly #mostBytes: number
   #memory: Buffer = empty
   size = 0
 
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes
   }
 
   get bytes(): Buffer {
@@ -115,7 +118,7 @@ class Gathered {
   }
 
   #grow(needed: number): void {
-    const larger = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(2 * needed, this.#maxBytes)))
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(2 * needed, this.#mostBytes)))
     this.#memory.copy(larger, 0, 0, this.size)
     this.#memory = larger
   }

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomFillSync, randomUUID } from 'node:crypto'
 
 /** Randomness as it is handed in. */
 export type Random = {
@@ -6,7 +6,24 @@ export type Random = {
   uuid(): string
 }
 
-export const systemRandom: Random = { bytes: (count) => randomBytes(count), uuid: () => randomUUID() }
+export const systemRandom: Random = { bytes: pooled, uuid: () => randomUUID() }
+
+/** Asking the system costs much the same for a few bytes as for thousands: small amounts come from a pool and are wiped from it as they go. */
+const pool = Buffer.allocUnsafeSlow(8192)
+const largestFromPool = 256
+let used = pool.length
+
+function pooled(count: number): Uint8Array {
+  if (count > largestFromPool) return randomBytes(count)
+  if (used + count > pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  const bytes = Uint8Array.prototype.slice.call(pool, used, used + count)
+  pool.fill(0, used, used + count)
+  used += count
+  return bytes
+}
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

@@ -23,11 +23,22 @@ export function parseTime(input: unknown): ParsedTime {
 export function formatTime(milliseconds: number): string {
   if (milliseconds < 0 || milliseconds > lastFourDigitYear)
     return printTime(Math.floor(milliseconds / 1000), String(mod(milliseconds, 1000)).padStart(3, '0'))
-  const text = new Date(milliseconds).toISOString()
-  let end = text.length - 1
-  while (text[end - 1] === '0') end -= 1
-  // a second of .000 goes with its point
-  return `${text.slice(0, text[end - 1] === '.' ? end - 1 : end)}Z`
+  const rest = milliseconds % dayMs
+  const seconds = Math.floor(rest / 1000)
+  const fraction = Math.floor(rest % 1000)
+  const clock = `${twoDigits(Math.floor(seconds / 3600))}:${twoDigits(Math.floor(seconds / 60) % 60)}:${twoDigits(seconds % 60)}`
+  return `${dayText(Math.floor(milliseconds / dayMs))}${clock}${fraction === 0 ? '' : `.${String(fraction).padStart(3, '0').replace(/0+$/, '')}`}Z`
+}
+
+const dayMs = 86_400_000
+const twoDigits = (value: number): string => (value < 10 ? `0${value}` : `${value}`)
+
+/** The last day asked for: most times an answer prints are of today. */
+let lastDay = { day: 0, text: '1970-01-01T' }
+
+function dayText(day: number): string {
+  if (lastDay.day !== day) lastDay = { day, text: new Date(day * dayMs).toISOString().slice(0, 11) }
+  return lastDay.text
 }
 
 const lastFourDigitYear = Date.UTC(9999, 11, 31, 23, 59, 59, 999)

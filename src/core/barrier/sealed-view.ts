@@ -30,6 +30,11 @@ export class SealedView implements View {
     return record === undefined ? undefined : this.#open(record.key, record.value)
   }
 
+  async read(key: string): Promise<ViewRecord | undefined> {
+    const record = await this.#storage.get(this.#prefix + key)
+    return record === undefined ? undefined : this.#viewRecord(record)
+  }
+
   async list(prefix: string, range: Range = {}): Promise<ViewRecord[]> {
     const records = await this.#storage.list(this.#prefix + prefix, this.#fullRange(range))
     return records.map((record) => this.#viewRecord(record))

@@ -11,6 +11,8 @@ export type ViewEntry = { key: string; value: unknown; expect?: 'absent' | numbe
  */
 export interface View {
   get(key: string): Promise<unknown>
+  /** As `get`, with the revision a later write can expect. */
+  read(key: string): Promise<ViewRecord | undefined>
   list(prefix: string, range?: Range): Promise<ViewRecord[]>
   listKeys(prefix: string, range?: Range): Promise<string[]>
   /** `change` is pure and may run again; it gives the new value, `undefined` to delete, or `keep`. Gives back the value after the step. */

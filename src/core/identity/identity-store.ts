@@ -5,7 +5,6 @@ import { formatTime } from '../../lib/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import { type KeyedHash, openKeyedHashes } from '../keyed-hash.ts'
 import { RecordCache } from '../record-cache.ts'
-import { readRevision } from '../stored-record.ts'
 import { Turns } from '../turns.ts'
 import { aliasOf, type Entity, type EntityAlias, readEntity } from './entity.ts'
 import { metadataProblem, sameMetadata } from './metadata.ts'
@@ -38,7 +37,7 @@ export type LoginIdentity = {
   readonly entries: readonly ViewEntry[]
   /** To be called once the entries are written. */
   written(): void
-  /** To be called when their expectations did not hold: someone else was quicker. */
+  /** To be called when they were not written, because someone else was quicker, or may not be, because the write failed. */
   overtaken(): void
 }
 
@@ -103,8 +102,8 @@ export class IdentityStore {
   /** The same from storage, with the revisions a change hangs on. */
   async #readForLogin(alias: LoginAlias, cacheKey: string): Promise<LoginIdentity> {
     const rowKey = `entity-alias/${alias.mountAccessor}/${this.#nameHash(alias.namespace, alias.name)}`
-    const row = await readRevision(this.#view, rowKey)
-    const record = row === undefined || typeof row.value !== 'string' ? undefined : await readRevision(this.#view, entityKey(row.value))
+    const row = await this.#view.read(rowKey)
+    const record = row === undefined || typeof row.value !== 'string' ? undefined : await this.#view.read(entityKey(row.value))
     const entity = record === undefined ? undefined : readEntity(record.value)
     const found = entity === undefined ? undefined : aliasOf(entity, alias.mountAccessor, alias.name)
     if (record === undefined || entity === undefined || found === undefined) {

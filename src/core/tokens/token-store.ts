@@ -5,7 +5,7 @@ import { keep } from '../../storage/storage.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { RecordCache } from '../record-cache.ts'
-import { readRevision, writeAttempts } from '../stored-record.ts'
+import { writeAttempts } from '../stored-record.ts'
 import { Turns } from '../turns.ts'
 import { readToken, type Token } from './token.ts'
 import { childKey, childPrefix, expireKey, maxIdLength, TokenKeys, tokenKey } from './token-keys.ts'
@@ -154,7 +154,7 @@ export class TokenStore {
   }
 
   async stored(hash: string): Promise<StoredToken | undefined> {
-    const record = await readRevision(this.#view, tokenKey(hash))
+    const record = await this.#view.read(tokenKey(hash))
     return record === undefined ? undefined : { hash, token: readToken(record.value), revision: record.revision }
   }
 
@@ -184,9 +184,11 @@ export class TokenStore {
         if (before.token.expire_time !== null) entries.push({ key: expireKey(before.token.expire_time, hash), value: undefined })
         if (after.expire_time !== null) entries.push({ key: expireKey(after.expire_time, hash), value: true })
       }
-      if (await this.#view.write(entries)) {
+      try {
+        if (await this.#view.write(entries)) return after
+      } finally {
+        // also when it failed: then it may be stored all the same
         this.forget(after.accessor)
-        return after
       }
     }
     throw fail('unavailable', 'too many changes to one token at a time')

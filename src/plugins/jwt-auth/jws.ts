@@ -1,4 +1,6 @@
 import { isUtf8 } from 'node:buffer'
+import { decodeProtectedHeader } from 'jose/decode/protected_header'
+import { RecordCache } from '../../core/record-cache.ts'
 import { parseStrictObject, type StrictObject } from './strict-json.ts'
 
 /** A compact JWS taken apart. Nothing of it is trusted yet: the signature is not checked and the payload not read. */
@@ -36,12 +38,11 @@ export function parseJws(text: string, limits: JwsLimits): Jws | MalformedJws {
   const parts = threeParts(token)
   if (parts === undefined) return { malformed: 'go-jose/go-jose: compact JWS format must have three parts' }
   const [header, payload, signature] = parts
-  const decoded = { header: decodeBase64Url(header), payload: decodeBase64Url(payload), signature: decodeBase64Url(signature) }
-  if (typeof decoded.header === 'number') return illegalBase64(decoded.header)
+  const members = headers.get(header) ?? readHeader(header)
+  if ('malformed' in members) return members
+  const decoded = { payload: decodeBase64Url(payload), signature: decodeBase64Url(signature) }
   if (typeof decoded.payload === 'number') return illegalBase64(decoded.payload)
   if (typeof decoded.signature === 'number') return illegalBase64(decoded.signature)
-  const members = readHeader(decoded.header)
-  if ('malformed' in members) return members
   return {
     ...members,
     signingInput: Buffer.from(token.slice(0, header.length + 1 + payload.length), 'latin1'),
@@ -70,16 +71,35 @@ function decodeBase64Url(text: string): Buffer | number {
   return Buffer.from(text, 'base64url')
 }
 
-function readHeader(bytes: Buffer): { algorithm: string; keyId: string } | MalformedJws {
-  const header = parseJsonObject(bytes)
-  if (header === undefined || header === null) return { malformed: 'header is not a JSON object with unique member names' }
+type Header = { readonly algorithm: string; readonly keyId: string }
+
+/** An issuer signs with few keys, so the same header comes again and again. Only those that passed are kept. */
+const headers = new RecordCache<Header>(256)
+const longestKeptHeader = 1024
+
+/** jose reads the header; what it lets through is refused before: other spellings of the bytes, members that stand twice, `crit`. */
+function readHeader(text: string): Header | MalformedJws {
+  const bytes = decodeBase64Url(text)
+  if (typeof bytes === 'number') return illegalBase64(bytes)
+  if (parseJsonObject(bytes) === undefined) return { malformed: 'header is not a JSON object with unique member names' }
+  const header = headerMembers(text)
+  if (header === undefined) return { malformed: 'header is not a JSON object with unique member names' }
   if (Object.hasOwn(header, 'crit')) return { malformed: 'unsupported crit header' }
   const algorithm = ownText(header, 'alg')
   const keyId = ownText(header, 'kid')
   if (algorithm === undefined) return { malformed: 'failed to unmarshal algorithm' }
   if (keyId === undefined) return { malformed: 'failed to unmarshal kid' }
   if (Buffer.byteLength(keyId) > maxKeyIdSize) return { malformed: 'kid is too long' }
+  if (text.length <= longestKeptHeader) headers.set(text, { algorithm, keyId })
   return { algorithm, keyId }
+}
+
+function headerMembers(text: string): StrictObject | undefined {
+  try {
+    return { ...decodeProtectedHeader({ protected: text }) }
+  } catch {
+    return undefined
+  }
 }
 
 /** A string member; absent and null are "", any other type undefined. */

@@ -28,22 +28,35 @@ const heavyWeight = 8
 
 /** The kinds of public key that can verify a token at all. Contract jwt-oidc §7.2. */
 export function isUsableKey(key: KeyObject): boolean {
-  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
-  if (type === 'ec') return details?.namedCurve === 'prime256v1' || details?.namedCurve === 'secp384r1' || details?.namedCurve === 'secp521r1'
+  const { type, curve } = factsOf(key)
+  if (type === 'ec') return curve === 'prime256v1' || curve === 'secp384r1' || curve === 'secp521r1'
   return type === 'rsa' || type === 'ed25519'
+}
+
+type KeyFacts = { readonly type: string | undefined; readonly curve: string | undefined; readonly bits: number }
+
+/** What a key is, read once: asking a key object for its details costs as much as a tenth of a verification. */
+const factsByKey = new WeakMap<KeyObject, KeyFacts>()
+
+function factsOf(key: KeyObject): KeyFacts {
+  const known = factsByKey.get(key)
+  if (known !== undefined) return known
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
+  const facts = { type, curve: details?.namedCurve, bits: details?.modulusLength ?? 0 }
+  factsByKey.set(key, facts)
+  return facts
 }
 
 /** The key's type decides which algorithms it may verify; the header never does. Contract jwt-oidc §4.3. */
 function fits(scheme: Scheme, key: KeyObject): boolean {
-  if (key.asymmetricKeyType !== scheme.keyType) return false
-  if (scheme.keyType === 'ec') return key.asymmetricKeyDetails?.namedCurve === scheme.curve
-  return scheme.keyType !== 'rsa' || rsaBits(key) >= minRsaBits
+  const { type, curve, bits } = factsOf(key)
+  if (type !== scheme.keyType) return false
+  if (scheme.keyType === 'ec') return curve === scheme.curve
+  return scheme.keyType !== 'rsa' || bits >= minRsaBits
 }
 
-const rsaBits = (key: KeyObject): number => key.asymmetricKeyDetails?.modulusLength ?? 0
-
 const isHeavy = (scheme: Scheme, key: KeyObject): boolean =>
-  scheme.keyType === 'ec' ? scheme.curve !== 'prime256v1' : scheme.keyType === 'rsa' && rsaBits(key) > heavyAboveRsaBits
+  scheme.keyType === 'ec' ? scheme.curve !== 'prime256v1' : scheme.keyType === 'rsa' && factsOf(key).bits > heavyAboveRsaBits
 
 /**
  * Whether one of the keys signed the token. Cheap checks of few keys run at once on the calling thread (measured on two cores: RS256 25 µs, ES256
