@@ -8,7 +8,8 @@ export const mountRecords = 'core/mounts/'
 
 const texts = z.array(z.string()).exactOptional()
 
-const storedMount = z.object({
+/** Fields of a later version stay as they are. */
+const storedMount = z.looseObject({
   table: z.enum(['auth', 'secret']),
   namespace: z.string(),
   path: z.string(),
@@ -16,7 +17,7 @@ const storedMount = z.object({
   accessor: z.string(),
   uuid: z.string(),
   description: z.string(),
-  config: z.object({
+  config: z.looseObject({
     default_lease_ttl: z.number(),
     max_lease_ttl: z.number(),
     force_no_cache: z.boolean(),

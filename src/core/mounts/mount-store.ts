@@ -2,7 +2,7 @@ import { fail, refuse, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { quoted } from '../../lib/go-text.ts'
 import type { Random } from '../../lib/random.ts'
-import type { View } from '../barrier/view.ts'
+import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from './mount.ts'
 import type { SystemTtls } from './mount-config.ts'
 import type { MountPlace } from './mount-path.ts'
@@ -146,9 +146,28 @@ export class MountStore implements AsyncDisposable {
   }
 
   async #save(mount: Mount): Promise<void> {
-    await this.#records.write([mountEntry(mount)])
+    await this.#write(mountEntry(mount))
     if (this.#table.byUuid(mount.uuid) === undefined) this.#rooms.add(mount)
     this.#table = this.#table.with([mount])
+  }
+
+  /** A write that failed may be stored all the same: then the table follows what is stored, so that no path is ever given away twice. */
+  async #write(entry: ViewEntry): Promise<void> {
+    try {
+      await this.#records.write([entry])
+    } catch (error) {
+      // when it cannot even be read, the table stays: the next start reads it anew
+      await this.#reload(entry.key).catch(() => undefined)
+      throw error
+    }
+  }
+
+  async #reload(uuid: string): Promise<void> {
+    const stored = (await this.#records.list(uuid)).map(readMount)
+    const known = this.#table.byUuid(uuid)
+    for (const mount of stored) if (known === undefined) this.#rooms.add(mount)
+    if (known !== undefined && stored.length === 0) this.#rooms.remove(known)
+    this.#table = this.#table.with(stored, known === undefined ? [] : [known])
   }
 
   #remove(mount: Mount): Promise<void> {
@@ -166,7 +185,7 @@ export class MountStore implements AsyncDisposable {
     })
     await this.viewOf(mount).deletePrefix('')
     await this.#inTurn(async () => {
-      await this.#records.write([{ key: mount.uuid, value: undefined }])
+      await this.#write({ key: mount.uuid, value: undefined })
       this.#table = this.#table.with([], [mount])
       this.#rooms.remove(mount)
     })

@@ -75,8 +75,11 @@ export class PolicyStore {
     if (text === '') throw refuse('invalid', "'policy' parameter not supplied or empty")
     const policy = decodePolicyText(text)
     parsePolicy(policy)
-    await this.#view.update(`${namespace}/${known}`, (current) => ({ ...recordOf(current), ...this.#record(policy) }))
-    this.forget()
+    try {
+      await this.#view.update(`${namespace}/${known}`, (current) => ({ ...recordOf(current), ...this.#record(policy) }))
+    } finally {
+      this.forget()
+    }
     return known === name.trim() ? [] : [`policy name was converted to ${known}`]
   }
 
@@ -85,8 +88,11 @@ export class PolicyStore {
     const known = policyName(name)
     if (isFixed(known)) throw refuse('invalid', `cannot delete "${known}" policy`)
     if (known === 'default') throw refuse('invalid', 'cannot delete default policy')
-    await this.#view.write([{ key: `${namespace}/${known}`, value: undefined }])
-    this.forget()
+    try {
+      await this.#view.write([{ key: `${namespace}/${known}`, value: undefined }])
+    } finally {
+      this.forget()
+    }
   }
 
   /** Names in order, `root` last; those below a folder with a `folder`. */
@@ -109,7 +115,7 @@ export class PolicyStore {
     return bindAcl(compiled, context)
   }
 
-  /** Drops all copies in memory, because someone else wrote. */
+  /** Drops all copies in memory: someone wrote, or tried to and may have. */
   forget(): void {
     this.#generation++
     this.#parsed.clear()

@@ -65,7 +65,6 @@ async function issueWithEntity(parts: LoginParts, request: LoginRequest, alias: 
     if (login.entries.length === 0) return login
     const issued = await issue(parts, request, login)
     if (issued !== undefined) return issued
-    login.overtaken()
   }
   throw fail('unavailable', 'too many logins of one name at a time')
 }
@@ -75,7 +74,13 @@ async function issue(parts: LoginParts, request: LoginRequest, login: LoginIdent
   if (login.identity.entity.disabled) throw refuse('denied', 'permission denied', { reason: 'entity_disabled' })
   const { draft, warnings } = loginDraft(parts, request, login.identity)
   const minted = parts.tokens.mint(draft)
-  if (!(await parts.view.write(login.entries.length === 0 ? minted.entries : [...login.entries, ...minted.entries]))) return undefined
+  let written = false
+  try {
+    written = await parts.view.write(login.entries.length === 0 ? minted.entries : [...login.entries, ...minted.entries])
+  } finally {
+    if (!written) login.overtaken()
+  }
+  if (!written) return undefined
   login.written()
   parts.tokens.remember(minted.token)
   return { auth: authBlock(minted.token, minted.id, login.identity.policies), warnings }

@@ -128,9 +128,10 @@ export class TokenRevoker {
       const cleanUps = await Promise.allSettled(stored.map((one) => (one === undefined ? undefined : this.#onRevoked(one.token))))
       const failures = cleanUps.flatMap((cleanUp) => (cleanUp.status === 'rejected' ? [cleanUp.reason] : []))
       const entries = hashes.flatMap((hash, at) => (cleanUps[at]?.status === 'rejected' ? [] : this.#deletion(hash, stored[at], parent)))
-      if (entries.length === 0 || (await this.#view.write(entries))) {
+      try {
+        if (entries.length === 0 || (await this.#view.write(entries))) return failures
+      } finally {
         for (const one of stored) if (one !== undefined) this.#tokens.forget(one.token.accessor)
-        return failures
       }
     }
     throw fail('unavailable', 'too many changes to the tokens to revoke')

@@ -14,7 +14,7 @@ const roleKey = (name: string) => `role/${name}`
 
 /**
  * Configuration and roles of one mount: in its storage view, and ready-made copies of them in memory. Copies are as new as the last write of this
- * process. The keys of a configuration live as long as its copy: a write of the configuration starts anew. Contract jwt-oidc §2.5.
+ * process; a write that failed may be stored all the same, so it ends them too. The keys of a configuration live as long as its copy: a write of the configuration starts anew. Contract jwt-oidc §2.5.
  */
 export class MountState {
   readonly #view: View
@@ -48,8 +48,11 @@ export class MountState {
 
   /** `change` gives the new configuration from the stored one. */
   async changeConfig(change: (before: Config | undefined) => Config): Promise<void> {
-    await this.#view.update(configKey, (current) => change(current === undefined ? undefined : readConfig(current)))
-    this.#ready = undefined
+    try {
+      await this.#view.update(configKey, (current) => changed(current, change(current === undefined ? undefined : readConfig(current))))
+    } finally {
+      this.#ready = undefined
+    }
   }
 
   /** Names are lower-case. */
@@ -62,14 +65,22 @@ export class MountState {
 
   /** `change` gives the new record from the stored one; what it throws ends the write. Gives back the role as it is now. */
   async changeRole(name: string, change: (before: Role | undefined) => object): Promise<Role> {
-    const stored = await this.#view.update(roleKey(name), (current) => change(current === undefined ? undefined : readRole(name, current)))
-    this.#roles.drop(name)
-    return readRole(name, stored)
+    try {
+      const stored = await this.#view.update(roleKey(name), (current) =>
+        changed(current, change(current === undefined ? undefined : readRole(name, current))),
+      )
+      return readRole(name, stored)
+    } finally {
+      this.#roles.drop(name)
+    }
   }
 
   async deleteRole(name: string): Promise<void> {
-    await this.#view.write([{ key: roleKey(name), value: undefined }])
-    this.#roles.drop(name)
+    try {
+      await this.#view.write([{ key: roleKey(name), value: undefined }])
+    } finally {
+      this.#roles.drop(name)
+    }
   }
 
   /** Sorted. */
@@ -78,6 +89,9 @@ export class MountState {
     return keys.map((key) => key.slice(roleKey('').length))
   }
 }
+
+/** Fields of a later version stay as they are. */
+const changed = (current: unknown, record: object): object => (typeof current === 'object' ? { ...current, ...record } : record)
 
 /** Contract jwt-oidc §2.1: which source verifies a JWT. */
 function readyConfig(config: Config, parts: KeysetParts): ReadyConfig {

@@ -414,3 +414,15 @@ describe('remount', () => {
     expect(paths(mounts.store)).toEqual(start.filter((path) => path !== 'cloud/'))
   })
 })
+
+test('fields of a later version survive a change', async () => {
+  await using mounts = await openMounts()
+  const { uuid } = mountAt(mounts.store, 'auth/jwt/')
+  const key = `core/mounts/${uuid}`
+  await mounts.root.update(key, (stored) => ({ ...Object(stored), later: [1], config: { ...Object(stored).config, later: 2 } }))
+  await using reopened = await mounts.reopen()
+
+  await reopened.tune(auth('jwt'), { description: 'new', default_lease_ttl: '1h' })
+
+  expect(await mounts.root.get(key)).toMatchObject({ description: 'new', later: [1], config: { default_lease_ttl: 3600, later: 2 } })
+})
