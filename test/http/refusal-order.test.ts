@@ -21,7 +21,7 @@ const elsewhere = { 'X-Vault-Namespace': 'nope' }
 
 type Pair = {
   first: string
-  then: string
+  beats: string
   ask: [string, string]
   headers?: Record<string, string>
   raw?: string | Buffer
@@ -32,7 +32,7 @@ type Pair = {
 const pairs: Pair[] = [
   {
     first: '2 body too large',
-    then: '5 a path that is none',
+    beats: '5 a path that is none',
     ask: ['POST', '/v1'],
     raw: large,
     status: 413,
@@ -40,7 +40,7 @@ const pairs: Pair[] = [
   },
   {
     first: '2 body too large',
-    then: '4 node-level path in a namespace',
+    beats: '4 node-level path in a namespace',
     ask: ['POST', 'sys/seal'],
     headers: elsewhere,
     raw: large,
@@ -49,7 +49,7 @@ const pairs: Pair[] = [
   },
   {
     first: '2 body too large',
-    then: '9 wrong verb',
+    beats: '9 wrong verb',
     ask: ['POST', 'sys/health'],
     raw: large,
     status: 413,
@@ -57,7 +57,7 @@ const pairs: Pair[] = [
   },
   {
     first: '2 body too large',
-    then: '16 write to a folder',
+    beats: '16 write to a folder',
     ask: ['POST', 'auth/jwt/role/'],
     raw: large,
     status: 413,
@@ -65,25 +65,25 @@ const pairs: Pair[] = [
   },
   {
     first: '4 node-level path in a namespace',
-    then: '9 wrong verb',
+    beats: '9 wrong verb',
     ask: ['DELETE', 'sys/health'],
     headers: elsewhere,
     status: 400,
     body: errors('operation unavailable in namespaces'),
   },
-  { first: '5 a path that is none', then: '10 a verb nobody offers', ask: ['FOO', '/v1'], status: 404, body: errors() },
+  { first: '5 a path that is none', beats: '10 a verb nobody offers', ask: ['FOO', '/v1'], status: 404, body: errors() },
   {
     first: '10 a verb nobody offers',
-    then: '11 wrap TTL',
+    beats: '11 wrap TTL',
     ask: ['FOO', 'nope'],
     headers: { 'X-Vault-Wrap-TTL': 'abc' },
     status: 405,
     body: errors(),
   },
-  { first: '10 list value', then: '12 relative path', ask: ['GET', 'a/%2e%2e/b?list=x'], status: 400, body: errors() },
+  { first: '10 list value', beats: '12 relative path', ask: ['GET', 'a/%2e%2e/b?list=x'], status: 400, body: errors() },
   {
     first: '10 body syntax',
-    then: '11 wrap TTL',
+    beats: '11 wrap TTL',
     ask: ['POST', 'nope'],
     raw: '{',
     headers: { 'X-Vault-Wrap-TTL': 'abc' },
@@ -92,7 +92,7 @@ const pairs: Pair[] = [
   },
   {
     first: '10 body syntax',
-    then: '14 namespace',
+    beats: '14 namespace',
     ask: ['POST', 'nope'],
     raw: '{',
     headers: elsewhere,
@@ -101,7 +101,7 @@ const pairs: Pair[] = [
   },
   {
     first: '10 patch type',
-    then: '16 write to a folder',
+    beats: '16 write to a folder',
     ask: ['PATCH', 'a/'],
     raw: '{}',
     headers: { 'Content-Type': 'application/json' },
@@ -110,7 +110,7 @@ const pairs: Pair[] = [
   },
   {
     first: '11 wrap TTL',
-    then: '11 MFA',
+    beats: '11 MFA',
     ask: ['GET', 'nope'],
     headers: { 'X-Vault-Wrap-TTL': 'abc', 'X-Vault-MFA': ':x' },
     status: 400,
@@ -118,7 +118,7 @@ const pairs: Pair[] = [
   },
   {
     first: '11 MFA',
-    then: '12 relative path',
+    beats: '12 relative path',
     ask: ['GET', 'a/%2e%2e/b'],
     headers: { 'X-Vault-MFA': ':x' },
     status: 400,
@@ -126,16 +126,16 @@ const pairs: Pair[] = [
   },
   {
     first: '12 relative path',
-    then: '14 namespace',
+    beats: '14 namespace',
     ask: ['GET', 'a/%2e%2e/b'],
     headers: elsewhere,
     status: 400,
     body: errors('relative paths not supported'),
   },
-  { first: '12 relative path', then: '16 write to a folder', ask: ['POST', 'a/%2e/'], status: 400, body: errors('relative paths not supported') },
+  { first: '12 relative path', beats: '16 write to a folder', ask: ['POST', 'a/%2e/'], status: 400, body: errors('relative paths not supported') },
   {
     first: '14 namespace',
-    then: '16 write to a folder',
+    beats: '16 write to a folder',
     ask: ['POST', 'auth/jwt/role/'],
     headers: elsewhere,
     status: 404,
@@ -143,7 +143,7 @@ const pairs: Pair[] = [
   },
   {
     first: '14 namespace',
-    then: '19 token',
+    beats: '19 token',
     ask: ['GET', 'nope'],
     headers: { ...elsewhere, ...bad },
     status: 404,
@@ -151,7 +151,7 @@ const pairs: Pair[] = [
   },
   {
     first: '16 write to a folder',
-    then: '19 token',
+    beats: '19 token',
     ask: ['POST', 'auth/jwt/role/'],
     headers: bad,
     status: 400,
@@ -159,7 +159,7 @@ const pairs: Pair[] = [
   },
   {
     first: '17 preflight',
-    then: '19 token',
+    beats: '19 token',
     ask: ['OPTIONS', 'nope'],
     headers: bad,
     status: 400,
@@ -167,7 +167,7 @@ const pairs: Pair[] = [
   },
   {
     first: '18 a token that is no text',
-    then: '19 token',
+    beats: '19 token',
     ask: ['POST', 'auth/token/lookup'],
     raw: '{"token":1}',
     headers: bad,
@@ -176,27 +176,27 @@ const pairs: Pair[] = [
   },
   {
     first: '19 token',
-    then: '20 conversion',
+    beats: '20 conversion',
     ask: ['POST', 'auth/jwt/role/r'],
     raw: '{"max_age":true}',
     headers: bad,
     status: 403,
     body: notAccepted,
   },
-  { first: '19 token', then: '24 no mount', ask: ['GET', 'nope'], headers: bad, status: 403, body: notAccepted },
+  { first: '19 token', beats: '24 no mount', ask: ['GET', 'nope'], headers: bad, status: 403, body: notAccepted },
 ]
 
-test.each(pairs)('$first comes before $then', async ({ ask: [method, path], headers = {}, raw, status, body }) => {
+test.each(pairs)('$first comes before $beats', async ({ ask: [method, path], headers = {}, raw, status, body }) => {
   const answer = await server.anonymous.call(method, path, undefined, { headers, ...(raw === undefined ? {} : { raw }) })
 
   expect({ status: answer.status, body: answer.body }).toEqual({ status, body })
 })
 
 test.each([
-  { first: '21 rights', then: '24 no mount', ask: ['GET', 'nope'], status: 403, body: notAllowed },
-  { first: '21 rights', then: '24 unknown path', ask: ['GET', 'cloud/nope'], status: 403, body: notAllowed },
-  { first: '21 rights', then: '24 field validation', ask: ['GET', 'sys/policies/acl?list=true&limit=x'], status: 403, body: notAllowed },
-])('$first come before $then', async ({ ask: [method = '', path = ''], status, body }) => {
+  { first: '21 rights', beats: '24 no mount', ask: ['GET', 'nope'], status: 403, body: notAllowed },
+  { first: '21 rights', beats: '24 unknown path', ask: ['GET', 'cloud/nope'], status: 403, body: notAllowed },
+  { first: '21 rights', beats: '24 field validation', ask: ['GET', 'sys/policies/acl?list=true&limit=x'], status: 403, body: notAllowed },
+])('$first come before $beats', async ({ ask: [method = '', path = ''], status, body }) => {
   const answer = await reader.call(method, path)
 
   expect({ status: answer.status, body: answer.body }).toEqual({ status, body })
@@ -215,7 +215,7 @@ test('20 conversion comes before 21 rights of the one operation, but not for a c
 })
 
 describe('12 and 13: what a sealed server still says', () => {
-  test.each([
+  test.each<{ name: string; ask: string[]; headers: Record<string, string>; raw: string; status: number; body: object | undefined }>([
     { name: '5 a path that is none', ask: ['GET', '/v1'], headers: {}, raw: '', status: 404, body: errors() },
     { name: '10 a verb nobody offers', ask: ['FOO', 'nope'], headers: {}, raw: '', status: 405, body: errors() },
     { name: '10 body syntax', ask: ['POST', 'nope'], headers: {}, raw: '[]x', status: 400, body: undefined },

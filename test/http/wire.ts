@@ -100,6 +100,11 @@ export class Wire {
     this.#socket.write(Buffer.from(text, 'latin1'))
   }
 
+  /** Has all that was sent left this process? */
+  get isDrained(): boolean {
+    return this.#socket.writableLength === 0
+  }
+
   /** Sends the parts as packets of their own: each goes out when the server has read the one before. */
   async sendApart(parts: string[]): Promise<void> {
     for (const part of parts) {
@@ -159,7 +164,7 @@ export class Wire {
       lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
     )
     const status = Number(statusLine.split(' ')[1])
-    const length = headers['content-length'] ?? (status === 100 ? 0 : undefined)
+    const length = headers['content-length'] ?? (status === 100 || status === 204 ? 0 : undefined)
     if (length === undefined && !this.#closed) return undefined
     const end = length === undefined ? this.#received.length : headEnd + 4 + Number(length)
     if (this.#received.length < end) return undefined

@@ -32,7 +32,7 @@ export type ServerProcess = AsyncDisposable & {
   /** Resolves when `text` stands in the log. */
   logged(text: string): Promise<void>
   signal(name: NodeJS.Signals): void
-  /** Resolves when it is gone, after SIGTERM unless it got its signal already. */
+  /** Sends a signal, SIGTERM unless told otherwise, and resolves when the process is gone. */
   stop(signal?: NodeJS.Signals): Promise<Outcome>
 }
 

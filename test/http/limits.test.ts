@@ -1,0 +1,301 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { errors, errorText } from '../support/error-bodies.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { StorageFaults } from '../../src/storage/faults.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { type Answer, chunked, head, openWire } from './wire.ts'
+
+const MiB = 1024 * 1024
+const root = 'X-Vault-Token: root'
+const overloaded = { errors: ['server is overloaded'] }
+const json = (answer: Answer | undefined) => JSON.parse(answer?.body ?? '')
+
+describe('bodies over the limit', () => {
+  const maxBytes = 64 * 1024
+  const settings = { MAX_REQUEST_SIZE: '64KiB' }
+  const refused = errors('http: request body too large')
+
+  test.each([
+    { name: 'with Content-Length', request: (body: string) => head('POST', '/v1/cubbyhole/a', [root], body) },
+    { name: 'in chunks', request: (body: string) => chunked('POST', '/v1/cubbyhole/a', body.match(/.{1,4096}/gs) ?? []) },
+    { name: 'of a read', request: (body: string) => head('GET', '/v1/cubbyhole/a', [root], body) },
+    { name: 'of a deletion, in chunks', request: (body: string) => chunked('DELETE', '/v1/cubbyhole/a', [body]) },
+    { name: 'for a node-level path', request: (body: string) => head('PUT', '/v1/sys/unseal', [], body) },
+  ])('$name are 413 with a body, and the connection goes on', async ({ request }) => {
+    await using server = await startTestServer({ settings })
+    using wire = await openWire(server.url)
+
+    wire.send(request(' '.repeat(maxBytes + 1)))
+    wire.send(head('GET', '/health/live'))
+    const [first, second] = await wire.answers(2)
+
+    expect(first).toMatchObject({ status: 413, headers: { 'content-type': 'application/json' } })
+    expect(json(first)).toEqual(refused)
+    expect(second?.status).toBe(200)
+  })
+
+  test('one byte less passes', async () => {
+    await using server = await startTestServer({ settings })
+
+    const answer = await server.root.write('cubbyhole/a', undefined, { raw: `{"a":"b"}${' '.repeat(maxBytes - 9)}` })
+
+    expect(answer.status).toBe(204)
+  })
+
+  test('a client that writes everything in chunks before it reads gets its answer', async () => {
+    await using server = await startTestServer({ settings })
+    using wire = await openWire(server.url)
+    const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
+    wire.send(`${head('POST', '/v1/cubbyhole/a', [root, 'Transfer-Encoding: chunked'])}${chunk.repeat(200)}0\r\n\r\n`)
+
+    expect(json(await wire.answer())).toEqual(refused)
+  })
+
+  test('the default is 32 MiB, and a client that writes everything before it reads gets its answer', async () => {
+    await using server = await startTestServer()
+    using wire = await openWire(server.url)
+    wire.send(head('POST', '/v1/cubbyhole/a', [root, `Content-Length: ${32 * MiB + 1}`]))
+    wire.send(' '.repeat(32 * MiB + 1))
+
+    expect(json(await wire.answer())).toEqual(refused)
+  })
+})
+
+describe('JSON over the limits', () => {
+  const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
+
+  test.each([
+    { name: 'deeper than 10,000', raw: nested(10_001), text: /^failed to parse JSON input: .*exceeded max depth/ },
+    { name: 'a million open brackets', raw: '['.repeat(1e6), text: /exceeded max depth/ },
+    { name: '1,001 strings', raw: JSON.stringify({ a: Array.from({ length: 1000 }, () => 'x') }), text: /exceeded maximum number of strings$/ },
+    { name: 'a million small values', raw: `{"a":[${'1,'.repeat(1e6)}1]}`, text: /exceeded maximum estimated memory limits$/ },
+    { name: 'a million empty lists', raw: `{"a":[${'[],'.repeat(1e6)}[]]}`, text: /exceeded maximum estimated memory limits$/ },
+  ])('$name is 400, on every kind of path', async ({ raw, text }) => {
+    await using server = await startTestServer()
+
+    for (const path of ['cubbyhole/a', 'auth/jwt/login', 'sys/unseal', 'nope']) {
+      const { status, body } = await server.root.write(path, undefined, { raw })
+      expect(status).toBe(400)
+      expect(errorText(body)).toMatch(text)
+    }
+  })
+
+  test('what is nested 10,000 deep is kept and read back', async () => {
+    await using server = await startTestServer()
+
+    expect((await server.root.write('cubbyhole/a', undefined, { raw: nested(10_000) })).status).toBe(204)
+    const { text } = await server.root.read('cubbyhole/a')
+
+    expect(text).toContain(`"data":${nested(10_000)}`)
+  })
+})
+
+/** Resolves when the server, whose limit is a single request, has none left. */
+async function becomesIdle(server: TestServer): Promise<void> {
+  for (;;) {
+    if ((await server.root.read('auth/token/lookup-self')).status === 200) return
+    await nextTurn()
+  }
+}
+
+/** A write of `{"a":"b"}` that the server has begun to serve, and whose body is still to come. */
+async function begunWrite(server: TestServer) {
+  const wire = await openWire(server.url)
+  wire.send(head('POST', '/v1/cubbyhole/a', [root, 'Content-Length: 9', 'Expect: 100-continue']))
+  expect((await wire.answer())?.status).toBe(100)
+  return wire
+}
+
+describe('MAX_IN_FLIGHT', () => {
+  const settings = { MAX_IN_FLIGHT: '1' }
+
+  test('what comes beyond is 503 with Retry-After, but state and taking tokens back are served', async () => {
+    await using server = await startTestServer({ settings })
+    using slow = await begunWrite(server)
+
+    expect(await server.root.read('auth/token/lookup-self')).toMatchObject({ status: 503, headers: { 'retry-after': '1' }, body: overloaded })
+    expect(await server.anonymous.read('nope')).toMatchObject({ status: 503, body: overloaded })
+    for (const path of ['sys/health', 'sys/seal-status', 'sys/leader', '/health', '/health/live', '/health/ready']) {
+      expect((await server.anonymous.read(path)).status).toBe(200)
+    }
+    expect((await server.root.write('auth/token/revoke', { token: 'none' })).status).toBe(204)
+
+    slow.send('{"a":"b"}')
+    expect((await slow.answer())?.status).toBe(204)
+    expect((await server.root.read('cubbyhole/a')).status).toBe(200)
+  })
+
+  test.each([
+    { name: 'in the middle of a body', sent: `${head('POST', '/v1/cubbyhole/a', [root, 'Content-Length: 900'])}{"a":` },
+    { name: 'in the middle of a chunk', sent: `${head('POST', '/v1/cubbyhole/a', [root, 'Transfer-Encoding: chunked'])}ff\r\n{"a":` },
+    { name: 'while it is served', sent: head('POST', '/v1/cubbyhole/a', [root], '{"a":"b"}') },
+    { name: 'with more requests in the pipe', sent: head('POST', '/v1/cubbyhole/a', [root], '{"a":"b"}').repeat(5) },
+    { name: 'behind a refused head', sent: head('POST', '/v1/cubbyhole/a', [root, 'Content-Length: 999999999']) },
+  ])('a client that leaves $name takes no place with it', async ({ sent }) => {
+    const faults = new StorageFaults()
+    await using server = await startTestServer({ settings, faults })
+    faults.delay('storage.before-commit', 5)
+
+    for (let round = 0; round < 20; round++) {
+      using wire = await openWire(server.url)
+      wire.send(sent)
+      await nextTurn()
+    }
+
+    await becomesIdle(server)
+  })
+
+  test('work for a client that left still counts', async () => {
+    const faults = new StorageFaults()
+    await using folder = await temporaryFolder()
+    const onDisk = { STORAGE: `sqlite:${folder.file('gatehouse.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
+    await using server = await startTestServer({ settings: { ...settings, ...onDisk }, faults })
+    faults.delay('storage.before-commit', 300)
+    using gone = await begunWrite(server)
+    gone.send('{"a":"b"}')
+    for (let other = 0; other < 5; other++) await server.anonymous.read('/health/live')
+    gone.close()
+    await server.anonymous.read('/health/live')
+
+    expect((await server.root.read('auth/token/lookup-self')).status).toBe(503)
+    await becomesIdle(server)
+    expect((await server.root.read('cubbyhole/a')).status).toBe(200)
+  })
+})
+
+describe('MAX_BUFFERED', () => {
+  const settings = { MAX_BUFFERED: '128KiB' }
+  const half = '"'.padEnd(70_000, 'x')
+
+  /** Sends the first part of a body, and waits until the server has read it. */
+  async function holdsBody(server: TestServer) {
+    const wire = await openWire(server.url)
+    wire.send(`${head('POST', '/v1/cubbyhole/a', [root, 'Content-Length: 100000'])}${half}`)
+    return wire
+  }
+
+  test('a body that no longer fits is 503 with Retry-After; small ones that take tokens back still pass', async () => {
+    await using server = await startTestServer({ settings })
+    using first = await holdsBody(server)
+    using second = await holdsBody(server)
+    const refused = await Promise.race([first.answer(), second.answer()])
+
+    expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
+    expect(json(refused)).toEqual(overloaded)
+    expect((await server.root.write('auth/token/revoke', { token: 'none' })).status).toBe(204)
+  })
+
+  test.each([
+    { name: 'when they are answered', sent: `{"a":${half}"}`, answers: 1 },
+    { name: 'when they are refused', sent: `{"a":${half}`, answers: 1 },
+    { name: 'when the client leaves', sent: undefined, answers: 0 },
+  ])('bodies are given back $name', async ({ sent, answers }) => {
+    await using server = await startTestServer({ settings })
+
+    for (let round = 0; round < 10; round++) {
+      using wire = sent === undefined ? await holdsBody(server) : await openWire(server.url)
+      if (sent !== undefined) wire.send(head('POST', '/v1/cubbyhole/a', [root], sent))
+      for (const answer of await wire.answers(answers)) expect(answer.status).not.toBe(503)
+      wire.close()
+      await nextTurn()
+    }
+
+    await expect.poll(async () => (await server.root.write('cubbyhole/a', { a: 'x'.repeat(70_000) })).status).toBe(204)
+  })
+
+  test('a body of single bytes takes the memory of its length', async () => {
+    await using server = await startTestServer({ settings: { BODY_TIMEOUT: '1m' } })
+    using wire = await openWire(server.url)
+    const bytes = 1_000_000
+    const before = process.memoryUsage().heapUsed
+    wire.send(head('POST', '/v1/cubbyhole/a', [root, 'Transfer-Encoding: chunked']))
+    wire.send('1\r\n \r\n'.repeat(bytes))
+    await expect.poll(() => wire.isDrained, { timeout: 20_000 }).toBe(true)
+    const during = process.memoryUsage().heapUsed
+    wire.send('0\r\n\r\n')
+
+    expect((await wire.answer())?.status).toBe(400)
+    expect(during - before).toBeLessThan(bytes * 40)
+  })
+})
+
+describe('heads over the limits', () => {
+  test.each([
+    { name: 'a token of 1 MiB', request: head('GET', '/v1/sys/mounts', [`X-Vault-Token: ${'x'.repeat(MiB)}`]), status: 431 },
+    { name: 'a namespace of 1 MiB', request: head('LIST', '/v1/sys/mounts', [`X-Vault-Namespace: ${'x'.repeat(MiB)}`]), status: 431 },
+    {
+      name: 'two thousand headers',
+      request: head(
+        'GET',
+        '/v1/sys/mounts',
+        Array.from({ length: 2000 }, (_, i) => `x${i}: y`),
+      ),
+      status: 431,
+    },
+    { name: 'a path of 65 KiB', request: head('GET', `/v1/${'x'.repeat(65 * 1024)}`), status: 414 },
+    { name: 'a query of 65 KiB', request: head('LIST', `/v1/x?${'x'.repeat(65 * 1024)}`), status: 414 },
+    { name: 'a path of 1 MiB', request: head('GET', `/v1/${'x'.repeat(MiB)}`), status: 431 },
+    { name: 'a broken escape', request: head('GET', '/v1/sys/%zz'), status: 400 },
+    { name: 'half an escape', request: head('GET', '/v1/sys/%4'), status: 400 },
+    { name: 'a method nobody could mean', request: head('X'.repeat(40), '/v1/sys/mounts'), status: 400 },
+  ])('$name is $status', async ({ request, status }) => {
+    await using server = await startTestServer()
+    using wire = await openWire(server.url)
+    wire.send(request)
+
+    const answer = await wire.answer()
+
+    expect(answer).toMatchObject({ status, headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } })
+    expect(json(answer)).toEqual(errors())
+  })
+
+  test('a thousand headers pass', async () => {
+    await using server = await startTestServer()
+    const headers = Object.fromEntries(Array.from({ length: 990 }, (_, index) => [`x${index}`, 'y']))
+
+    expect((await server.root.read('sys/mounts', { headers })).status).toBe(200)
+  })
+
+  test('a token longer than any is refused like any other', async () => {
+    await using server = await startTestServer()
+
+    expect(await server.as('x'.repeat(100_000)).read('sys/mounts')).toMatchObject({ status: 403, body: errors('permission denied') })
+  })
+})
+
+describe('slow clients', () => {
+  test('half a head is 408 after HEADER_TIMEOUT, half a body after BODY_TIMEOUT', async () => {
+    await using server = await startTestServer({ settings: { HEADER_TIMEOUT: '100ms', BODY_TIMEOUT: '200ms' } })
+    using heads = await openWire(server.url)
+    using bodies = await openWire(server.url)
+    heads.send('GET /v1/sys/mounts HTTP/1.1\r\nHost:')
+    bodies.send(`${head('POST', '/v1/cubbyhole/a', [root, 'Content-Length: 9'])}{`)
+
+    expect(await heads.answer()).toMatchObject({ status: 408, body: '{"errors":[]}\n' })
+    expect(await bodies.answer()).toMatchObject({ status: 408, body: '{"errors":[]}\n' })
+  })
+})
+
+test('requests into a mount that is being disabled are answered or told that it is gone', async () => {
+  const faults = new StorageFaults()
+  await using server = await startTestServer({ faults })
+  expect((await server.root.write('sys/auth/busy', { type: 'jwt' })).status).toBe(204)
+  const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['x'] }
+  faults.delay('storage.before-commit', 3)
+
+  const writes = Array.from({ length: 100 }, (_, index) => server.root.write(`auth/busy/role/r${index}`, role))
+  const disabled = server.root.delete('sys/auth/busy')
+  const more = Array.from({ length: 100 }, (_, index) => server.root.read(`auth/busy/role/r${index}`))
+  const answers = await Promise.all([...writes, ...more])
+
+  expect((await disabled).status).toBe(204)
+  for (const { status, body } of answers) {
+    if (status === 204 || status === 200 || body['errors']?.['length'] === (0 as unknown)) continue
+    expect(status).toBe(404)
+    expect(errorText(body)).toMatch(/^no handler for route "auth\/busy\/role\/r\d+"/)
+  }
+  faults.delay('storage.before-commit', 0)
+  expect((await server.root.write('sys/auth/busy', { type: 'jwt' })).status).toBe(204)
+  expect((await server.root.list('auth/busy/role')).status).toBe(404)
+})
