@@ -29,13 +29,22 @@ export class Access {
   }
 
   /** Throws `denied` (bare) for a token that is missing, unknown, expired, spent, used from elsewhere, or whose entity is disabled or gone. */
-  async authenticate(tokenId: string, remoteAddress: string): Promise<Caller> {
+  authenticate(tokenId: string, remoteAddress: string): Promise<Caller> {
+    return this.#callerOf(tokenId, remoteAddress, true)
+  }
+
+  /** The same on a path that needs no token: it costs no use. Contract tokens §1.7. */
+  recognise(tokenId: string, remoteAddress: string): Promise<Caller> {
+    return this.#callerOf(tokenId, remoteAddress, false)
+  }
+
+  async #callerOf(tokenId: string, remoteAddress: string, costs: boolean): Promise<Caller> {
     if (tokenId === '') throw denied()
     const { tokens } = this.#parts
     let token = await tokens.lookup(tokenId)
     if (token === undefined) throw denied()
     if (token.bound_cidrs.length > 0 && token.expire_time !== null && !addressMatches(token.bound_cidrs, remoteAddress)) throw denied()
-    if (token.num_uses !== 0) {
+    if (costs && token.num_uses !== 0) {
       token = await tokens.spendUse(token)
       if (token === undefined) throw denied()
     }

@@ -73,7 +73,7 @@ async function admitOpen(call: Call, rules: RouteRules, request: FastifyRequest,
   if (rules.caller === 'none') return
   const token = tokenOf(request.raw)
   if (token === '' && rules.caller === 'optional') return
-  call.caller = await access.authenticate(token, call.remoteAddress)
+  call.caller = await access.recognise(token, call.remoteAddress)
 }
 
 async function admitCaller(call: Call, rules: RouteRules, request: FastifyRequest, access: Access, wrapTtl: number): Promise<void> {

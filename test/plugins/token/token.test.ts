@@ -266,3 +266,17 @@ test('a token of many megabytes is unknown, and nothing more', async () => {
     body: { errors: ['bad token'] },
   })
 })
+
+test.each([
+  { path: 'sys/internal/ui/mounts', status: 200 },
+  { path: 'sys/internal/ui/mounts/cubbyhole/x', status: 200 },
+  { path: 'sys/internal/ui/mounts/none', status: 403 },
+  { path: 'sys/seal-status', status: 200 },
+])('1.7: $path, which needs no token, costs no use of one that is sent', async ({ path, status }) => {
+  await using server = await startTestServer()
+  const caller = server.as((await makeToken(server, { policies: ['default'], num_uses: 3 })).id)
+
+  for (let time = 0; time < 5; time += 1) expect((await caller.read(path)).status).toBe(status)
+
+  expect((await caller.read('auth/token/lookup-self')).body.data).toMatchObject({ num_uses: 2 })
+})
