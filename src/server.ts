@@ -281,6 +281,7 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
       const spent = call.caller?.token
       if (spent?.num_uses === -1) revoker.revoke(spent.accessor).catch((err: unknown) => log.error({ err }, 'a spent token could not be removed'))
     },
+    onAccess: config.accessLog ? (line) => log.info(line, 'request') : undefined,
   })
   const document = new ApiDocument({ routes: recordRoutes(app), version: config.reportedVersion })
   explorerRoute(app, { url: explorerUrl, document: () => document.describe(genericPlaces(mounts, 'root')) })

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { refuse, ServiceError } from '../errors.ts'
+import { type AccessLine, accessLine } from './access-log.ts'
 import { type Call, callOf, type EarlyReply } from './call.ts'
 import { bugReply, type ErrorReply, errorBody, errorReply } from './error-reply.ts'
 import { type ListServerOptions, listVerb } from './list-verb.ts'
@@ -20,6 +21,8 @@ export type AppParts = {
   enter(call: Call): () => void
   /** Called when a request is over, answered or broken off: one-use tokens end here. */
   afterRequest(call: Call): void
+  /** Told of every request that is over, for the log; undefined: nobody asked. */
+  onAccess: ((line: AccessLine) => void) | undefined
 }
 
 declare module 'fastify' {
@@ -81,8 +84,9 @@ export function createApp(parts: AppParts): FastifyInstance {
   app.decorate('enterMount', parts.enter)
   app.setErrorHandler((error: FastifyError | ServiceError, request, reply) => {
     const call = callOf(request.raw)
+    // Fastify wants to hang up behind a body it could not read: a client that is still writing would lose its answer
     return sendError(
-      reply,
+      reply.removeHeader('connection'),
       replyFor(error, request.routeOptions.config.rules?.open === true, (bug) => parts.onBug(bug, call.requestId)),
     )
   })
@@ -101,13 +105,26 @@ export function createApp(parts: AppParts): FastifyInstance {
     done()
   })
   app.addHook('preValidation', (request) => parts.admit(request))
-  app.addHook('onSend', (request, _reply, payload, done) => {
+  let closing = false
+  app.addHook('preClose', (done) => {
+    closing = true
+    done()
+  })
+  app.addHook('onSend', (request, reply, payload, done) => {
     const call = callOf(request.raw)
+    if (closing) reply.header('connection', 'close')
     const { answered } = call
     call.answered = undefined
     answered?.()
     done(null, payload)
   })
+  const { onAccess } = parts
+  if (onAccess !== undefined) {
+    app.addHook('onResponse', (request, reply, done) => {
+      onAccess(accessLine(request, reply))
+      done()
+    })
+  }
   app.setNotFoundHandler((_request, reply) => sendError(reply, { status: 404, body: errorBody(), retryAfter: undefined }))
   app.route({
     method: Object.values(carrierOf),

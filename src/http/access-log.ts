@@ -1,0 +1,39 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { callOf } from './call.ts'
+import { noRoute } from './mount-router.ts'
+
+/** What the log says of a request that is over; never its query, body, headers or tokens. Contract operations §6. */
+export type AccessLine = {
+  request_id: string
+  method: string
+  route: string
+  namespace: string
+  mount: string
+  status: number
+  duration_ms: number
+  remote_address: string
+}
+
+/** The line of a request that has its answer. */
+export function accessLine(request: FastifyRequest, reply: FastifyReply): AccessLine {
+  const call = callOf(request.raw)
+  return {
+    request_id: call.requestId,
+    method: call.verb,
+    route: routeTemplate(request.routeOptions.url),
+    namespace: call.namespace?.path ?? '',
+    mount: call.mount?.path ?? '',
+    status: reply.statusCode,
+    duration_ms: Math.round(reply.elapsedTime * 1000) / 1000,
+    remote_address: call.remoteAddress,
+  }
+}
+
+/** Plugin and path template, `/jwt/role/:name`; node-level paths as they are asked for, `/sys/health`; `none` where nothing serves the path. */
+export function routeTemplate(url: string | undefined): string {
+  if (url === undefined || url === noRoute) return 'none'
+  return url
+    .replace(/\(\^[^/]*\$\)/g, '')
+    .replace(/^\/-\/node\//, '/sys/')
+    .replace(/^\/-\//, '/')
+}
