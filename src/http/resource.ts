@@ -7,9 +7,11 @@ import { convertFields, FieldError } from '../lib/fields.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
 import { type Call, type Converted, callOf } from './call.ts'
 import { envelope, type Reply } from './envelope.ts'
+import { errorReply } from './error-reply.ts'
 import { sendJson, sendText } from './json-reply.ts'
 import { carrierOf } from './mount-router.ts'
 
+export { errorReply }
 export type { Reply }
 
 /** Captures of a path template: `:name` is a generic name (contract core-http §3.1), a final `*` is the rest, slashes included. */

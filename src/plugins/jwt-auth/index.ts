@@ -2,13 +2,13 @@ import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import type { LoginRequest } from '../../core/tokens/issue-login.ts'
 import { ServiceError } from '../../errors.ts'
-import { type Exchange, type Reply, resource, unknownPaths } from '../../http/resource.ts'
+import { type Exchange, errorReply, type Reply, resource, unknownPaths } from '../../http/resource.ts'
 import { lowerStringField, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { configFields, hasOidcClient, shownConfig } from './config.ts'
 import { thrown } from './login.ts'
 import type { JwtMethod } from './method.ts'
-import { refusal } from './refusal.ts'
+import { checkNamed, refusal } from './refusal.ts'
 import { roleFields, shownRole } from './role.ts'
 
 export { JwtMethod, type JwtMethodParts } from './method.ts'
@@ -109,11 +109,12 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
     } catch (error) {
       if (error instanceof ServiceError && error.reason !== undefined) {
         const { call, mount, input } = exchange
-        const { reason } = error
+        const { status } = errorReply(error, true)
+        const reason = status < 500 ? error.reason : 'internal'
         // only a name that is a role's is shown: people type passwords into wrong fields
         const role = reason === 'role_unknown' || reason === 'config_missing' ? '' : input.role
         const who = { request_id: call.requestId, namespace: mount.namespace, mount: mount.path, remote_address: call.remoteAddress }
-        log.warn({ event: 'login_refused', ...who, role, reason, status: error.kind === 'denied' ? 403 : 400 }, 'login refused')
+        log.warn({ event: 'login_refused', ...who, role, reason, check: checkNamed(reason), status }, 'login refused')
       }
       throw error
     }

@@ -38,3 +38,48 @@ export type ReasonCode =
 export type Refusal = { readonly reason: ReasonCode; readonly text: string }
 
 export const refusal = (reason: ReasonCode, text: string): Refusal => ({ reason, text })
+
+/** The check each reason belongs to, as logs and explanations name it. */
+const checkOf = {
+  config_missing: 'config',
+  role_missing: 'role',
+  role_unknown: 'role',
+  role_type_refused: 'role',
+  token_missing: 'token',
+  address_not_bound: 'address',
+  keys_unavailable: 'signature',
+  audience_unbound: 'audience',
+  token_malformed: 'token',
+  algorithm_unsupported: 'signature',
+  key_unknown: 'signature',
+  signature_invalid: 'signature',
+  algorithm_not_allowed: 'algorithm',
+  claim_type_invalid: 'claims',
+  issuer_mismatch: 'issuer',
+  subject_mismatch: 'subject',
+  audience_mismatch: 'audience',
+  times_missing: 'times',
+  not_yet_valid: 'times',
+  expired: 'times',
+  issued_in_future: 'times',
+  user_claim_missing: 'user_claim',
+  user_claim_invalid: 'user_claim',
+  provider_failed: 'provider',
+  mapping_invalid: 'metadata',
+  groups_unavailable: 'groups',
+  groups_invalid: 'groups',
+  bound_claim_missing: 'bound_claims',
+  bound_claim_mismatch: 'bound_claims',
+  bound_claim_invalid: 'bound_claims',
+  oidc_not_configured: 'config',
+  redirect_uri_missing: 'redirect_uri',
+  state_unknown: 'state',
+} satisfies Record<ReasonCode, string>
+
+/** Reasons that the core gives once the JWT is accepted. */
+const coreChecks = { metadata_invalid: 'metadata', policy_forbidden: 'policies', entity_disabled: 'entity' }
+
+const checkByReason: ReadonlyMap<string, string> = new Map(Object.entries({ ...checkOf, ...coreChecks }))
+
+/** The name of the check that refused, empty when it was none of ours. */
+export const checkNamed = (reason: string): string => checkByReason.get(reason) ?? ''
