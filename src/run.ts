@@ -12,7 +12,8 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
   if (config === undefined) return
   const log = await openLog(config)
   const stopping = new AbortController()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort(signal))
+  // npm sends a second one after Ctrl-C: it must not cut off what the first one lets finish
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort())
   try {
     const server = await startServer(config, { log, rootToken: rootTokenTeller(config) })
     if (config.dev) process.stderr.write('Development mode: everything here is for trying out, do not use it in production.\n')

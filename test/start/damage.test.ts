@@ -1,0 +1,118 @@
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { runServer, type ServerProcess, startProcess } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const aRole = { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['ci'] }
+
+/** A stopped server's folder, with two roles. */
+async function aFilledStore(folder: string): Promise<string> {
+  await using server = await startProcess({ folder })
+  const root = server.as(server.rootToken)
+  await root.write('auth/jwt/role/broken', aRole)
+  await root.write('auth/jwt/role/whole', aRole)
+  await server.stop()
+  return server.rootToken
+}
+
+/** Flips one bit in the value of the first record whose key matches; gives its key. */
+function damage(folder: string, like: string): string {
+  const database = new Database(`${folder}/data/gatehouse.db`)
+  try {
+    const row = database
+      .prepare<[string], { key: string; value: Buffer }>('SELECT key, value FROM records WHERE key LIKE ? ORDER BY key LIMIT 1')
+      .get(like)
+    if (row === undefined) throw new Error(`no record is like ${like}`)
+    const value = Buffer.from(row.value)
+    const at = value.length - 1
+    value.writeUInt8(value.readUInt8(at) ^ 1, at)
+    database.prepare('UPDATE records SET value = ? WHERE key = ?').run(value, row.key)
+    return row.key
+  } finally {
+    database.close()
+  }
+}
+
+const logLines = ({ stderr }: Pick<ServerProcess, 'stderr'>): Record<string, unknown>[] =>
+  stderr
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line))
+
+test('a role that can not be opened: its requests get 500, the log names the record, all others go on', async () => {
+  await using folder = await temporaryFolder()
+  const token = await aFilledStore(folder.path)
+  const key = damage(folder.path, '%role/broken')
+  await using server = await startProcess({ folder: folder.path })
+  const root = server.as(token)
+
+  const read = await root.read('auth/jwt/role/broken')
+  const login = await server.anonymous.write('auth/jwt/login', { role: 'broken', jwt: 'a.b.c' })
+  const other = await root.read('auth/jwt/role/whole')
+  const list = await root.list('auth/jwt/role')
+  await server.stop()
+
+  expect([read.status, read.body['errors']]).toEqual([500, ['internal error']])
+  expect(login.status).not.toBe(200)
+  expect(login.text).not.toContain('role/broken')
+  expect([other.status, list.body['data']?.['keys']]).toEqual([200, ['broken', 'whole']])
+  expect(logLines(server)).toContainEqual(expect.objectContaining({ level: 'error', key, msg: 'a stored record can not be opened' }))
+})
+
+test('a damaged role can be deleted and written anew', async () => {
+  await using folder = await temporaryFolder()
+  const token = await aFilledStore(folder.path)
+  damage(folder.path, '%role/broken')
+  await using server = await startProcess({ folder: folder.path })
+  const root = server.as(token)
+
+  const deleted = await root.delete('auth/jwt/role/broken')
+  const written = await root.write('auth/jwt/role/broken', aRole)
+  const read = await root.read('auth/jwt/role/broken')
+
+  expect([deleted.status, written.status, read.status]).toEqual([204, 204, 200])
+})
+
+test.each([
+  { name: 'the cluster id', like: 'cluster-id' },
+  { name: 'a policy', like: 'policy/%/default' },
+])('$name that can not be opened does not stop the start', async ({ like }) => {
+  await using folder = await temporaryFolder()
+  const token = await aFilledStore(folder.path)
+  damage(folder.path, like)
+
+  await using server = await startProcess({ folder: folder.path })
+  const self = await server.as(token).read('auth/token/lookup-self')
+
+  expect(self.status).toBe(200)
+})
+
+test.each([
+  { name: 'mount', like: 'core/mounts/%', code: 1, says: 'cannot start: the mount table can not be read' },
+  { name: 'keys of tokens', like: 'core/token-keys', code: 1, says: 'cannot start: the keys of tokens can not be read' },
+  { name: 'keyring', like: 'barrier/keyring', code: 5, says: 'seal key does not open this store' },
+  { name: 'root key', like: 'barrier/root-key', code: 5, says: 'seal key does not open this store' },
+])('a damaged record ($name) stops the start in one clear line, each time, and nothing is replaced', async ({ like, code, says }) => {
+  await using folder = await temporaryFolder()
+  await aFilledStore(folder.path)
+  const key = damage(folder.path, like)
+  const before = recordOf(folder.path, key)
+
+  const refused = await runServer({ folder: folder.path })
+  const again = await runServer({ folder: folder.path })
+
+  expect([refused.code, again.code]).toEqual([code, code])
+  expect(refused.stdout).toBe('')
+  expect(refused.stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))).toEqual([says])
+  if (code === 1) expect(logLines(refused)).toContainEqual(expect.objectContaining({ level: 'error', key }))
+  expect(recordOf(folder.path, key)).toEqual(before)
+})
+
+function recordOf(folder: string, key: string): unknown {
+  const database = new Database(`${folder}/data/gatehouse.db`, { readonly: true })
+  try {
+    return database.prepare('SELECT key, value FROM records WHERE key = ?').get(key)
+  } finally {
+    database.close()
+  }
+}

@@ -1,0 +1,163 @@
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { type ServerProcess, startProcess } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const logLines = ({ stderr }: ServerProcess): Record<string, unknown>[] =>
+  stderr
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+
+const audience = 'ci'
+
+/** A mount that knows one key, a role `ci`, and tokens signed with the key. */
+async function aPipeline(server: ServerProcess, token: string) {
+  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
+  const root = server.as(token)
+  await root.write('auth/jwt/config', { jwt_validation_pubkeys: [await pemOf(publicKey)] })
+  await root.write('auth/jwt/role/ci', { role_type: 'jwt', user_claim: 'sub', bound_audiences: [audience], token_num_uses: 0 })
+  const sign = (claims: Record<string, unknown>) =>
+    new SignJWT(claims).setProtectedHeader({ alg: 'ES256' }).setSubject('build-7').setIssuedAt().setExpirationTime('5m').sign(privateKey)
+  return { sign, secretPart: String((await exportJWK(privateKey)).d) }
+}
+
+async function pemOf(key: CryptoKey): Promise<string> {
+  const der = Buffer.from(await crypto.subtle.exportKey('spki', key))
+  return `-----BEGIN PUBLIC KEY-----\n${der.toString('base64')}\n-----END PUBLIC KEY-----\n`
+}
+
+test('the log is JSON lines on standard error with time, level as a word, and the events of a life', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path, settings: { REPLICA_NAME: 'one' } })
+  await server.as(server.rootToken).call('PUT', 'sys/seal')
+  await server.stop()
+
+  const lines = logLines(server)
+  const events = lines.map((line) => line['event']).filter((event) => event !== undefined)
+
+  expect(events).toEqual(['initialized', 'unsealed', 'started', 'sealed', 'stopping'])
+  for (const line of lines) {
+    expect(line).toMatchObject({ level: expect.stringMatching(/^(?:info|warn)$/), replica: 'one', msg: expect.any(String) })
+    expect(line['time']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    expect(line).not.toHaveProperty('pid')
+  }
+})
+
+test('a later start is not an initialization', async () => {
+  await using folder = await temporaryFolder()
+  await using first = await startProcess({ folder: folder.path })
+  await first.stop()
+  await using server = await startProcess({ folder: folder.path })
+  await server.stop()
+
+  expect(logLines(server).map((line) => line['event'])).toEqual(['unsealed', 'started', 'stopping'])
+})
+
+test('GATEHOUSE_LOG_FORMAT=text is for people', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path, settings: { LOG_FORMAT: 'text' } })
+  await server.stop()
+
+  expect(server.stderr).toMatch(/^\[\d\d:\d\d:\d\d\] INFO: listening on http:/m)
+  expect(server.stderr).not.toMatch(/^\{/m)
+})
+
+test('no token, JWT, key or body ever stands in what a server prints, beyond the one line with the root token', async () => {
+  await using folder = await temporaryFolder()
+  const settings = { LOG_LEVEL: 'trace', ACCESS_LOG: 'true' }
+  await using server = await startProcess({ folder: folder.path, settings })
+  const root = server.as(server.rootToken)
+  const { sign, secretPart } = await aPipeline(server, server.rootToken)
+  const good = await sign({ aud: audience })
+  const bad = await sign({ aud: 'elsewhere' })
+
+  const login = await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: good })
+  const token = String(login.body['auth']?.['client_token'])
+  const accessor = String(login.body['auth']?.['accessor'])
+  await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: bad })
+  await server.anonymous.write('auth/jwt/login', { role: 'hunter2-typed-as-role', jwt: good })
+  await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: `${good.slice(0, -4)}AAAA` })
+  await server.as(token).read('auth/token/lookup-self?note=hunter2-in-the-query')
+  await server.as('hvs.hunter2-wrong-token').read('auth/token/lookup-self')
+  await root.write('auth/token/lookup', { token })
+  await root.write('auth/token/lookup-accessor', { accessor })
+  await root.write('cubbyhole/a', { password: 'hunter2-in-a-body' })
+  await root.write('auth/token/create', { id: 'hunter2-own-id' })
+  await root.write('sys/policies/acl/broken', { policy: 'path "hunter2-in-a-policy" {' })
+  await root.write('auth/jwt/config', { oidc_client_secret: 'hunter2-client-secret', jwks_url: 'http://127.0.0.1:1/hunter2-path' })
+  await root.write('auth/token/revoke-self')
+  await server.stop()
+
+  const sealKey = (await readFile(folder.file('data/seal.key'), 'utf8')).trim()
+  const secrets = [token, accessor, good, bad, good.split('.')[1], good.split('.')[2], secretPart, sealKey, 'hunter2']
+  expect(login.status).toBe(200)
+  expect(secrets.filter((secret) => secret !== undefined && secret.length > 5 && (server.stderr + server.stdout).includes(secret))).toEqual([])
+  expect(server.stderr).not.toContain(server.rootToken)
+  expect(server.stdout).toBe(`Root token: ${server.rootToken}\n`)
+  expect(logLines(server).filter(({ msg }) => msg === 'request').length).toBeGreaterThan(12)
+})
+
+test('a refused login leaves a line that says who, where and which check, and no name that is no role', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path })
+  const { sign } = await aPipeline(server, server.rootToken)
+
+  const refused = await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: await sign({ aud: 'elsewhere' }) })
+  await server.anonymous.write('auth/jwt/login', { role: 'typed-a-password', jwt: await sign({ aud: audience }) })
+  await server.stop()
+
+  const lines = logLines(server).filter(({ event }) => event === 'login_refused')
+  const place = { level: 'warn', msg: 'login refused', namespace: expect.any(String), mount: 'auth/jwt/', remote_address: '127.0.0.1' }
+  expect(refused.status).toBe(400)
+  expect(lines).toEqual([
+    expect.objectContaining({ ...place, role: 'ci', reason: 'audience_mismatch', status: 400, check: expect.any(String) }),
+    expect.objectContaining({ ...place, role: '', reason: 'role_unknown', status: 400, check: expect.any(String) }),
+  ])
+  for (const line of lines) expect(line['request_id']).toMatch(/^[0-9a-f-]{36}$/)
+})
+
+test('GATEHOUSE_ACCESS_LOG=true: one line for each request, with its route and without what was in it', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path, settings: { ACCESS_LOG: 'true' } })
+  const root = server.as(server.rootToken)
+
+  const answer = await root.read('auth/jwt/role/secret-name?x=1')
+  await root.call('LIST', 'auth/jwt/role')
+  await server.anonymous.read('/health/live')
+  await server.anonymous.read('sys/health')
+  await root.read('no/such/mount')
+  await root.call('PUT', 'auth/jwt/role/ci', { user_claim: 'sub', role_type: 'jwt', bound_audiences: 'ci' })
+  await server.stop()
+
+  const lines = logLines(server).filter(({ msg }) => msg === 'request')
+  expect(answer.status).toBe(404)
+  expect(lines.map(({ method, route, mount, status }) => ({ method, route, mount, status }))).toEqual([
+    { method: 'GET', route: '/jwt/role/:name', mount: 'auth/jwt/', status: 404 },
+    { method: 'LIST', route: '/jwt/role/', mount: 'auth/jwt/', status: 404 },
+    { method: 'GET', route: '/health/live', mount: '', status: 200 },
+    { method: 'GET', route: '/sys/health', mount: '', status: 200 },
+    { method: 'GET', route: 'none', mount: '', status: 404 },
+    { method: 'PUT', route: '/jwt/role/:name', mount: 'auth/jwt/', status: 204 },
+  ])
+  for (const line of lines) {
+    expect(Object.keys(line).toSorted()).toEqual(
+      [
+        'duration_ms',
+        'level',
+        'method',
+        'mount',
+        'msg',
+        'namespace',
+        'remote_address',
+        'replica',
+        'request_id',
+        'route',
+        'status',
+        'time',
+      ].toSorted(),
+    )
+    expect(line).toMatchObject({ remote_address: '127.0.0.1', duration_ms: expect.any(Number) })
+  }
+})

@@ -1,0 +1,143 @@
+import { once } from 'node:events'
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { expect, test } from 'vitest'
+import { type ServerProcess, startProcess } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const body = JSON.stringify({ policy: 'path "a" { capabilities = ["read"] }' })
+
+/** A write whose head the server has taken (it answered 100 Continue) and whose body is still to come. */
+async function aRunningWrite(server: ServerProcess, agent: Agent): Promise<ClientRequest> {
+  const sent = request(`${server.url}/v1/sys/policies/acl/late`, {
+    method: 'PUT',
+    agent,
+    headers: { 'X-Vault-Token': 'root', Expect: '100-continue', 'Content-Length': body.length },
+  })
+  sent.on('error', () => {})
+  sent.flushHeaders()
+  await once(sent, 'continue')
+  return sent
+}
+
+test.each(['SIGTERM', 'SIGINT'] as const)('%s ends an idle server with 0, and the store is closed', async (signal) => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path })
+
+  const ended = await server.stop(signal)
+  await using next = await startProcess({ folder: folder.path })
+
+  expect(ended.code).toBe(0)
+  expect(ended.stderr).toContain('"event":"stopping"')
+  expect((await next.as(server.rootToken).read('auth/token/lookup-self')).status).toBe(200)
+})
+
+test('a stopping server says not ready at once, and serves on until the end of GATEHOUSE_DRAIN_DELAY, whatever signals follow', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path, args: ['--dev'], settings: { DRAIN_DELAY: '2s' } })
+  const before = await server.anonymous.read('/health/ready')
+
+  server.signal('SIGTERM')
+  await server.logged('stopping')
+  const ready = await server.anonymous.read('/health/ready')
+  const live = await server.anonymous.read('/health/live')
+  const served = await server.as('root').read('auth/token/lookup-self')
+  const ended = await server.stop()
+
+  expect(before.body).toEqual({ status: 'ready' })
+  expect([ready.status, ready.body]).toEqual([503, { status: 'stopping' }])
+  expect([live.status, served.status, ended.code]).toEqual([200, 200, 0])
+})
+
+test('a stopping server finishes what runs, says that it closes the connection, and ends with 0', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path, args: ['--dev'], settings: { STORAGE: `sqlite:${folder.file('dev.db')}` } })
+  using agent = disposable(new Agent({ keepAlive: true }))
+  const running = await aRunningWrite(server, agent.agent)
+
+  server.signal('SIGTERM')
+  await refusesConnections(server)
+  running.end(body)
+  const [answer] = (await once(running, 'response')) as [IncomingMessage]
+  answer.resume()
+  const ended = await server.stop()
+  await using next = await startProcess({ folder: folder.path, args: ['--dev'], settings: { STORAGE: `sqlite:${folder.file('dev.db')}` } })
+
+  expect(answer.statusCode).toBe(204)
+  expect(answer.headers.connection).toBe('close')
+  expect(ended.code).toBe(0)
+  expect((await next.as('root').read('sys/policies/acl/late')).status).toBe(200)
+})
+
+test('what still runs after GATEHOUSE_STOP_TIMEOUT is cut off, with exit code 6', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path, args: ['--dev'], settings: { STOP_TIMEOUT: '200ms', LOG_FORMAT: 'json' } })
+  using agent = disposable(new Agent({ keepAlive: true }))
+  await aRunningWrite(server, agent.agent)
+
+  const ended = await server.stop()
+
+  expect(ended.code).toBe(6)
+  expect(ended.stderr).toContain('GATEHOUSE_STOP_TIMEOUT')
+})
+
+test('idle connections do not hold a stopping server up', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path, args: ['--dev'] })
+  using agent = disposable(new Agent({ keepAlive: true }))
+  const sent = request(`${server.url}/health/live`, { agent: agent.agent }).end()
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  answer.resume()
+  await once(answer, 'end')
+
+  const ended = await server.stop()
+
+  expect(ended.code).toBe(0)
+})
+
+test('a killed server starts again at once: its lock is free and what it answered is there', async () => {
+  await using folder = await temporaryFolder()
+  await using first = await startProcess({ folder: folder.path })
+  const written = await first.as(first.rootToken).write('sys/policies/acl/kept', { policy: 'path "a" { capabilities = ["read"] }' })
+  await first.stop('SIGKILL')
+
+  await using second = await startProcess({ folder: folder.path })
+  const kept = await second.as(first.rootToken).read('sys/policies/acl/kept')
+
+  expect([written.status, kept.status]).toEqual([204, 200])
+})
+
+test('a sealed server reads nothing until its next start', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path })
+  const root = server.as(server.rootToken)
+
+  const refused = await server.anonymous.call('PUT', 'sys/seal')
+  const sealed = await root.call('PUT', 'sys/seal')
+  const lookup = await root.read('auth/token/lookup-self')
+  const health = await server.anonymous.read('sys/health')
+  const ready = await server.anonymous.read('/health/ready')
+  const status = await server.anonymous.read('sys/seal-status')
+  const ended = await server.stop()
+  await using next = await startProcess({ folder: folder.path })
+  const again = await next.as(server.rootToken).read('auth/token/lookup-self')
+
+  expect([refused.status, sealed.status]).toEqual([403, 204])
+  expect([lookup.status, lookup.body['errors']]).toEqual([503, ['Vault is sealed']])
+  expect([health.status, health.body['sealed']]).toEqual([503, true])
+  expect([ready.status, ready.body]).toEqual([503, { status: 'sealed' }])
+  expect(status.body).toMatchObject({ type: 'static', sealed: true, initialized: true, recovery_seal: true })
+  expect(ended.code).toBe(0)
+  expect(again.status).toBe(200)
+})
+
+const disposable = (agent: Agent) => ({ agent, [Symbol.dispose]: () => agent.destroy() })
+
+/** Asks until nobody takes connections any more. */
+async function refusesConnections(server: ServerProcess): Promise<void> {
+  const answers = () =>
+    server.anonymous.read('/health/live').then(
+      () => true,
+      () => false,
+    )
+  while (await answers());
+}
