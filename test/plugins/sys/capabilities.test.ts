@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Client, Json } from '../../support/client.ts'
+import { caused, errors, notAccepted } from '../../support/error-bodies.ts'
+import { startTestServer, type TestServer } from '../../support/start-server.ts'
+
+let server: TestServer
+let user: Client
+let auth: Json | undefined
+
+const rules = `
+path "auth/jwt/role/*" { capabilities = ["read"] }
+path "all/*" { capabilities = ["update", "create", "sudo", "delete", "list", "patch", "read", "scan"] }
+path "all/denied" { capabilities = ["deny"] }
+path "exact" { capabilities = ["delete", "create"] }`
+
+beforeAll(async () => {
+  server = await startTestServer()
+  await server.root.write('sys/policies/acl/u', { policy: rules })
+  auth = (await server.root.write('auth/token/create', { policies: ['u'] })).body.auth
+  user = server.as(String(auth?.client_token))
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const everything = ['create', 'delete', 'list', 'patch', 'read', 'scan', 'sudo', 'update']
+
+describe('contract core-http §6.4: what the caller may do', () => {
+  test.each([
+    {
+      name: '142: several paths',
+      sent: { paths: ['auth/jwt/role/a', 'cloud/config'] },
+      data: { 'auth/jwt/role/a': ['read'], 'cloud/config': ['deny'] },
+    },
+    { name: 'P20: one path, old field', sent: { path: 'exact' }, data: { exact: ['create', 'delete'], capabilities: ['create', 'delete'] } },
+    { name: 'P19: two paths in one text', sent: { paths: 'exact, all/x' }, data: { exact: ['create', 'delete'], 'all/x': everything } },
+    {
+      name: 'paths win over path',
+      sent: { paths: 'exact', path: 'all/x' },
+      data: { exact: ['create', 'delete'], capabilities: ['create', 'delete'] },
+    },
+    { name: 'an empty list does not', sent: { paths: [], path: 'exact' }, data: { exact: ['create', 'delete'], capabilities: ['create', 'delete'] } },
+    { name: 'the same path twice', sent: { paths: ['exact', 'exact'] }, data: { exact: ['create', 'delete'] } },
+    {
+      name: 'a slash before it stays in the key',
+      sent: { paths: ['/exact'] },
+      data: { '/exact': ['create', 'delete'], capabilities: ['create', 'delete'] },
+    },
+    { name: 'deny', sent: { paths: 'all/denied' }, data: { 'all/denied': ['deny'], capabilities: ['deny'] } },
+    {
+      name: 'a token field is not looked at',
+      sent: { paths: 'exact', token: 'root' },
+      data: { exact: ['create', 'delete'], capabilities: ['create', 'delete'] },
+    },
+  ])('$name', async ({ sent, data }) => {
+    const { status, body } = await user.write('sys/capabilities-self', sent)
+
+    expect(status).toBe(200)
+    expect(body.data).toEqual(data)
+    expect(body).toMatchObject(data)
+  })
+
+  test('P21: root may do everything', async () => {
+    expect((await server.root.write('sys/capabilities-self', { paths: 'anything' })).body.data).toEqual({
+      anything: ['root'],
+      capabilities: ['root'],
+    })
+  })
+
+  test.each(['__proto__', 'constructor', 'hasOwnProperty', 'capabilities', 'request_id', 'data'])('a path may be called %s', async (path) => {
+    const { text } = await server.root.write('sys/capabilities-self', { paths: [path, 'other'] })
+
+    expect(Object.entries(JSON.parse(text).data)).toContainEqual([path, ['root']])
+    expect(JSON.parse(text).request_id).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  test.each([
+    { name: '143: none', sent: {}, body: errors('paths must be supplied') },
+    { name: 'an empty text', sent: { paths: '' }, body: errors('paths must be supplied') },
+    { name: 'an empty path', sent: { paths: [''] }, body: errors(caused('missing path')) },
+    { name: 'one empty among others', sent: { paths: ['a', null] }, body: errors(caused('missing path')) },
+  ])('$name is refused', async ({ sent, body }) => {
+    expect(await user.write('sys/capabilities-self', sent)).toMatchObject({ status: 400, body })
+  })
+
+  test.each(['GET', 'DELETE'])('%s is 405', async (verb) => {
+    expect(await server.root.call(verb, 'sys/capabilities-self')).toMatchObject({ status: 405, body: errors(caused('unsupported operation')) })
+  })
+})
+
+describe('of another token', () => {
+  test('by its id and by its accessor', async () => {
+    for (const [path, field] of [
+      ['sys/capabilities', { token: auth?.client_token }],
+      ['sys/capabilities-accessor', { accessor: auth?.accessor }],
+    ] as const) {
+      const { status, body } = await server.root.call('PUT', path, { ...field, paths: ['exact', 'no'] })
+      expect(status).toBe(200)
+      expect(body.data).toEqual({ exact: ['create', 'delete'], no: ['deny'] })
+      expect(body).toMatchObject({ exact: ['create', 'delete'] })
+    }
+  })
+
+  test.each([
+    { name: 'no token', path: 'sys/capabilities', sent: { paths: 'x' }, body: errors('no token found') },
+    { name: 'no token, no paths', path: 'sys/capabilities', sent: {}, body: errors('no token found') },
+    { name: 'no paths', path: 'sys/capabilities', sent: { token: 'nope' }, body: errors('paths must be supplied') },
+    { name: '144: an unknown token', path: 'sys/capabilities', sent: { token: 'nope', paths: 'x' }, body: errors(caused('invalid token')) },
+    { name: 'no accessor', path: 'sys/capabilities-accessor', sent: { paths: 'x' }, body: errors('missing accessor') },
+    {
+      name: '145: an unknown accessor',
+      path: 'sys/capabilities-accessor',
+      sent: { accessor: 'nope', paths: 'x' },
+      body: errors(caused('invalid accessor')),
+    },
+  ])('$name is refused', async ({ path, sent, body }) => {
+    expect(await server.root.write(path, sent)).toMatchObject({ status: 400, body })
+  })
+
+  test('needs a right of its own', async () => {
+    expect((await user.write('sys/capabilities', { token: 'root', paths: 'x' })).status).toBe(403)
+    expect(await server.anonymous.write('sys/capabilities-self', { paths: 'x' })).toMatchObject({ status: 403, body: notAccepted })
+  })
+})
+
+describe('contract core-http §6.9: resultant-acl', () => {
+  test('root', async () => {
+    expect((await server.root.read('sys/internal/ui/resultant-acl')).body.data).toEqual({ root: true })
+  })
+
+  test('others', async () => {
+    const { body } = await user.read('sys/internal/ui/resultant-acl')
+
+    expect(body.data?.root).toBe(false)
+    expect(body.data?.exact_paths).toMatchObject({ exact: { capabilities: ['create', 'delete'] }, 'all/denied': { capabilities: ['deny'] } })
+    expect(body.data?.glob_paths).toMatchObject({ 'auth/jwt/role/': { capabilities: ['read'] } })
+  })
+})

@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest'
+import { errors, errorText } from '../../support/error-bodies.ts'
+import { startTestServer } from '../../support/start-server.ts'
+
+const text = 'path "a" { capabilities = ["read"] }'
+const acl = 'sys/policies/acl'
+const old = 'sys/policy'
+
+describe('contract tokens §8.6', () => {
+  test('P1, P2: the list, in both forms', async () => {
+    await using server = await startTestServer()
+    expect((await server.root.call('LIST', acl)).body.data).toEqual({ keys: ['default', 'root'] })
+    await server.root.write(`${acl}/zoo`, { policy: text })
+    await server.root.write(`${acl}/web`, { policy: text })
+
+    const keys = ['default', 'web', 'zoo', 'root']
+    expect((await server.root.list(acl)).body.data).toEqual({ keys })
+    for (const { body } of [await server.root.read(old), await server.root.list(old)]) {
+      expect(body.data).toEqual({ keys, policies: keys })
+      expect(body).toMatchObject({ keys, policies: keys })
+    }
+    expect((await server.root.read(acl)).status).toBe(405)
+  })
+
+  test('P3, P4, 137: root reads empty, an absent one 404', async () => {
+    await using server = await startTestServer()
+
+    expect((await server.root.read(`${acl}/root`)).body.data).toEqual({ name: 'root', policy: '' })
+    expect(await server.root.read(`${acl}/none`)).toMatchObject({ status: 404, body: errors() })
+    expect(await server.root.read(`${old}/none`)).toMatchObject({ status: 404, body: errors() })
+  })
+
+  test.each([
+    { row: 'P5', name: 'Web', stored: 'web', warnings: ['policy name was converted to web'] },
+    { row: 'P24', name: '%20web%20', stored: 'web', warnings: undefined },
+    { row: 'P24', name: '%20Web%20', stored: 'web', warnings: ['policy name was converted to web'] },
+    { row: 'folders', name: 'team/a', stored: 'team/a', warnings: undefined },
+    { row: 'members of objects', name: '__proto__', stored: '__proto__', warnings: undefined },
+    { row: 'members of objects', name: 'constructor', stored: 'constructor', warnings: undefined },
+  ])('$row: $name is stored as $stored', async ({ name, stored, warnings }) => {
+    await using server = await startTestServer()
+
+    const written = await server.root.call('PUT', `${acl}/${name}`, { policy: text })
+
+    expect(written.status).toBe(warnings === undefined ? 204 : 200)
+    if (warnings !== undefined) expect(written.body.warnings).toEqual(warnings)
+    expect((await server.root.read(`${acl}/${name}`)).body.data).toMatchObject({ name: stored, policy: text })
+    expect((await server.root.list(acl)).body.data?.keys).toEqual(expect.arrayContaining([stored]))
+    expect((await server.root.delete(`${acl}/${name}`)).status).toBe(204)
+    expect((await server.root.read(`${acl}/${stored}`)).status).toBe(404)
+  })
+
+  test('P6: base64 is decoded', async () => {
+    await using server = await startTestServer()
+    await server.root.write(`${acl}/web`, { policy: Buffer.from(text).toString('base64') })
+
+    expect((await server.root.read(`${acl}/web`)).body.data?.policy).toBe(text)
+  })
+
+  test.each([
+    { row: 'P7, 51', verb: 'PUT', path: 'web', sent: { policy: '' }, refused: "'policy' parameter not supplied or empty" },
+    { row: 'no body', verb: 'PUT', path: 'web', sent: undefined, refused: "'policy' parameter not supplied or empty" },
+    { row: 'P8', verb: 'PUT', path: 'response-wrapping', sent: { policy: text }, refused: 'cannot update "response-wrapping" policy' },
+    { row: '138', verb: 'PUT', path: 'root', sent: { policy: text }, refused: 'cannot update "root" policy' },
+    { row: '138', verb: 'PUT', path: 'ROOT', sent: {}, refused: 'cannot update "root" policy' },
+    { row: 'P9, 139', verb: 'DELETE', path: 'default', sent: undefined, refused: 'cannot delete default policy' },
+    { row: 'delete root', verb: 'DELETE', path: 'root', sent: undefined, refused: 'cannot delete "root" policy' },
+    {
+      row: 'delete response-wrapping',
+      verb: 'DELETE',
+      path: 'response-wrapping',
+      sent: undefined,
+      refused: 'cannot delete "response-wrapping" policy',
+    },
+    {
+      row: 'P13',
+      verb: 'PUT',
+      path: 'web',
+      sent: { policy: 'path "/" { capabilities = ["read","banana"] }' },
+      refused: 'failed to parse policy: path "/": invalid capability "banana"',
+    },
+    {
+      row: '140',
+      verb: 'PUT',
+      path: 'b',
+      sent: { policy: 'path "x" { capabilities = ["foo"] }' },
+      refused: 'failed to parse policy: path "x": invalid capability "foo"',
+    },
+    { row: 'no HCL', verb: 'PUT', path: 'b', sent: { policy: '}{' }, refused: 'failed to parse policy: ' },
+    { row: 'unknown word', verb: 'PUT', path: 'b', sent: { policy: 'foo "x" {}' }, refused: 'failed to parse policy: ' },
+    {
+      row: 'not a text',
+      verb: 'PUT',
+      path: 'b',
+      sent: { policy: { a: 1 } },
+      refused: 'Field validation failed: error converting input for field "policy": ',
+    },
+  ])('$row: $verb $path is refused, in both forms', async ({ verb, path, sent, refused }) => {
+    await using server = await startTestServer()
+
+    for (const form of [acl, old]) {
+      const answer = await server.root.call(verb, `${form}/${path}`, sent)
+      expect(answer.status).toBe(400)
+      expect(errorText(answer.body).startsWith(refused)).toBe(true)
+    }
+    expect((await server.root.list(acl)).body.data).toEqual({ keys: ['default', 'root'] })
+  })
+
+  test('P10: deleting what is not there is 204', async () => {
+    await using server = await startTestServer()
+
+    expect(await server.root.delete(`${acl}/nothing`)).toMatchObject({ status: 204, text: '' })
+  })
+
+  test('P11, P12, 141: the older form', async () => {
+    await using server = await startTestServer()
+
+    expect(await server.root.write(`${old}/foo`, { rules: text })).toMatchObject({
+      status: 200,
+      body: { warnings: ["'rules' is deprecated, please use 'policy' instead"] },
+    })
+    expect((await server.root.write(`${old}/foo`, { policy: text, rules: 'no HCL' })).status).toBe(204)
+    const { body } = await server.root.read(`${old}/foo`)
+    expect(body.data).toEqual({ name: 'foo', rules: text })
+    expect(body).toMatchObject({ name: 'foo', rules: text })
+    expect((await server.root.write(`${acl}/foo`, { rules: text })).status).toBe(400)
+    expect((await server.root.delete(`${old}/foo`)).status).toBe(204)
+  })
+
+  test('P18: a token without entity has nothing from the templates of the default policy', async () => {
+    await using server = await startTestServer()
+    const created = await server.root.write('auth/token/create', { policies: ['default'] })
+    const client = server.as(String(created.body.auth?.client_token))
+
+    expect((await client.read('identity/entity/id/x')).body).toEqual(errors('1 error occurred:\n\t* permission denied\n\n'))
+  })
+
+  test('P22: the old word and capabilities together', async () => {
+    await using server = await startTestServer()
+    await server.root.write(`${acl}/both`, { policy: 'path "a" { policy = "read" capabilities = ["update"] }' })
+    const created = await server.root.write('auth/token/create', { policies: ['both'] })
+
+    const { body } = await server.root.write('sys/capabilities', { token: created.body.auth?.client_token, path: 'a' })
+
+    expect(body.data?.capabilities).toEqual(['list', 'read', 'update'])
+  })
+
+  test('P23: a folder lists what is below it, in full', async () => {
+    await using server = await startTestServer()
+    for (const name of ['team/a', 'team/sub/b', 'teams']) await server.root.write(`${acl}/${name}`, { policy: text })
+
+    for (const form of [acl, old]) expect((await server.root.call('LIST', `${form}/team`)).body.data?.keys).toEqual(['team/a', 'team/sub/b'])
+    expect((await server.root.call('LIST', `${acl}/nobody`)).status).toBe(404)
+  })
+
+  test('a change acts on the next request of every token', async () => {
+    await using server = await startTestServer()
+    await server.root.write(`${acl}/web`, { policy: 'path "sys/mounts" { capabilities = ["read"] }' })
+    const created = await server.root.write('auth/token/create', { policies: ['web'] })
+    const client = server.as(String(created.body.auth?.client_token))
+
+    expect((await client.read('sys/mounts')).status).toBe(200)
+    await server.root.write(`${acl}/web`, { policy: 'path "sys/mounts" { capabilities = ["deny"] }' })
+    expect((await client.read('sys/mounts')).status).toBe(403)
+    await server.root.write(`${acl}/web`, { policy: 'path "sys/*" { capabilities = ["read"] }' })
+    expect((await client.read('sys/mounts')).status).toBe(200)
+    await server.root.delete(`${acl}/web`)
+    expect((await client.read('sys/mounts')).status).toBe(403)
+  })
+})
