@@ -340,6 +340,7 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
 /** `sys/seal` and its like look at the token themselves. Contract tokens §4.10. */
 async function checkSudo(access: Access, request: FastifyRequest, call: Call): Promise<void> {
   const caller = await access.authenticate(tokenOf(request.raw), call.remoteAddress)
+  call.caller = caller
   const verdict = caller.acl.decide({ operation: 'update', path: call.path })
   if (!verdict.allowed || !verdict.sudo) throw fail('denied', 'permission denied')
 }
