@@ -88,7 +88,13 @@ async function admitCaller(call: Call, rules: RouteRules, request: FastifyReques
     fields: call.sent,
     wrapTtlSeconds: wrapTtl,
   })
-  if (!verdict.allowed || (rules.sudo && !verdict.sudo)) throw fail('denied', 'permission denied')
+  if (!verdict.allowed || (rules.sudo && !verdict.sudo) || isDeniedAsMeant(call, rules, caller)) throw fail('denied', 'permission denied')
+}
+
+/** Rules compare byte for byte, but some names do not: a rule that denies such a name denies each spelling of it. */
+function isDeniedAsMeant({ path, below }: Call, { canonical }: RouteRules, { acl }: Caller): boolean {
+  const meant = canonical?.(below) ?? below
+  return meant !== below && acl.denies(path.slice(0, path.length - below.length) + meant)
 }
 
 const aclOperation: Record<Operation, AclOperation> = {

@@ -136,6 +136,7 @@ export function createApp(parts: AppParts): FastifyInstance {
         caller: 'none',
         sudo: false,
         precheck: undefined,
+        canonical: undefined,
         exists: undefined,
         convert: () => ({ values: {}, unknown: [], replaced: [] }),
         exchange: noExchange,

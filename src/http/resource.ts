@@ -64,6 +64,8 @@ export type ResourceSpec<Params, Read extends z.ZodObject, Write extends z.ZodOb
   sudo?: boolean
   /** Looks at the fields before anyone looks at the caller; throws to refuse. Contract tokens §0.4 step 4. */
   precheck?(sent: Readonly<Record<string, JsonValue>>): void
+  /** The path below the mount as it counts, where other spellings mean the same thing: what a rule denies there is denied in every spelling. */
+  canonical?(below: string): string
   /** Also served with a slash at the end: a collection. */
   collection?: boolean
   /** Existence check of writes. Contract core-http §2.1, tokens §4.7. */
@@ -83,6 +85,7 @@ export type RouteRules = {
   readonly sudo: boolean
   readonly precheck: ((sent: Readonly<Record<string, JsonValue>>) => void) | undefined
   readonly exists: ((exchange: Exchange<unknown, unknown>) => Promise<boolean> | boolean) | undefined
+  readonly canonical: ((below: string) => string) | undefined
   convert(call: Call): Converted
   exchange(request: FastifyRequest): Exchange<unknown, unknown>
 }
@@ -172,6 +175,7 @@ function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodOb
     caller: spec.caller ?? 'none',
     sudo: spec.sudo === true,
     precheck: spec.precheck,
+    canonical: spec.canonical,
     exists: operation === 'write' && spec.exists !== undefined ? (spec.exists as RouteRules['exists']) : undefined,
     convert: (call) => convert(schema, call.sent, captures, verb?.anyFields === true),
     exchange(request) {

@@ -26,6 +26,8 @@ export type Decision = { readonly allowed: boolean; readonly sudo: boolean }
 export interface Acl {
   /** Contract tokens §4.5, §4.6. */
   decide(request: AclRequest): Decision
+  /** Does the rule of the path say `deny`? No rule is no denial. */
+  denies(path: string): boolean
   /** Sorted; `["deny"]` for none. Contract tokens §4.12. */
   capabilities(path: string): string[]
   /** The data of `sys/internal/ui/resultant-acl`. Contract tokens §4.12. */
@@ -44,6 +46,7 @@ const deniedPlain: Decision = { allowed: false, sudo: false }
 /** Policy `root`: everything on every path. Contract tokens §4.9. */
 export const rootAcl: Acl = {
   decide: () => allowedWithSudo,
+  denies: () => false,
   capabilities: () => ['root'],
   resultant: () => ({ root: true }),
   mountAccess: () => true,
@@ -118,6 +121,10 @@ class RuleAcl implements Acl {
     const sudo = (grants.bits & capabilityBits.sudo) !== 0
     if (allowed) return sudo ? allowedWithSudo : allowedPlain
     return sudo ? deniedWithSudo : deniedPlain
+  }
+
+  denies(path: string): boolean {
+    return this.#find(path)?.isDeny === true
   }
 
   capabilities(path: string): string[] {

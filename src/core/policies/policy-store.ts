@@ -24,7 +24,7 @@ type LoadedPolicy = { readonly parsed: ParsedPolicy | undefined; readonly weight
 const entryWeight = 256
 
 /** How a policy is called everywhere: blanks around it and capitals make no difference. */
-const policyName = (written: string): string => written.trim().toLowerCase()
+export const policyName = (written: string): string => written.trim().toLowerCase()
 
 /** The policies of each namespace, and what sets of them give. Contract tokens §4.9, §4.13. */
 export class PolicyStore {

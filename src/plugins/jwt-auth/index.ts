@@ -76,6 +76,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
 
   resource(app, '/role/:name', {
     help: 'A role: who may log in, and what the token may do.',
+    canonical: (below) => below.toLowerCase(),
     exists: async ({ mount, params }) => (await method.stateOf(mount).findRole(roleName(params))) !== undefined,
     read: {
       summary: 'Read a role',

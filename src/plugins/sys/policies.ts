@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { PolicyStore } from '../../core/policies/policy-store.ts'
+import { policyName, type PolicyStore } from '../../core/policies/policy-store.ts'
 import { type Reply, resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 
 const newInput = z.object({ policy: stringField.default('').describe('The rules, as HCL or JSON, plain or base64') })
 const oldInput = newInput.extend({ rules: stringField.default('').describe('Old name of policy') })
+
+const named = (folder: string) => (below: string) => folder + policyName(below.slice(folder.length))
 
 /** `sys/policies/acl` and its older form `sys/policy`. Contract tokens §4.13. */
 export function policyRoutes(app: FastifyInstance, { policies }: { policies: PolicyStore }): void {
@@ -18,6 +20,7 @@ export function policyRoutes(app: FastifyInstance, { policies }: { policies: Pol
   })
   resource(app, '/policies/acl/*', {
     help: 'Read, write or delete an ACL policy.',
+    canonical: named('policies/acl/'),
     list: { summary: 'List the policies of a folder', handle: ({ mount, params }) => names(mount.namespace, params.rest) },
     read: {
       summary: 'Read a policy',
@@ -46,6 +49,7 @@ export function policyRoutes(app: FastifyInstance, { policies }: { policies: Pol
   })
   resource(app, '/policy/*', {
     help: 'Read, write or delete an ACL policy (old form).',
+    canonical: named('policy/'),
     list: { summary: 'List the policies of a folder (old form)', handle: ({ mount, params }) => oldNames(mount.namespace, params.rest) },
     read: {
       summary: 'Read a policy (old form)',
