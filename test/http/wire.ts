@@ -142,6 +142,12 @@ export class Wire {
     this.#socket.end()
   }
 
+  /** Every byte that comes until the server closes: of an answer to HEAD nobody else knows the end. */
+  async bytesUntilClosed(): Promise<string> {
+    while (!this.#closed) await this.#more()
+    return this.#received.toString('latin1')
+  }
+
   close(): void {
     this.#socket.destroy()
   }
