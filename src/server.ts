@@ -15,7 +15,7 @@ import { MountStore } from './core/mounts/mount-store.ts'
 import { OutboundClient } from './core/outbound.ts'
 import { PolicyStore } from './core/policies/policy-store.ts'
 import { issueLogin } from './core/tokens/issue-login.ts'
-import { createInitialRootToken, ensureDevRootToken } from './core/tokens/root-token.ts'
+import { createInitialRootToken, ensureDevRootToken, takeRootTokenNote } from './core/tokens/root-token.ts'
 import { TokenRevoker } from './core/tokens/token-revoker.ts'
 import { TokenStore } from './core/tokens/token-store.ts'
 import { TokenSweeper } from './core/tokens/token-sweeper.ts'
@@ -155,10 +155,21 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     await ensureDevRootToken({ tokens, view: core, tokenMount: fixedMount(mounts, 'auth/token/') }, config.rootToken)
     parts.rootToken.tell(config.rootToken)
   } else if (barrier.initialized && rootToken !== undefined) parts.rootToken.tell(rootToken)
+  await logRootTokenNote(core, log)
   mounts.resumeRemovals()
   const access = new Access({ tokens, identities, policies, clock })
   const clusterId = await clusterIdOf(root)
   return { barrier, root, core, mounts, tokens, identities, policies, cubbyholes, revoker, sweeper, access, clusterId, clock, random, system }
+}
+
+/** A root token made while the server stood still must not go unnoticed. Contract operations §3. */
+async function logRootTokenNote(core: View, log: Log): Promise<void> {
+  try {
+    const time = await takeRootTokenNote(core)
+    if (time !== undefined) log.warn({ event: 'root_token_made', made_at: time }, 'a new root token was made by the command root-token')
+  } catch (err) {
+    log.error({ err }, 'whether a root token was made can not be read')
+  }
 }
 
 /** The first records of a new store: mounts, policies, keys, root token. Gives back its id; a development server's is made at each start. */

@@ -35,3 +35,19 @@ export async function ensureDevRootToken({ tokens, view, tokenMount }: RootToken
   const minted = tokens.mint({ ...rootDraft(tokenMount), path: `${tokenMount.path}create`, display_name: 'token' }, id)
   await view.write(minted.entries)
 }
+
+/** Says, until the next start has logged it, that a root token was made beside the first one. */
+const noteKey = 'root-token-made'
+
+/** Makes one more root token, `now` in milliseconds; `keep` gets its id before it is valid. Contract operations §2 (lost root token). */
+export async function createFurtherRootToken({ tokens, view, tokenMount }: RootTokenParts, now: number, keep: (id: string) => void): Promise<void> {
+  const minted = tokens.mint(rootDraft(tokenMount))
+  keep(minted.id)
+  await view.write([...minted.entries, { key: noteKey, value: { time: new Date(now).toISOString() } }])
+}
+
+/** When a root token was made since the last start, if so: told once. */
+export async function takeRootTokenNote(view: View): Promise<string | undefined> {
+  const note = await view.take(noteKey)
+  return typeof note === 'object' && note !== null && 'time' in note ? String(note.time) : undefined
+}

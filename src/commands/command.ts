@@ -1,0 +1,31 @@
+import { SettingError } from '../config.ts'
+import { StartError } from '../errors.ts'
+
+/** The command can not do what it was asked for; its text is for the operator. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+}
+
+/** The arguments are not those of the command. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** Runs a command to its exit code: 0 done, 1 failed, 2 usage or setting, 3 storage held. Failures are one line on standard error. Contract operations §3. */
+export async function runCommand(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    const code = exitCodeOf(error)
+    if (code === undefined || !(error instanceof Error)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = code
+  }
+}
+
+function exitCodeOf(error: unknown): 1 | 2 | 3 | undefined {
+  if (error instanceof CommandError) return 1
+  if (error instanceof UsageError || error instanceof SettingError) return 2
+  if (error instanceof StartError) return error.exitCode === 2 || error.exitCode === 3 ? error.exitCode : 1
+  return undefined
+}

@@ -1,0 +1,76 @@
+import { access } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { type Config, readConfig } from '../config.ts'
+import { type Barrier, isEmpty, openBarrier } from '../core/barrier/barrier.ts'
+import { loadSealKey } from '../core/barrier/seal.ts'
+import type { View } from '../core/barrier/view.ts'
+import type { Mount } from '../core/mounts/mount.ts'
+import { mountRecords, readMount } from '../core/mounts/mount-record.ts'
+import { createFurtherRootToken } from '../core/tokens/root-token.ts'
+import { TokenStore } from '../core/tokens/token-store.ts'
+import { systemClock } from '../lib/clock.ts'
+import { systemCode, writePrivateFile } from '../lib/private-file.ts'
+import { systemRandom } from '../lib/random.ts'
+import { openSqlite } from '../storage/sqlite.ts'
+import type { Storage } from '../storage/storage.ts'
+import { CommandError, runCommand, UsageError } from './command.ts'
+
+/**
+ * `npm run root-token -- [--out FILE]`: a new root token for who lost theirs, with the settings of the server, which must be stopped. Old ones stay valid.
+ * The next start says in its log that it was made. Contract operations §2, §3.
+ */
+await runCommand(async () => {
+  const { out } = readArguments(process.argv.slice(2))
+  const config = readConfig(process.env, { dev: false, warn: (text) => process.stderr.write(`warning: ${text}\n`) })
+  await using storage = await openStore(config)
+  const root = (await openSealed(config, storage)).view('')
+  const parts = { view: root.view('core/'), clock: systemClock, random: systemRandom, mountOf: () => undefined }
+  const tokens = await TokenStore.open(parts)
+  await createFurtherRootToken({ tokens, view: parts.view, tokenMount: await tokenMountOf(root) }, systemClock.now(), (token) => keep(token, out))
+})
+
+function readArguments(args: string[]): { out?: string | undefined } {
+  try {
+    return parseArgs({ args, options: { out: { type: 'string' } } }).values
+  } catch (cause) {
+    throw new UsageError('usage: npm run root-token -- [--out FILE]', { cause })
+  }
+}
+
+/** The server's storage, never a new one. */
+async function openStore({ storage, allowNetworkDisk }: Config): Promise<Storage & AsyncDisposable> {
+  if (storage.kind === 'memory') throw new UsageError('GATEHOUSE_STORAGE: what is in memory: has no root token to replace')
+  const { path } = storage
+  await access(path).catch((cause: unknown) => {
+    throw new CommandError(`cannot open ${path}: ${systemCode(cause)}`, { cause })
+  })
+  return openSqlite({ path, allowNetworkDisk })
+}
+
+async function openSealed(config: Config, storage: Storage): Promise<Barrier> {
+  if (await isEmpty(storage)) throw new CommandError('the store is empty: the first start of the server makes its root token')
+  const { key } = await loadSealKey({ text: config.sealKey, file: config.sealKeyFile, storeIsEmpty: false })
+  const log = { error: ({ key: record }: { key: string }, text: string) => void process.stderr.write(`${text}: ${record}\n`) }
+  return openBarrier({ storage, sealKey: key, clock: systemClock, random: systemRandom, log })
+}
+
+async function tokenMountOf(root: View): Promise<Mount> {
+  const mounts = (await root.view(mountRecords, { numbers: 'plain' }).list('')).map(readMount)
+  const found = mounts.find(({ namespace, path }) => namespace === 'root' && path === 'auth/token/')
+  if (found === undefined) throw new CommandError('the mount table has no auth/token/')
+  return found
+}
+
+/** Shown before it is valid: a token nobody got must not be left behind. */
+function keep(token: string, out: string | undefined): void {
+  if (out === undefined) {
+    process.stdout.write(`Root token: ${token}\n`)
+    return
+  }
+  try {
+    writePrivateFile(out, `${token}\n`)
+  } catch (cause) {
+    throw new CommandError(`cannot write ${out}: ${systemCode(cause)}`, { cause })
+  }
+  process.stdout.write(`Root token written to ${out}\n`)
+}

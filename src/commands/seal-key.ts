@@ -1,0 +1,14 @@
+import { makeSealKeyFile } from '../core/barrier/seal.ts'
+import { systemCode } from '../lib/private-file.ts'
+import { CommandError, runCommand, UsageError } from './command.ts'
+
+/** `npm run seal:key -- FILE`: makes a seal key that only its owner can read; never overwrites. Contract operations §3. */
+await runCommand(async () => {
+  const [file, ...more] = process.argv.slice(2)
+  if (file === undefined || file.startsWith('-') || more.length > 0) throw new UsageError('usage: npm run seal:key -- FILE')
+  await makeSealKeyFile(file).catch((cause: unknown) => {
+    const code = systemCode(cause)
+    throw new CommandError(code === 'EEXIST' ? `${file} exists, and is left as it is` : `cannot write ${file}: ${code}`, { cause })
+  })
+  process.stdout.write(`Seal key written to ${file}\n`)
+})

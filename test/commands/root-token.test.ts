@@ -1,0 +1,106 @@
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { runProcess, startProcess } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const rootToken = (folder: string, args: string[] = [], settings: Record<string, string> = {}) =>
+  runProcess('src/commands/root-token.ts', { folder, args, settings })
+
+async function aStoppedServer(folder: string): Promise<string> {
+  await using server = await startProcess({ folder })
+  await server.stop()
+  return server.rootToken
+}
+
+test('root-token prints a new root token that works, the old one stays, and the next start says so once', async () => {
+  await using folder = await temporaryFolder()
+  const old = await aStoppedServer(folder.path)
+
+  const made = await rootToken(folder.path)
+  const token = /^Root token: (hvs\.\w{24})\n$/.exec(made.stdout)?.[1] ?? ''
+  await using server = await startProcess({ folder: folder.path })
+  const self = await server.as(token).read('auth/token/lookup-self')
+  const before = await server.as(old).read('auth/token/lookup-self')
+  await server.stop()
+  await using later = await startProcess({ folder: folder.path })
+
+  expect([made.code, made.stderr, self.status, before.status]).toEqual([0, '', 200, 200])
+  expect(self.body['data']).toMatchObject({ policies: ['root'], path: 'auth/token/root', display_name: 'root', ttl: 0, orphan: true })
+  expect(token).not.toBe(old)
+  expect(server.stderr).toContain('"event":"root_token_made"')
+  expect(server.stderr).not.toContain(token)
+  expect(later.stderr).not.toContain('root_token_made')
+})
+
+test('root-token --out writes it for its owner only, and prints where', async () => {
+  await using folder = await temporaryFolder()
+  await aStoppedServer(folder.path)
+  await writeFile(folder.file('token'), 'old', { mode: 0o644 })
+
+  const made = await rootToken(folder.path, ['--out', 'token'])
+  const token = (await readFile(folder.file('token'), 'utf8')).trim()
+  await using server = await startProcess({ folder: folder.path })
+  const self = await server.as(token).read('auth/token/lookup-self')
+
+  expect(made).toEqual({ code: 0, stdout: 'Root token written to token\n', stderr: '' })
+  expect((await stat(folder.file('token'))).mode & 0o777).toBe(0o600)
+  expect(self.status).toBe(200)
+})
+
+test('root-token whose file can not be written makes none', async () => {
+  await using folder = await temporaryFolder()
+  await aStoppedServer(folder.path)
+
+  const refused = await rootToken(folder.path, ['--out', 'no/folder/token'])
+  await using server = await startProcess({ folder: folder.path })
+
+  expect(refused).toEqual({ code: 1, stdout: '', stderr: 'cannot write no/folder/token: ENOENT\n' })
+  expect(server.stderr).not.toContain('root_token_made')
+})
+
+test('root-token beside a running server ends with 3', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path })
+
+  const refused = await rootToken(folder.path)
+
+  expect(refused).toEqual({ code: 3, stdout: '', stderr: `cannot open data/gatehouse.db: in use by process ${server.pid}\n` })
+})
+
+test('root-token without the seal key ends with 1', async () => {
+  await using folder = await temporaryFolder()
+  await aStoppedServer(folder.path)
+
+  const missing = await rootToken(folder.path, [], { SEAL_KEY_FILE: 'no.key' })
+  const wrong = await rootToken(folder.path, [], { SEAL_KEY: 'cd'.repeat(32) })
+
+  expect(missing).toEqual({ code: 1, stdout: '', stderr: 'seal key file no.key is missing\n' })
+  expect(wrong).toEqual({ code: 1, stdout: '', stderr: 'seal key does not open this store\n' })
+})
+
+test('root-token where there is no store makes none', async () => {
+  await using folder = await temporaryFolder()
+
+  const refused = await rootToken(folder.path)
+
+  expect(refused).toEqual({ code: 1, stdout: '', stderr: 'cannot open data/gatehouse.db: ENOENT\n' })
+  expect(await readdir(folder.path)).toEqual([])
+})
+
+test.each<{ name: string; args: string[]; settings: Record<string, string>; says: string }>([
+  { name: 'an unknown option', args: ['--force'], settings: {}, says: 'usage: npm run root-token -- [--out FILE]' },
+  { name: 'an argument', args: ['token'], settings: {}, says: 'usage: npm run root-token -- [--out FILE]' },
+  { name: 'a wrong setting', args: [], settings: { STORAGE: 'x' }, says: 'GATEHOUSE_STORAGE: must be memory: or sqlite:PATH' },
+  {
+    name: 'a store in memory',
+    args: [],
+    settings: { STORAGE: 'memory:' },
+    says: 'GATEHOUSE_STORAGE: what is in memory: has no root token to replace',
+  },
+])('root-token with $name ends with 2', async ({ args, settings, says }) => {
+  await using folder = await temporaryFolder()
+
+  const refused = await rootToken(folder.path, args, settings)
+
+  expect(refused).toEqual({ code: 2, stdout: '', stderr: `${says}\n` })
+})

@@ -1,0 +1,45 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { runProcess, startProcess } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const sealKey = (folder: string, ...args: string[]) => runProcess('src/commands/seal-key.ts', { folder, args })
+
+test('seal:key makes a key for its owner only, that a server starts with', async () => {
+  await using folder = await temporaryFolder()
+
+  const made = await sealKey(folder.path, 'keys/new.key')
+  await using server = await startProcess({ folder: folder.path, settings: { SEAL_KEY_FILE: 'keys/new.key' } })
+  const self = await server.as(server.rootToken).read('auth/token/lookup-self')
+
+  expect(made).toEqual({ code: 0, stdout: 'Seal key written to keys/new.key\n', stderr: '' })
+  expect((await stat(folder.file('keys/new.key'))).mode & 0o777).toBe(0o600)
+  expect(self.status).toBe(200)
+})
+
+test('seal:key never overwrites', async () => {
+  await using folder = await temporaryFolder()
+  await writeFile(folder.file('old.key'), 'precious')
+
+  const refused = await sealKey(folder.path, 'old.key')
+
+  expect(refused).toEqual({ code: 1, stdout: '', stderr: 'old.key exists, and is left as it is\n' })
+  expect(await readFile(folder.file('old.key'), 'utf8')).toBe('precious')
+})
+
+test.each([{ args: [] }, { args: ['a', 'b'] }, { args: ['--out'] }])('seal:key $args is no usage', async ({ args }) => {
+  await using folder = await temporaryFolder()
+
+  const refused = await sealKey(folder.path, ...args)
+
+  expect(refused).toEqual({ code: 2, stdout: '', stderr: 'usage: npm run seal:key -- FILE\n' })
+})
+
+test('seal:key where no file can be', async () => {
+  await using folder = await temporaryFolder()
+  const name = 'k'.repeat(300)
+
+  const refused = await sealKey(folder.path, name)
+
+  expect(refused).toEqual({ code: 1, stdout: '', stderr: `cannot write ${name}: ENAMETOOLONG\n` })
+})
