@@ -17,6 +17,19 @@ describe('bodies over the limit', () => {
   const refused = errors('http: request body too large')
 
   test.each([
+    { name: 'too large', head: ['POST', '/v1/cubbyhole/a'], status: 413 },
+    { name: 'for no path', head: ['POST', '//v1'], status: 404 },
+    { name: 'for a verb nobody offers', head: ['FOO', '/v1/x'], status: 405 },
+    { name: 'of a read', head: ['GET', '/v1/cubbyhole/a'], status: 404 },
+  ])('a client that closes behind its answer gets it, though nobody reads its body: $name', async ({ head: [verb = '', path = ''], status }) => {
+    await using server = await startTestServer({ settings: { MAX_REQUEST_SIZE: status === 413 ? '1KiB' : '32MiB' } })
+    using wire = await openWire(server.url)
+    wire.send(head(verb, path, [root, 'Connection: close'], ' '.repeat(16 * MiB)))
+
+    expect((await wire.untilClosed()).map((answer) => answer.status)).toEqual([status])
+  })
+
+  test.each([
     { name: 'with Content-Length', request: (body: string) => head('POST', '/v1/cubbyhole/a', [root], body) },
     { name: 'in chunks', request: (body: string) => chunked('POST', '/v1/cubbyhole/a', body.match(/.{1,4096}/gs) ?? []) },
     { name: 'of a read', request: (body: string) => head('GET', '/v1/cubbyhole/a', [root], body) },

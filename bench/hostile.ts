@@ -1,0 +1,132 @@
+import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { startServerProcess } from '../simulators/server-process.ts'
+import { makeBenchFolder } from './bench-folder.ts'
+import { readProcessFigures } from './process-figures.ts'
+
+/** A request nobody sends by mistake: its bytes, and the status that refuses it; `leave` hangs up instead of waiting for one. */
+type Hostile = { readonly name: string; readonly bytes: Buffer; readonly status: number; readonly leave?: boolean }
+
+const MiB = 1024 * 1024
+const repeats = Number(process.argv[2] ?? 1000)
+const atOnce = 2
+const mostGrowthBytes = 50 * MiB
+const mostMs = 1000
+
+function request(verb: string, path: string, lines: readonly string[], body: string | Buffer = ''): Buffer {
+  const head = [`${verb} ${path} HTTP/1.1`, 'Host: x', 'Connection: close', ...lines].join('\r\n')
+  return Buffer.concat([Buffer.from(`${head}\r\n\r\n`, 'latin1'), Buffer.from(body)])
+}
+
+const counted = (verb: string, path: string, body: string | Buffer, lines: readonly string[] = []) =>
+  request(verb, path, [...lines, `Content-Length: ${Buffer.byteLength(body)}`], body)
+
+function inChunks(path: string, body: Buffer, size: number): Buffer {
+  const pieces: Buffer[] = []
+  for (let at = 0; at < body.length; at += size) {
+    const piece = body.subarray(at, at + size)
+    pieces.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n'))
+  }
+  return request('POST', path, ['Transfer-Encoding: chunked'], Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')]))
+}
+
+const login = '/v1/auth/jwt/login'
+const large = Buffer.alloc(32 * MiB + 1, ' ')
+const base64url = (text: string) => Buffer.from(text).toString('base64url')
+const jwt = (header: string) => JSON.stringify({ role: 'r', jwt: `${base64url(header)}.${base64url('{}')}.AAAA` })
+
+const kinds: readonly Hostile[] = [
+  { name: 'body of 32 MiB + 1, announced', bytes: counted('POST', login, large), status: 413 },
+  { name: 'body of 32 MiB + 1, in chunks', bytes: inChunks(login, large, 65_536), status: 413 },
+  { name: 'body in chunks of one byte', bytes: inChunks(login, Buffer.alloc(20_000, ' '), 1), status: 400 },
+  { name: 'JSON 20,000 deep', bytes: counted('POST', login, '['.repeat(20_000)), status: 400 },
+  { name: '1,001 strings', bytes: counted('POST', login, JSON.stringify(Array.from({ length: 1001 }, () => 'x'))), status: 400 },
+  { name: 'a million small values', bytes: counted('PUT', '/v1/sys/unseal', `{"a":[${'1,'.repeat(1e6)}1]}`), status: 400 },
+  { name: 'fields of Object.prototype', bytes: counted('POST', login, '{"__proto__":{"jwt":"x"},"constructor":1}'), status: 400 },
+  { name: 'invalid UTF-8', bytes: counted('POST', login, Buffer.from('{"role":"\xff\xfe","jwt":"\xc0"}', 'latin1')), status: 400 },
+  { name: 'JWT of 600 KiB', bytes: counted('POST', login, jwt(`{"alg":"RS256","x":"${'y'.repeat(450_000)}"}`)), status: 400 },
+  { name: 'kid of 1 MB', bytes: counted('POST', login, jwt(`{"alg":"RS256","kid":"${'k'.repeat(1e6)}"}`)), status: 400 },
+  {
+    name: 'form of 100,000 pairs',
+    bytes: counted('POST', login, 'a=b&'.repeat(1e5), ['Content-Type: application/x-www-form-urlencoded']),
+    status: 400,
+  },
+  { name: 'token of 1 MiB', bytes: request('GET', '/v1/sys/mounts', [`X-Vault-Token: ${'x'.repeat(MiB)}`]), status: 431 },
+  { name: 'a new wrong token each', bytes: request('GET', '/v1/sys/mounts', [`X-Vault-Token: ${'x'.repeat(4000)}`]), status: 403 },
+  {
+    name: '2,000 headers',
+    bytes: request(
+      'GET',
+      '/v1/sys/mounts',
+      Array.from({ length: 2000 }, (_, i) => `x${i}: y`),
+    ),
+    status: 431,
+  },
+  { name: 'path of 60 KiB', bytes: request('GET', `/v1/${'%2F'.repeat(20_000)}`, []), status: 403 },
+  { name: 'path of 1 MiB', bytes: request('GET', `/v1/${'x'.repeat(MiB)}`, []), status: 431 },
+  { name: 'broken escapes', bytes: request('GET', '/v1/%zz%', []), status: 400 },
+  { name: 'path of Object.prototype', bytes: request('GET', '/__proto__/constructor', []), status: 403 },
+  { name: 'upload of 1 MiB broken off', bytes: request('POST', login, ['Content-Length: 2000000'], Buffer.alloc(MiB)), status: 0, leave: true },
+]
+
+/** Sends it and reads the first line of the answer: its status, and how long it took to come. */
+function send(port: number, { bytes, leave = false }: Hostile): Promise<{ status: number; tookMs: number }> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    const startedAt = performance.now()
+    let answer = ''
+    socket.setEncoding('latin1')
+    socket.on('data', (text: string) => {
+      answer += text
+      // all is written, as by a client that does not read before it is done
+      if (answer.includes('\r\n\r\n') && socket.writableLength === 0) socket.end()
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => resolve({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0), tookMs: performance.now() - startedAt }))
+    socket.write(bytes, () => {
+      if (leave) socket.destroy()
+    })
+  })
+}
+
+async function rss(pid: number): Promise<number> {
+  const figures = await readProcessFigures(pid)
+  if (figures === undefined) throw new Error('this system does not tell the memory of a process')
+  return figures.rssBytes
+}
+
+/** Sends a kind so many times, and gives the slowest answer. Ends the process at one with another status. */
+async function repeat(port: number, kind: Hostile, times: number): Promise<number> {
+  let left = times
+  let slowestMs = 0
+  const sender = async () => {
+    while (left-- > 0) {
+      const { status, tookMs } = await send(port, kind)
+      if (status !== kind.status) throw new Error(`${kind.name}: answered ${status} instead of ${kind.status}`)
+      slowestMs = Math.max(slowestMs, tookMs)
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, sender))
+  return slowestMs
+}
+
+await using folder = await makeBenchFolder()
+await using server = await startServerProcess({ folder: folder.path })
+for (const kind of kinds) await repeat(server.port, kind, 10)
+const before = await rss(server.pid)
+const shown = (bytes: number) => `${(bytes / MiB).toFixed(0)} MiB`
+console.log(`${repeats} of each kind, ${atOnce} at once; memory before: ${shown(before)}`)
+let tooSlow = 0
+for (const kind of kinds) {
+  const slowestMs = await repeat(server.port, kind, repeats)
+  if (slowestMs > mostMs) tooSlow++
+  console.log(
+    `${kind.name.padEnd(34)} ${String(kind.status || '–').padEnd(4)} slowest ${slowestMs.toFixed(0).padStart(5)} ms   memory ${shown(await rss(server.pid))}`,
+  )
+}
+await wait(2000)
+const growth = (await rss(server.pid)) - before
+console.log(
+  `memory after: ${shown(before + growth)} (${growth > mostGrowthBytes ? 'MORE than' : 'at most'} 50 MiB above before); kinds slower than 1 s: ${tooSlow}`,
+)
+if (growth > mostGrowthBytes || tooSlow > 0) process.exitCode = 1
