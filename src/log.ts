@@ -19,13 +19,17 @@ export async function openLog(config: Pick<Config, 'logLevel' | 'logFormat' | 'r
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: errorFields },
     },
-    config.logFormat === 'text' ? await readable() : pino.destination({ fd: 2, sync: false, maxLength: maxWaitingBytes }),
+    config.logFormat === 'text' ? await readable() : standardError(),
   )
 }
 
+const standardError = () => pino.destination({ fd: 2, sync: false, maxLength: maxWaitingBytes })
+
 async function readable(): Promise<DestinationStream> {
-  const { default: pretty } = await import('pino-pretty')
-  return pretty({ destination: 2, colorize: process.stderr.isTTY, ignore: 'pid,hostname,replica', translateTime: 'SYS:HH:MM:ss', sync: true })
+  const { prettyFactory } = await import('pino-pretty')
+  const format = prettyFactory({ colorize: process.stderr.isTTY, ignore: 'pid,hostname,replica', translateTime: 'SYS:HH:MM:ss' })
+  const destination = standardError()
+  return { write: (line) => void destination.write(format(line)) }
 }
 
 /** Type, code and message of a failure, and of its causes; the stack only of what is no ServiceError. */

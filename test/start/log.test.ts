@@ -64,6 +64,21 @@ test('GATEHOUSE_LOG_FORMAT=text is for people', async () => {
   expect(server.stderr).not.toMatch(/^\{/m)
 })
 
+test.each(['json', 'text'])('a reader of the log (%s) that does not keep up never holds the server up', async (format) => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path, settings: { ACCESS_LOG: 'true', LOG_FORMAT: format, STORAGE: 'memory:' } })
+  const moreThanAPipeHolds = 1_500
+
+  server.ignoreLog()
+  const statuses = new Set<number>()
+  for (let sent = 0; sent < moreThanAPipeHolds; sent += 50) {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => server.anonymous.read('sys/health')))
+    for (const { status } of answers) statuses.add(status)
+  }
+
+  expect([...statuses]).toEqual([200])
+})
+
 test('no token, JWT, key or body ever stands in what a server prints, beyond the one line with the root token', async () => {
   await using folder = await temporaryFolder()
   const settings = { LOG_LEVEL: 'trace', ACCESS_LOG: 'true' }

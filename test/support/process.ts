@@ -32,6 +32,8 @@ export type ServerProcess = AsyncDisposable & {
   /** Resolves when `text` stands in the log. */
   logged(text: string): Promise<void>
   signal(name: NodeJS.Signals): void
+  /** Leaves its log in the pipe from now on. */
+  ignoreLog(): void
   /** Sends a signal, SIGTERM unless told otherwise, and resolves when the process is gone. */
   stop(signal?: NodeJS.Signals): Promise<Outcome>
 }
@@ -59,6 +61,7 @@ export async function startProcess(options: ProcessOptions): Promise<ServerProce
     as: (token) => anonymous.with(token),
     logged: (text) => child.logged(text),
     signal: (name) => child.signal(name),
+    ignoreLog: () => child.ignoreLog(),
     stop,
     [Symbol.asyncDispose]: async () => void (await stop('SIGKILL')),
   }
@@ -113,6 +116,10 @@ class Child {
 
   signal(name: NodeJS.Signals): void {
     this.#child.kill(name)
+  }
+
+  ignoreLog(): void {
+    this.#child.stderr?.pause()
   }
 
   end(signal: NodeJS.Signals): Promise<Outcome> {
