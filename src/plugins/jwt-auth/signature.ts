@@ -25,6 +25,8 @@ const heavyAboveRsaBits = 4096
 /** More candidate keys than this go to the thread pool, so that one token cannot hold the event loop. */
 const maxInlineKeys = 4
 const heavyWeight = 8
+/** A token without a key id is tried with every key of a set, up to this weight together: 1,000 cheap checks, 128 heavy ones. */
+const maxWeightPerToken = 1024
 
 /** The kinds of public key that can verify a token at all. Contract jwt-oidc §7.2. */
 export function isUsableKey(key: KeyObject): boolean {
@@ -66,8 +68,11 @@ export async function verifyWithAny(jws: Jws, algorithm: Algorithm, keys: Iterab
   const scheme = schemes[algorithm]
   const candidates = [...keys].filter((key) => fits(scheme, key))
   const inline = candidates.length <= maxInlineKeys
+  let left = maxWeightPerToken
   for (const key of candidates) {
     const heavy = isHeavy(scheme, key)
+    left -= heavy ? heavyWeight : 1
+    if (left < 0) break
     const verified = inline && !heavy ? verifyHere(jws, scheme, key) : await gate.run(heavy ? heavyWeight : 1, () => verifyInPool(jws, scheme, key))
     if (verified) return true
   }

@@ -1,0 +1,21 @@
+import { createPublicKey } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { parseJws } from '../../../src/plugins/jwt-auth/jws.ts'
+import { verifyWithAny } from '../../../src/plugins/jwt-auth/signature.ts'
+import { VerificationGate } from '../../../src/plugins/jwt-auth/verification-gate.ts'
+import { aSigner } from './signer.ts'
+
+const other = createPublicKey(aSigner('ES512').pem)
+const signer = aSigner('ES512')
+const own = createPublicKey(signer.pem)
+
+test.each([
+  { name: 'the last of as many heavy keys as are tried', before: 127, verified: true },
+  { name: 'a key beyond them is not reached', before: 128, verified: false },
+])('a token without a key id costs a bounded number of checks: $name', async ({ before, verified }) => {
+  const jws = parseJws(signer.sign({ sub: 'a' }), { maxTokenSize: 0 })
+  if ('malformed' in jws) throw new Error(jws.malformed)
+  const keys = [...Array.from({ length: before }, () => other), own]
+
+  expect(await verifyWithAny(jws, 'ES512', keys, new VerificationGate(64))).toBe(verified)
+})
