@@ -97,7 +97,7 @@ export class PolicyStore {
 
   /** Names in order, `root` last; those below a folder with a `folder`. */
   async list(namespace: string, folder = ''): Promise<string[]> {
-    const below = policyName(folder).replace(/\/+$/, '')
+    const below = withoutEndSlashes(policyName(folder))
     const prefix = `${namespace}/`
     const keys = await this.#view.listKeys(below === '' ? prefix : `${prefix}${below}/`)
     const names = keys.map((key) => key.slice(prefix.length))
@@ -149,6 +149,13 @@ export class PolicyStore {
       this.#parsed.set(key, { value: loaded, weight: loaded.weight, expiresAt: this.#clock.now() + this.#maxAgeMs })
     return loaded
   }
+}
+
+/** Not by a pattern: one would look at a run of slashes from each of its places. */
+function withoutEndSlashes(path: string): string {
+  let end = path.length
+  while (path[end - 1] === '/') end--
+  return path.slice(0, end)
 }
 
 const isFixed = (name: string): boolean => name === 'root' || name === 'response-wrapping'
