@@ -75,6 +75,8 @@ export async function findFreePort(): Promise<number> {
 function environmentOf(folder: string, port: number): Record<string, string> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOUSE_'))
   return {
+    // both as `npm start` sets them
+    NODE_COMPILE_CACHE: join(sourceFolder, 'node_modules/.cache/gatehouse'),
     UV_THREADPOOL_SIZE: '16',
     ...Object.fromEntries(inherited),
     GATEHOUSE_LISTEN: `127.0.0.1:${port}`,
