@@ -47,7 +47,7 @@ const outside: ReadonlyMap<string, string> = new Map([
 export function mountRouter({ random, resolve, clientAddress }: RouterParts): (request: IncomingMessage) => string {
   return (request) => {
     const verb = request.method ?? 'GET'
-    const route = locate(verb, request.url ?? '/', request.headers['x-vault-namespace'], resolve)
+    const route = located(verb, request, resolve)
     const address = clientAddress(request)
     request.call = {
       requestId: random.uuid(),
@@ -74,6 +74,15 @@ export function mountRouter({ random, resolve, clientAddress }: RouterParts): (r
     if (request.headers['content-type'] !== undefined) request.headers['content-type'] = 'application/octet-stream'
     request.method = route.operation === undefined ? 'GET' : carrierOf[route.operation]
     return route.url
+  }
+}
+
+/** Nothing stands between this and the process: what would be thrown here becomes an answer. */
+function located(verb: string, request: IncomingMessage, resolve: RouterParts['resolve']): Located {
+  try {
+    return locate(verb, request.url ?? '/', request.headers['x-vault-namespace'], resolve)
+  } catch {
+    return early({ kind: 'refusal', status: 500, text: 'internal error' })
   }
 }
 

@@ -52,10 +52,29 @@ export function jsonNumber(text: string): JsonNumber {
  * One pass, no recursion: time grows with the length only, whatever the shape. Throws only `JsonSyntaxError`. Contract core-http §1.4.
  */
 export function parseJson(bytes: Uint8Array, limits: JsonLimits): JsonValue {
+  if (limits.maxMemory > 0 && bytes.length > countedFrom && leastSize(bytes) > limits.maxMemory) throw estimateExceeded()
   const reader = new JsonReader(bytes, limits)
   const value = reader.value()
   while (!reader.atEnd()) reader.value()
   return value
+}
+
+const estimateExceeded = () => new JsonSyntaxError('exceeded maximum estimated memory limits', true)
+
+/** A document this long is counted before anything is built of it. */
+const countedFrom = 64 * 1024
+
+/** What a document counts for at the very least: each comma and colon outside of text stands before one more key or value. */
+function leastSize(bytes: Uint8Array): number {
+  let entries = 0
+  let inText = false
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === quote) inText = !inText
+    else if (inText) at += byte === backslash ? 1 : 0
+    else if (byte === comma || byte === colon) entries++
+  }
+  return entries * bytesPerValue
 }
 
 /** One JSON value without limits, for records we wrote ourselves: numbers keep their text. */
@@ -200,7 +219,7 @@ class JsonReader {
   #count(textBytes: number): void {
     this.#memory += bytesPerValue + textBytes
     if (this.#limits.maxMemory > 0 && this.#memory > this.#limits.maxMemory) {
-      throw new JsonSyntaxError('exceeded maximum estimated memory limits', true)
+      throw estimateExceeded()
     }
   }
 

@@ -221,3 +221,14 @@ describe('for every input', () => {
     )
   })
 })
+
+test.each([
+  { name: 'a million values', text: `[${'1,'.repeat(1e6)}1]`, refused: true },
+  { name: 'a text of a million commas', text: `{"a":"${',:'.repeat(1e6)}"}`, refused: false },
+  { name: 'a text with escaped quotes before them', text: `{"a":"\\\\\\"${',:'.repeat(1e6)}"}`, refused: false },
+])('a long document is counted by what stands outside of text: $name', ({ text, refused }) => {
+  const parse = () => parseJson(Buffer.from(text), { maxStrings: 1000, maxMemory: 32 * 1024 * 1024, maxDepth: 10_000 })
+
+  if (refused) expect(parse).toThrow('exceeded maximum estimated memory limits')
+  else expect(parse()).toEqual(JSON.parse(text))
+})
