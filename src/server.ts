@@ -105,14 +105,15 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
   const { log, clock = systemClock, random = systemRandom } = parts
   const system = { defaultTtl: seconds(config.defaultLeaseTtlMs), maxTtl: seconds(config.maxLeaseTtlMs) }
   let rootToken: string | undefined
+  await using staging = (await isEmpty(storage)) ? await openMemory() : undefined
   const barrier = await openBarrier({
     ...(await sealKeys(config, log, storage)),
     storage,
     clock,
     random,
     log,
-    first: {
-      staging: await openMemory(),
+    first: staging && {
+      staging,
       fill: async (fresh) => {
         rootToken = await fillNewStore(config, { clock, random, system, root: fresh.view('') })
         if (rootToken !== undefined) parts.rootToken.keep(rootToken)
