@@ -32,7 +32,8 @@ export function wrapTtlOf(request: IncomingMessage): number {
   const ttl = parseDuration(String(sent), { signed: true })
   if ('error' in ttl) throw refuse('invalid', `error parsing X-Vault-Wrap-TTL header: ${ttl.error}`)
   if (ttl.seconds < 0) throw refuse('invalid', 'error parsing X-Vault-Wrap-TTL header: requested wrap ttl cannot be negative')
-  return ttl.seconds
+  // part of a second is a wish too
+  return ttl.seconds === 0 && /[1-9]/.test(String(sent)) ? 0.001 : ttl.seconds
 }
 
 /** `X-Vault-MFA` is read for its form; no method is configured that it could serve. True when it was sent. */
