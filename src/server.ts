@@ -153,6 +153,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     onError: (err) => log.error({ err }, 'expired tokens could not be removed'),
   })
   if (config.dev && config.rootToken !== undefined) {
+    parts.rootToken.keep(config.rootToken)
     await ensureDevRootToken({ tokens, view: core, tokenMount: fixedMount(mounts, 'auth/token/') }, config.rootToken)
     parts.rootToken.tell(config.rootToken)
   } else if (barrier.initialized && rootToken !== undefined) parts.rootToken.tell(rootToken)
@@ -272,7 +273,11 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
       idleTimeoutMs: config.idleTimeoutMs,
       maxConnections: config.maxConnections,
     },
-    limits: { maxBodyBytes: config.maxRequestSize, maxBufferedBytes: config.maxBuffered, maxInFlight: config.maxInFlight },
+    limits: {
+      maxBodyBytes: config.maxRequestSize || Number.POSITIVE_INFINITY,
+      maxBufferedBytes: config.maxBuffered,
+      maxInFlight: config.maxInFlight,
+    },
     route: mountRouter({
       random,
       resolve: (namespace, path) => mounts.table.resolve(namespace, path),

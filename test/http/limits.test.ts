@@ -48,6 +48,18 @@ describe('bodies over the limit', () => {
     expect(second?.status).toBe(200)
   })
 
+  test('MAX_REQUEST_SIZE=0 is no limit', async () => {
+    await using server = await startTestServer({ settings: { MAX_REQUEST_SIZE: '0' } })
+    const document = `{"a":"b"}${' '.repeat(33 * MiB)}`
+
+    const announced = await server.root.write('cubbyhole/a', undefined, { raw: document })
+    using wire = await openWire(server.url)
+    wire.send(chunked('POST', '/v1/cubbyhole/b', document.match(/.{1,65536}/gs) ?? []))
+    const [inChunks] = await wire.answers(1)
+
+    expect([announced.status, inChunks?.status]).toEqual([204, 403])
+  })
+
   test('one byte less passes', async () => {
     await using server = await startTestServer({ settings })
 

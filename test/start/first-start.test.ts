@@ -62,6 +62,16 @@ test('GATEHOUSE_ROOT_TOKEN_FILE holds the first root token for its owner only, a
   expect(server.stdout).toBe(`Root token written to ${file}\n`)
 })
 
+test('--dev writes its root token into GATEHOUSE_ROOT_TOKEN_FILE too', async () => {
+  await using folder = await temporaryFolder()
+  const file = folder.file('root-token')
+  await using server = await startProcess({ folder: folder.path, args: ['--dev'], settings: { ROOT_TOKEN: 'mine', ROOT_TOKEN_FILE: file } })
+
+  expect(await readFile(file, 'utf8')).toBe('mine\n')
+  expect(await modeOf(file)).toBe(0o600)
+  expect(server.stdout).toBe(`Root token written to ${file}\n`)
+})
+
 test('a root token file that can not be written ends the first start before there is a store', async () => {
   await using folder = await temporaryFolder()
   const settings = { ROOT_TOKEN_FILE: folder.file('no/such/folder/token') }
