@@ -26,7 +26,7 @@ RUN set -e; dir=$(mktemp -d); \
 # Copied anew, so all of it is root's: the server cannot change what it runs.
 FROM node:26-slim
 WORKDIR /app
-COPY --from=warm /app ./
+COPY --from=warm --chown=root:root /app ./
 RUN install -d -o node -g node -m 0700 /data
 
 # TLS=off: inside the container the server has to listen on all addresses, and TLS is for the proxy in front.
