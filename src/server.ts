@@ -134,6 +134,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
       revokeLeases: async () => {},
       namespaceInTheWay: () => undefined,
       onFailure: (mount, error) => log.error({ err: error, mount: mount.path }, 'a mount could not be removed or moved'),
+      onMoveEnd: ({ migration_id, migration_info }) => log.info({ migration_id, ...migration_info }, 'a move of a mount is over'),
     }),
   )
   const mountOf = (accessor: string) => mounts.table.byAccessor(accessor)

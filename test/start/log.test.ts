@@ -45,6 +45,21 @@ test('the log is JSON lines on standard error with time, level as a word, and th
   }
 })
 
+test('the end of a move stands in the log under the id its caller was given', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path })
+  const moved = await server.as(server.rootToken).write('sys/remount', { from: 'cloud', to: 'team/cloud' })
+  await server.stop()
+
+  const id = moved.body['data']?.['migration_id']
+  expect(logLines(server).find((line) => line['migration_id'] === id)).toMatchObject({
+    level: 'info',
+    source_mount: 'cloud/',
+    target_mount: 'team/cloud/',
+    status: 'success',
+  })
+})
+
 test('a later start is not an initialization', async () => {
   await using folder = await temporaryFolder()
   await using first = await startProcess({ folder: folder.path })

@@ -26,6 +26,8 @@ export type MountStoreParts = {
   namespaceInTheWay(namespace: string, path: string): string | undefined
   /** Told of work in the background that failed: a removal that start-up resumed, a move. */
   onFailure(mount: Mount, error: unknown): void
+  /** Told of each move that is over, well or not. */
+  onMoveEnd(migration: Migration): void
 }
 
 /**
@@ -204,13 +206,18 @@ export class MountStore implements AsyncDisposable {
         // one later than now: what it issued within this millisecond ends too
         await this.#save({ ...current, namespace, path, tokensValidFrom: this.#parts.clock.now() + 1 })
       })
-      this.#migrations.end(id, 'success')
+      this.#endMove(id, 'success')
     } catch (error) {
-      this.#migrations.end(id, 'failure')
+      this.#endMove(id, 'failure')
       this.#parts.onFailure(mount, error)
     } finally {
       if (this.#table.byUuid(mount.uuid)?.tainted === false) this.#rooms.open(mount)
     }
+  }
+
+  #endMove(id: string, status: 'success' | 'failure'): void {
+    const ended = this.#migrations.end(id, status)
+    if (ended !== undefined) this.#parts.onMoveEnd(ended)
   }
 
   #inBackground(work: Promise<void>): void {

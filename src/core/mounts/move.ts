@@ -71,8 +71,12 @@ export class Migrations {
     }
   }
 
-  end(id: string, status: 'success' | 'failure'): void {
+  /** Gives back the move as it ended; undefined when it is forgotten. */
+  end(id: string, status: 'success' | 'failure'): Migration | undefined {
     const migration = this.#byId.get(id)
-    if (migration !== undefined) this.#byId.set(id, { ...migration, migration_info: { ...migration.migration_info, status } })
+    if (migration === undefined) return undefined
+    const ended = { ...migration, migration_info: { ...migration.migration_info, status } }
+    this.#byId.set(id, ended)
+    return ended
   }
 }

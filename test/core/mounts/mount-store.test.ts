@@ -42,6 +42,7 @@ async function openMounts(parts: Partial<MountStoreParts> = {}) {
       revokeLeases: async () => {},
       namespaceInTheWay: () => undefined,
       onFailure: (_, error) => failures.push(error),
+      onMoveEnd: () => {},
       ...parts,
     })
   const store = opened.use(await open())
@@ -329,6 +330,7 @@ const openAgain = (root: View) =>
     revokeLeases: async () => {},
     namespaceInTheWay: () => undefined,
     onFailure: () => {},
+    onMoveEnd: () => {},
   })
 
 describe('remount', () => {
