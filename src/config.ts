@@ -28,6 +28,8 @@ const size = z
   .string()
   .regex(/^\d{1,9}(?:\.\d{1,3})?(?:B|KiB|MiB|GiB)?$/, 'must be a size like 512KiB or 32MiB')
   .transform((text) => Math.round(Number.parseFloat(text) * (sizeUnits[text.replace(/^[\d.]+/, '')] ?? 0)))
+/** Of what a server without any would serve nothing. */
+const some = <Schema extends z.ZodType<number>>(schema: Schema) => schema.refine((amount) => amount > 0, 'must be above 0')
 const list = z.string().transform((text) => (text === '' ? [] : text.split(',').map((item) => item.trim())))
 const networks = list.refine((items) => items.every(isNetwork), 'must be a list of networks like 10.0.0.0/8')
 
@@ -115,9 +117,9 @@ export const settings = {
   maxJsonStrings: setting(count, 'MAX_JSON_STRINGS', '1000', 'most strings in a JSON body, keys counted; 0: no limit'),
   maxJsonMemory: setting(size, 'MAX_JSON_MEMORY', '32.5MiB', 'estimated decoded size of a JSON body; 0: no limit'),
   maxJwtSize: setting(size, 'MAX_JWT_SIZE', '512KiB', 'largest JWT at login; 0: no limit'),
-  maxInFlight: setting(count, 'MAX_IN_FLIGHT', '1024', 'requests handled at once; beyond, 503'),
-  maxBuffered: setting(size, 'MAX_BUFFERED', '256MiB', 'bytes of all request bodies together; beyond, 503'),
-  maxConnections: setting(count, 'MAX_CONNECTIONS', '10000', 'open connections; beyond, closed at once'),
+  maxInFlight: setting(some(count), 'MAX_IN_FLIGHT', '1024', 'requests handled at once; beyond, 503'),
+  maxBuffered: setting(some(size), 'MAX_BUFFERED', '256MiB', 'bytes of all request bodies together; beyond, 503'),
+  maxConnections: setting(some(count), 'MAX_CONNECTIONS', '10000', 'open connections; beyond, closed at once'),
   headerTimeoutMs: setting(waitingTime, 'HEADER_TIMEOUT', '10s', 'time for the head of a request'),
   bodyTimeoutMs: setting(waitingTime, 'BODY_TIMEOUT', '30s', 'time for a whole request to arrive'),
   idleTimeoutMs: setting(waitingTime, 'IDLE_TIMEOUT', '5m', 'how long an idle connection is kept'),
