@@ -35,7 +35,7 @@ RUN install -d -o node -g node -m 0700 /data
 ENV NODE_ENV=production \
     NODE_COMPILE_CACHE=/app/node_modules/.cache/gatehouse \
     MALLOC_ARENA_MAX=2 \
-    MALLOC_MMAP_THRESHOLD_=131072 \
+    MALLOC_MMAP_THRESHOLD_=32768 \
     UV_THREADPOOL_SIZE=16 \
     GATEHOUSE_LISTEN=0.0.0.0:8200 \
     GATEHOUSE_TLS=off \
@@ -51,4 +51,4 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8200/health/live').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 
 # No core files: they would hold keys. The flags keep the inspector shut and the environment out of diagnostic reports.
-CMD ["sh", "-c", "ulimit -c 0 && exec node --disable-sigusr1 --report-exclude-env src/main.ts"]
+CMD ["sh", "-c", "ulimit -c 0 && exec node --expose-gc --disable-sigusr1 --report-exclude-env src/main.ts"]

@@ -30,6 +30,8 @@ export interface ServerProcess extends AsyncDisposable {
 }
 
 const sourceFolder = join(import.meta.dirname, '..')
+/** What `npm start` sets. */
+const startScriptMemory = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '32768' }
 const startLimitMs = 60_000
 const pollEveryMs = 2
 
@@ -38,9 +40,9 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
   const { folder, port = await findFreePort(), entry = join(sourceFolder, 'src/main.ts') } = options
   const url = `http://127.0.0.1:${port}`
   const startedAt = performance.now()
-  const child = spawn(process.execPath, ['--disable-sigusr1', entry], {
+  const child = spawn(process.execPath, ['--expose-gc', '--disable-sigusr1', entry], {
     cwd: sourceFolder,
-    env: { ...environmentOf(folder, port), ...options.environment },
+    env: { ...startScriptMemory, ...environmentOf(folder, port), ...options.environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   endWithUs(child)

@@ -2,6 +2,7 @@ import { type Config, readConfig, SettingError } from './config.ts'
 import { StartError } from './errors.ts'
 import { systemCode, writePrivateFile } from './lib/private-file.ts'
 import { type Log, openLog } from './log.ts'
+import { returnMemoryWhenIdle } from './memory-return.ts'
 import { type RootTokenTeller, startServer } from './server.ts'
 
 const exitCodes = { bug: 1, setting: 2, stopTimeout: 6 } as const
@@ -17,6 +18,7 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
   try {
     const server = await startServer(config, { log, rootToken: rootTokenTeller(config) })
     if (config.dev) process.stderr.write('Development mode: everything here is for trying out, do not use it in production.\n')
+    returnMemoryWhenIdle()
     log.info({ event: 'started', address: server.url, version: config.reportedVersion }, `listening on ${server.url}`)
     await aborted(stopping.signal)
     await stop(server, config, log)
