@@ -1,0 +1,183 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { parseLossless } from '../../src/lib/json.ts'
+import { type Acl, type AclOperation, buildAcl } from '../../src/core/policies/acl.ts'
+import { parsePolicy } from '../../src/core/policies/policy.ts'
+import { modelCapabilities, modelDecision, type Stanza } from './acl-model.ts'
+import { policyText } from './policy-text.ts'
+
+// Few words, so that rules meet each other and the question all the time.
+
+const operations: AclOperation[] = ['create', 'read', 'update', 'patch', 'delete', 'list', 'scan', 'help']
+const template = '{{identity.entity.name}}'
+
+const literal = fc.constantFrom('a', 'b', 'ab', '', 'ü', '\u{1f600}', '+a', 'a+', '*a')
+const label = fc
+  .tuple(
+    fc.array(
+      fc.oneof({ weight: 5, arbitrary: literal }, { weight: 3, arbitrary: fc.constant('+') }, { weight: 1, arbitrary: fc.constant(template) }),
+      {
+        minLength: 1,
+        maxLength: 4,
+      },
+    ),
+    fc.boolean(),
+  )
+  .map(([pieces, open]) => `${pieces.join('/')}${open ? '*' : ''}`)
+  .filter((text) => !text.includes('+*'))
+
+const word = fc.constantFrom('create', 'read', 'update', 'patch', 'delete', 'list', 'scan', 'sudo', 'subscribe', 'recover')
+const capabilities = fc.oneof(
+  { weight: 8, arbitrary: fc.array(word, { minLength: 1, maxLength: 5 }) },
+  { weight: 1, arbitrary: fc.constant(['read', 'deny']) },
+  { weight: 1, arbitrary: fc.constantFrom([], undefined) },
+)
+const shorthand = fc.oneof(
+  { weight: 6, arbitrary: fc.constant(undefined) },
+  { weight: 1, arbitrary: fc.constantFrom('deny' as const, 'read' as const, 'write' as const, 'sudo' as const) },
+)
+
+const value = fc.constantFrom<unknown[]>(
+  'good',
+  'goods',
+  'no good',
+  'g',
+  '',
+  '*',
+  '1',
+  true,
+  false,
+  1,
+  2,
+  1.5,
+  ['g'],
+  [1, 'g'],
+  { g: 1 },
+  { g: 1, h: [2] },
+  {},
+)
+const valueRule = fc.oneof(value, fc.constantFrom('good*', '*good', '*oo*', '**', 'g*d', '*'), fc.constant(null))
+const parameterName = fc.constantFrom('one', 'One', 'two', 'TWO', '*', '__proto__')
+const parameters = fc.option(
+  fc.dictionary(parameterName, fc.array(valueRule, { maxLength: 3 }), { maxKeys: 3, noNullPrototype: true }).filter(hasEachNameOnce),
+  { freq: 2, nil: undefined },
+)
+const wrapping = fc
+  .tuple(fc.constantFrom(0, 0, 0, 100, 200), fc.constantFrom(0, 0, 0, 100, 200))
+  .map(([min, max]) => (max > 0 && min > max ? { min: max, max: min } : { min, max }))
+
+const stanza: fc.Arbitrary<Stanza> = fc
+  .record({
+    path: label,
+    capabilities,
+    shorthand,
+    allowed: parameters,
+    denied: parameters,
+    required: fc.option(fc.array(fc.constantFrom('one', 'One', 'two'), { maxLength: 2 }), { freq: 2, nil: undefined }),
+    wrapping,
+    ended: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+  })
+  .map(({ wrapping: { min, max }, ...rest }) => ({ ...rest, min, max }))
+
+const policies = fc.array(fc.tuple(fc.array(stanza, { maxLength: 5 }), fc.constantFrom('hcl' as const, 'json' as const)), {
+  minLength: 1,
+  maxLength: 4,
+})
+
+const question = fc.record({
+  operation: fc.constantFrom(...operations),
+  path: fc.array(fc.oneof(literal, fc.constant('abc')), { minLength: 1, maxLength: 5 }).map((pieces) => pieces.join('/')),
+  fields: fc.dictionary(fc.constantFrom('one', 'ONE', 'two', 'three', '*', '__proto__'), fc.oneof(value, fc.constant(null)), {
+    maxKeys: 3,
+    noNullPrototype: true,
+  }),
+  wrapTtl: fc.constantFrom(undefined, undefined, 50, 100, 150, 200, 300),
+})
+const questions = fc.array(question, { minLength: 5, maxLength: 10 })
+
+const entityName = fc.constantFrom('a', 'b', '..', 'a/b', 'a*', '*', '+', '', undefined)
+
+test('what the rules of the contract allow is allowed, what they refuse is refused, and sudo is told alike', () => {
+  fc.assert(
+    fc.property(policies, entityName, questions, (written, name, asked) => {
+      const { acl, stanzas } = bothOf(written, name)
+
+      for (const one of asked) {
+        const { operation, path, wrapTtl } = one
+        const decision = acl.decide({ operation, path, fields: asSent(one.fields), wrapTtlSeconds: wrapTtl })
+        expect(decision, JSON.stringify(one)).toEqual(modelDecision(stanzas, one))
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('parameters and wrapping TTLs of rules for one path decide as the rules of the contract say', () => {
+  const onePath = stanza.map((one) => ({ ...one, path: 'a', capabilities: ['read', 'update', 'delete', 'list'], shorthand: undefined, ended: false }))
+  const onePolicy = fc.tuple(fc.array(onePath, { minLength: 1, maxLength: 3 }), fc.constantFrom('hcl' as const, 'json' as const))
+  const aQuestion = question.map((one) => ({ ...one, path: 'a' }))
+  fc.assert(
+    fc.property(fc.array(onePolicy, { minLength: 1, maxLength: 2 }), fc.array(aQuestion, { minLength: 5, maxLength: 10 }), (written, asked) => {
+      const { acl, stanzas } = bothOf(written, undefined)
+
+      for (const one of asked) {
+        const { operation, path, wrapTtl } = one
+        const decision = acl.decide({ operation, path, fields: asSent(one.fields), wrapTtlSeconds: wrapTtl })
+        expect(decision, JSON.stringify(one)).toEqual(modelDecision(stanzas, one))
+      }
+    }),
+    { numRuns: 1_500 },
+  )
+})
+
+test('capabilities are those of the rule that decides about a list', () => {
+  fc.assert(
+    fc.property(policies, entityName, fc.array(question, { minLength: 5, maxLength: 5 }), (written, name, asked) => {
+      const { acl, stanzas } = bothOf(written, name)
+
+      for (const { path } of asked) expect(acl.capabilities(path), path).toEqual(modelCapabilities(stanzas, path))
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('the order of policies, and of the stanzas in them, makes no difference', () => {
+  fc.assert(
+    fc.property(policies, entityName, questions, (written, name, asked) => {
+      const { acl } = bothOf(written, name)
+      const turned = bothOf(
+        [...written].reverse().map(([stanzas, form]) => [[...stanzas].reverse(), form] as const),
+        name,
+      )
+
+      for (const { operation, path, fields, wrapTtl } of asked) {
+        const request = { operation, path, fields: asSent(fields), wrapTtlSeconds: wrapTtl }
+        expect(turned.acl.decide(request)).toEqual(acl.decide(request))
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+type Written = readonly (readonly [readonly Stanza[], 'hcl' | 'json'])[]
+
+/** The Acl of these policies for an entity of this name, and the stanzas the contract says are left for it (§4.8). */
+function bothOf(written: Written, name: string | undefined): { acl: Acl; stanzas: Stanza[] } {
+  const entity = name === undefined ? undefined : { id: 'e', name, metadata: null, aliases: [] }
+  const parsed = written.map(([stanzas, form]) => parsePolicy(policyText(stanzas, form)))
+  const fits = name !== undefined && name !== '' && !/[*+/]/.test(name)
+  const stanzas = written.flatMap(([all]) => all).filter(({ path }) => fits || !path.includes(template))
+  return {
+    acl: buildAcl(parsed, { entity, groups: [], now: Date.UTC(2026, 0, 1) }),
+    stanzas: stanzas.map((one) => ({ ...one, path: one.path.replaceAll(template, name ?? '') })),
+  }
+}
+
+/** Fields as the server reads them off the wire: numbers are texts there. */
+const asSent = (fields: Readonly<Record<string, unknown>>) => parseLossless(JSON.stringify(fields)) as Record<string, unknown>
+
+/** A map that names one parameter in two spellings would be two rules, of which the contract does not say which holds. */
+function hasEachNameOnce(map: Readonly<Record<string, unknown>>): boolean {
+  const names = Object.keys(map).map((name) => name.toLowerCase())
+  return new Set(names).size === names.length
+}
