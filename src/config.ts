@@ -40,6 +40,13 @@ const listen = z
   .transform((text) => ({ host: text.slice(0, text.lastIndexOf(':')).replace(/^\[|\]$/g, ''), port: Number(text.slice(text.lastIndexOf(':') + 1)) }))
   .refine(({ port }) => port < 65536, 'must have a port below 65536')
 
+/** `https://gate.example.com:8200`; inside without a slash at the end. */
+const origin = z
+  .string()
+  .transform((text) => URL.parse(text))
+  .refine((url) => url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`, 'must be a URL like https://gate.example.com:8200')
+  .transform((url) => url?.origin ?? '')
+
 const storage = z
   .string()
   .regex(/^(?:memory:|sqlite:.+)$/, 'must be memory: or sqlite:PATH')
@@ -86,6 +93,7 @@ const setting = <Schema extends z.ZodType, Fallback extends string | undefined>(
 /** Every setting: environment name `GATEHOUSE_<name>`, default, meaning. `secret`: never printed. Contract operations §1. */
 export const settings = {
   listen: setting(listen, 'LISTEN', '127.0.0.1:8200', 'host:port to listen on'),
+  apiAddr: setting(origin, 'API_ADDR', undefined, 'public base URL of this server, part of the issuer of its identity tokens (the listen address)'),
   tls: setting(z.enum(['auto', 'off']), 'TLS', 'auto', 'auto: plain HTTP on loopback only; off: plain HTTP anywhere (a proxy in front speaks TLS)'),
   trustedProxies: setting(networks, 'TRUSTED_PROXIES', '', 'networks that may send X-Forwarded-For'),
   trustedProxyHops: setting(count, 'TRUSTED_PROXY_HOPS', '0', 'addresses skipped from the right end of X-Forwarded-For'),
