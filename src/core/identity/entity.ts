@@ -1,4 +1,5 @@
 import { fail } from '../../errors.ts'
+import { sameName } from './canonical-name.ts'
 
 /** An entity's name at one mount. Times are RFC 3339 text, UTC. Contract tokens §5.3. */
 export type EntityAlias = {
@@ -6,7 +7,7 @@ export type EntityAlias = {
   /** Id of the entity. */
   readonly canonical_id: string
   readonly mount_accessor: string
-  /** In the spelling of the first login; compares without case. */
+  /** In the spelling of the first login or the last API write; compares in its canonical form (canonical-name.ts). */
   readonly name: string
   readonly metadata: Readonly<Record<string, string>> | null
   readonly custom_metadata: Readonly<Record<string, string>> | null
@@ -28,6 +29,10 @@ export type Entity = {
   readonly aliases: readonly EntityAlias[]
   readonly creation_time: string
   readonly last_update_time: string
+  /** A login made it, and nobody has written to it or its aliases since. */
+  readonly made_by_login?: boolean
+  /** Day of the last login (`2026-01-02`, UTC), if it was not the day it was made. */
+  readonly last_login_day?: string
 }
 
 /** A stored record as an entity. Only what rights hang on is checked: the record was sealed by this server. Throws kind `internal`. */
@@ -49,8 +54,26 @@ function looksLikeEntity(value: unknown): value is Entity {
   )
 }
 
-/** Names of entities, groups and aliases compare without case. */
-export const sameName = (a: string, b: string): boolean => a === b || a.toLowerCase() === b.toLowerCase()
-
 export const aliasOf = (entity: Entity, mountAccessor: string, name: string): EntityAlias | undefined =>
   entity.aliases.find((alias) => alias.mount_accessor === mountAccessor && sameName(alias.name, name))
+
+/** An entity has at most one alias for each mount. */
+export const aliasAt = (entity: Entity, mountAccessor: string): EntityAlias | undefined =>
+  entity.aliases.find((alias) => alias.mount_accessor === mountAccessor)
+
+/** The day an entity was last logged in to or, without a login, made. */
+export const lastLoginDay = (entity: Entity): string => entity.last_login_day ?? entity.creation_time.slice(0, dayLength)
+
+const dayLength = '2026-01-02'.length
+const versionAt = 14
+
+/**
+ * Id of the alias that is made together with an entity: the entity's own with another version digit (RFC 9562 §5.8: a UUID of a form of our own). So
+ * it leads to its entity without a row in storage, and these ids are in the order of their entities'.
+ */
+export const firstAliasId = (entityId: string): string => withVersion(entityId, '8')
+
+/** The entity an alias of this id was made together with; undefined for an id that was made another way. */
+export const entityIdOfFirstAlias = (aliasId: string): string | undefined => (aliasId[versionAt] === '8' ? withVersion(aliasId, '4') : undefined)
+
+const withVersion = (id: string, version: string): string => `${id.slice(0, versionAt)}${version}${id.slice(versionAt + 1)}`

@@ -1,26 +1,36 @@
-import { refuse } from '../../errors.ts'
+import { fail, refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { hex, type Random } from '../../lib/random.ts'
+import type { Random } from '../../lib/random.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
-import { type KeyedHash, openKeyedHashes } from '../keyed-hash.ts'
 import { RecordCache } from '../record-cache.ts'
+import { writeAttempts } from '../stored-record.ts'
 import { Turns } from '../turns.ts'
-import { aliasOf, type Entity, type EntityAlias, readEntity } from './entity.ts'
+import { canonicalName } from './canonical-name.ts'
+import { aliasOf, type Entity, type EntityAlias, lastLoginDay } from './entity.ts'
+import { EntityRecords } from './entity-records.ts'
+import { entityKey, IdentityKeys, identityPrefixes } from './identity-keys.ts'
+import { type MemberGroup, type Memberships, noMemberships } from './memberships.ts'
 import { metadataProblem, sameMetadata } from './metadata.ts'
+import { newEntity } from './new-entity.ts'
 
 export type IdentityStoreParts = {
   /** The core's view: tokens and identity lie in the same one, so that a login is one write. */
   readonly view: View
   readonly clock: Clock
   readonly random: Random
+  /** Which groups entities are in; without it, none. */
+  readonly memberships?: Memberships
 }
 
-/** A group an entity is in. None exist yet. */
-export type Group = { readonly id: string; readonly name: string; readonly metadata: Readonly<Record<string, string>> | null }
-
 /** What an entity brings to a request. Contract tokens §1.4. */
-export type Identity = { readonly entity: Entity; readonly policies: readonly string[]; readonly groups: readonly Group[] }
+export type Identity = {
+  readonly entity: Entity
+  /** Its own and those of its groups, each once, in order; never `root`. */
+  readonly policies: readonly string[]
+  /** Direct and inherited ones. */
+  readonly groups: readonly MemberGroup[]
+}
 
 /** A login's name at its mount. */
 export type LoginAlias = {
@@ -44,151 +54,243 @@ export type LoginIdentity = {
 const cacheLimit = 10_000
 /** Names, metadata and policies of an entity whose copy is kept in memory. */
 const maxCachedText = 8192
-const aliasKey = ({ mountAccessor, name }: LoginAlias): string => `${mountAccessor}/${name.toLowerCase()}`
-const entityKey = (id: string): string => `entity/${id}`
+const dayMs = 86_400_000
+const cacheKeyOf = ({ mountAccessor, name }: LoginAlias): string => `${mountAccessor}/${canonicalName(name)}`
 
-/** Entities and their aliases. Contract tokens §3.3. */
+/** What a change of identities writes, and which entities' copies in memory go with it. */
+export type IdentityChange = {
+  readonly entries: readonly ViewEntry[]
+  readonly entityIds: readonly string[]
+  /** Runs once the entries are written. */
+  written?(): void
+}
+
+/** Entities and their aliases: who a token and a login is. Contract tokens §3.3, §5. */
 export class IdentityStore {
+  readonly records: EntityRecords
+  readonly memberships: Memberships
+  readonly clock: Clock
+  readonly random: Random
   readonly #view: View
-  readonly #clock: Clock
-  readonly #random: Random
-  readonly #hash: KeyedHash
+  /** By the id of the entity itself, never by one that was merged into it. */
   readonly #identities = new RecordCache<Identity>(cacheLimit, maxCachedText)
-  /** Entity id by mount accessor and lower-case name. */
-  readonly #aliasRows = new RecordCache<AliasRow>(cacheLimit, maxCachedText)
+  /** Entity id by mount accessor and canonical name. May be out of date: the entity decides which aliases it has. */
+  readonly #aliasRows = new RecordCache<EntityRef>(cacheLimit, maxCachedText)
+  /** Id of the entity that another one was merged into. */
+  readonly #mergedInto = new RecordCache<EntityRef>(cacheLimit)
   readonly #turns = new Turns()
+  readonly #watches = new Set<Set<string>>()
+  #day = { from: 0, text: '' }
 
-  private constructor({ view, clock, random }: IdentityStoreParts, hash: KeyedHash) {
+  private constructor({ view, clock, random, memberships = noMemberships }: IdentityStoreParts, keys: IdentityKeys) {
     this.#view = view
-    this.#clock = clock
-    this.#random = random
-    this.#hash = hash
+    this.clock = clock
+    this.random = random
+    this.memberships = memberships
+    this.records = new EntityRecords(view, keys)
   }
 
   static async open(parts: IdentityStoreParts): Promise<IdentityStore> {
-    const { name } = await openKeyedHashes(parts.view, parts.random, 'identity-keys', ['name'])
-    return new IdentityStore(parts, name)
+    return new IdentityStore(parts, await IdentityKeys.open(parts.view, parts.random))
   }
 
-  /** The entity of a token with all it brings; undefined when it is gone. It may be disabled. */
+  /** The entity of a token with all it brings, or the one it was merged into; undefined when it is gone. It may be disabled. */
   async identityOf(entityId: string): Promise<Identity | undefined> {
+    const identity = this.#identities.get(entityId) ?? (await this.#identityOf(entityId))
+    if (this.#watches.size > 0 && identity !== undefined) this.#noteUse(identity.entity.id)
+    return identity
+  }
+
+  async #identityOf(entityId: string): Promise<Identity | undefined> {
+    const merged = this.#mergedInto.get(entityId)
+    const own = merged === undefined ? await this.#load(entityId) : undefined
+    if (own !== undefined) return own
+    const target = await this.#mergedInto.read(entityId, async () => {
+      const id = await this.records.mergedInto(entityId)
+      return id === undefined ? undefined : { entityId: id }
+    })
+    return target === undefined ? undefined : this.#load(target.entityId)
+  }
+
+  #load(entityId: string): Promise<Identity | undefined> {
     return this.#identities.read(entityId, async () => {
-      const value = await this.#view.get(entityKey(entityId))
-      return value === undefined ? undefined : identityWith(readEntity(value))
+      const stored = await this.records.ofAnyNamespace(entityId)
+      return stored === undefined ? undefined : this.#identityWith(stored.entity)
     })
   }
 
   /**
    * Finds the entity of a login by its alias, or draws up both. Nothing is written here: the caller writes the entries together with the token.
-   * Metadata of a known alias is replaced as a whole, unless the name was spelt otherwise. Contract tokens §3.3.
+   * Metadata of a known alias is replaced as a whole, unless the name was spelt otherwise. The day of the login is noted once a day. Contract tokens §3.3.
    */
   async forLogin(alias: LoginAlias): Promise<LoginIdentity> {
-    if (alias.name === '') throw refuse('invalid', 'missing name in alias', { reason: 'user_claim_invalid' })
-    const cacheKey = aliasKey(alias)
+    const cacheKey = cacheKeyOf(alias)
     const known = this.#aliasRows.get(cacheKey)
     const identity = known === undefined ? undefined : await this.identityOf(known.entityId)
     const found = identity === undefined ? undefined : aliasOf(identity.entity, alias.mountAccessor, alias.name)
-    if (identity !== undefined && found !== undefined && !isChanged(found, alias)) {
+    if (identity !== undefined && found !== undefined && this.#changesOf(identity.entity, found, alias) === undefined) {
       return { identity, entries: [], written: ignore, overtaken: ignore }
     }
+    if (canonicalName(alias.name) === '') throw refuse('invalid', 'missing name in alias', { reason: 'user_claim_invalid' })
     return this.#readForLogin(alias, cacheKey)
   }
 
   /** Logins of one name that change its entity, one after the other. */
   inTurn<T>(alias: LoginAlias, work: () => Promise<T>): Promise<T> {
-    return this.#turns.take(aliasKey(alias), work)
+    return this.#turns.take(cacheKeyOf(alias), work)
   }
 
   /** The same from storage, with the revisions a change hangs on. */
   async #readForLogin(alias: LoginAlias, cacheKey: string): Promise<LoginIdentity> {
-    const rowKey = `entity-alias/${alias.mountAccessor}/${this.#nameHash(alias.namespace, alias.name)}`
+    const rowKey = this.records.keys.alias(alias.namespace, alias.mountAccessor, alias.name)
     const row = await this.#view.read(rowKey)
-    const record = row === undefined || typeof row.value !== 'string' ? undefined : await this.#view.read(entityKey(row.value))
-    const entity = record === undefined ? undefined : readEntity(record.value)
-    const found = entity === undefined ? undefined : aliasOf(entity, alias.mountAccessor, alias.name)
-    if (record === undefined || entity === undefined || found === undefined) {
+    const stored = typeof row?.value === 'string' ? await this.records.byId(alias.namespace, row.value) : undefined
+    const found = stored === undefined ? undefined : aliasOf(stored.entity, alias.mountAccessor, alias.name)
+    if (stored === undefined || found === undefined) {
       const fresh = this.#newEntity(alias)
-      const nameKey = `entity-name/${this.#nameHash(alias.namespace, fresh.name)}`
-      return this.#change(
-        fresh,
-        cacheKey,
-        [
-          { key: entityKey(fresh.id), value: fresh, expect: 'absent' },
-          { key: nameKey, value: fresh.id, expect: 'absent' },
-          { key: rowKey, value: fresh.id, expect: row?.revision ?? 'absent' },
-        ],
-        true,
-      )
+      const nameKey = this.records.keys.entityName(alias.namespace, fresh.name)
+      const entries: ViewEntry[] = [
+        { key: entityKey(fresh.id), value: fresh, expect: 'absent' },
+        { key: nameKey, value: fresh.id, expect: 'absent' },
+        { key: rowKey, value: fresh.id, expect: row?.revision ?? 'absent' },
+      ]
+      return this.#change(identityWith(fresh, []), cacheKey, entries, true)
     }
-    if (!isChanged(found, alias)) {
-      this.#aliasRows.set(cacheKey, { entityId: entity.id })
-      return { identity: identityWith(entity), entries: [], written: ignore, overtaken: ignore }
+    const changes = this.#changesOf(stored.entity, found, alias)
+    if (changes === undefined) {
+      this.#aliasRows.set(cacheKey, { entityId: stored.entity.id })
+      return { identity: await this.#identityWith(stored.entity), entries: [], written: ignore, overtaken: ignore }
     }
-    const now = formatTime(this.#clock.now())
-    const aliases = entity.aliases.map((one) => (one === found ? { ...one, metadata: alias.metadata, last_update_time: now } : one))
-    const changed: Entity = { ...entity, aliases }
-    return this.#change(changed, cacheKey, [{ key: entityKey(entity.id), value: changed, expect: record.revision }], false)
+    const changed: Entity = { ...stored.entity, ...changes }
+    const entries: ViewEntry[] = [{ key: entityKey(changed.id), value: changed, expect: stored.revision }]
+    return this.#change(await this.#identityWith(changed), cacheKey, entries, false)
   }
 
   /** A fresh entity is kept as written; the copy of a changed one goes, so that the next request reads what is stored then. */
-  #change(entity: Entity, cacheKey: string, entries: readonly ViewEntry[], isFresh: boolean): LoginIdentity {
-    const identity = identityWith(entity)
+  #change(identity: Identity, cacheKey: string, entries: readonly ViewEntry[], isFresh: boolean): LoginIdentity {
+    const { id } = identity.entity
     const drops = this.#identities.drops
     return {
       identity,
       entries,
       written: () => {
-        if (isFresh) this.#identities.set(entity.id, identity, drops)
-        else this.#identities.drop(entity.id)
-        this.#aliasRows.set(cacheKey, { entityId: entity.id })
+        if (isFresh) this.#identities.set(id, identity, drops)
+        else this.#identities.drop(id)
+        this.#aliasRows.set(cacheKey, { entityId: id })
       },
       overtaken: () => {
-        this.#identities.drop(entity.id)
+        this.#identities.drop(id)
         this.#aliasRows.drop(cacheKey)
       },
+    }
+  }
+
+  /** What a login of a known name changes about its entity; undefined: nothing. */
+  #changesOf(entity: Entity, known: EntityAlias, login: LoginAlias): Partial<Entity> | undefined {
+    const today = this.#today()
+    const isNewDay = lastLoginDay(entity) < today
+    const isOther = isChanged(known, login)
+    if (!isNewDay && !isOther) return undefined
+    const replaced = (): EntityAlias => ({ ...known, metadata: login.metadata, last_update_time: formatTime(this.clock.now()) })
+    return {
+      ...(isNewDay ? { last_login_day: today } : {}),
+      ...(isOther ? { aliases: entity.aliases.map((one) => (one === known ? replaced() : one)) } : {}),
     }
   }
 
   #newEntity(alias: LoginAlias): Entity {
     const problem = metadataProblem(alias.metadata)
     if (problem !== undefined) throw refuse('invalid', `invalid alias metadata: ${problem}`, { reason: 'metadata_invalid' })
-    const now = formatTime(this.#clock.now())
-    const suffix = alias.namespace === 'root' ? '' : `.${alias.namespace}`
-    const id = this.#random.uuid() + suffix
-    const first: EntityAlias = {
-      id: this.#random.uuid() + suffix,
-      canonical_id: id,
-      mount_accessor: alias.mountAccessor,
-      name: alias.name,
-      metadata: alias.metadata,
-      custom_metadata: null,
-      merged_from_canonical_ids: null,
-      local: false,
-      creation_time: now,
-      last_update_time: now,
+    const draft = { mount_accessor: alias.mountAccessor, name: alias.name, metadata: alias.metadata, custom_metadata: null }
+    return { ...newEntity({ namespace: alias.namespace, now: this.clock.now(), random: this.random }, draft), made_by_login: true }
+  }
+
+  #today(): string {
+    const now = this.clock.now()
+    if (this.#day.text === '' || now < this.#day.from || now >= this.#day.from + dayMs) {
+      const from = now - (now % dayMs)
+      this.#day = { from, text: formatTime(from).slice(0, -'T00:00:00Z'.length) }
     }
-    return {
-      id,
-      name: `entity_${hex(this.#random, 8)}`,
-      namespace_id: alias.namespace,
-      metadata: null,
-      policies: [],
-      disabled: false,
-      merged_entity_ids: null,
-      aliases: [first],
-      creation_time: now,
-      last_update_time: now,
+    return this.#day.text
+  }
+
+  async #identityWith(entity: Entity): Promise<Identity> {
+    const { direct, inherited } = await this.memberships.membershipsOf(entity.id)
+    return identityWith(entity, [...direct, ...inherited])
+  }
+
+  /**
+   * A change that hangs on what is stored: `draw` reads and draws it up, throws to refuse, gives what to answer, or a change to write and answer with;
+   * it runs again when someone else was quicker.
+   */
+  async change<T>(draw: () => Promise<Drawn<T>>): Promise<T> {
+    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+      const { result, change } = await draw()
+      if (change === undefined || (await this.#write(change))) return result
+    }
+    throw fail('unavailable', 'too many changes to one entity at a time')
+  }
+
+  async #write({ entries, entityIds, written }: IdentityChange): Promise<boolean> {
+    try {
+      if (!(await this.#view.write(entries))) return false
+    } finally {
+      // also when it failed: then it may be stored all the same
+      this.forget(entityIds)
+    }
+    written?.()
+    return true
+  }
+
+  /** Drops the copies of entities that were changed, or whose groups were. */
+  forget(entityIds: readonly string[] | 'all'): void {
+    if (entityIds === 'all') {
+      this.#identities.dropAll()
+      this.#mergedInto.dropAll()
+      return
+    }
+    for (const id of entityIds) {
+      this.#identities.drop(id)
+      this.#mergedInto.drop(id)
     }
   }
 
-  #nameHash(namespace: string, name: string): string {
-    return this.#hash(`${namespace}/${name.toLowerCase()}`).toString('hex')
+  /** Runs `work` with a set of entity ids out of which each one goes that a login or a token is used of in the meantime. */
+  async watching<T>(unused: Set<string>, work: () => Promise<T>): Promise<T> {
+    this.#watches.add(unused)
+    try {
+      return await work()
+    } finally {
+      this.#watches.delete(unused)
+    }
+  }
+
+  #noteUse(entityId: string): void {
+    for (const unused of this.#watches) unused.delete(entityId)
+  }
+
+  /** Everything of a namespace that is gone. Runs again where it was broken off. */
+  async removeNamespace(namespace: string): Promise<void> {
+    try {
+      for (const prefix of identityPrefixes) await this.#view.deletePrefix(`${prefix}${namespace}/`)
+    } finally {
+      this.forget('all')
+      this.#aliasRows.dropAll()
+    }
   }
 }
 
-type AliasRow = { readonly entityId: string }
+/** What a change comes to: the answer, and what to write for it. */
+export type Drawn<T> = { readonly result: T; readonly change?: IdentityChange | undefined }
 
-const identityWith = (entity: Entity): Identity => ({ entity, policies: entity.policies, groups: [] })
+type EntityRef = { readonly entityId: string }
+
+/** `root` never comes from an identity (contract tokens §1.4). */
+function identityWith(entity: Entity, groups: readonly MemberGroup[]): Identity {
+  if (groups.length === 0) return { entity, policies: entity.policies, groups }
+  const policies = new Set([...entity.policies, ...groups.flatMap((group) => group.policies)])
+  return { entity, policies: [...policies].sort(), groups }
+}
 
 /** A login in another spelling changes nothing. */
 const isChanged = (known: EntityAlias, login: LoginAlias): boolean => known.name === login.name && !sameMetadata(known.metadata, login.metadata)

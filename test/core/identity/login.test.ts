@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { entityKey } from '../../../src/core/identity/identity-keys.ts'
 import { tokenKey } from '../../../src/core/tokens/token-keys.ts'
 import { issueLogin, type LoginAuth } from '../../../src/core/tokens/issue-login.ts'
 import { aLogin, aMount, defaultTtl, jwtMount, openTokenHouse, otherJwtMount } from '../../support/token-house.ts'
@@ -14,7 +15,7 @@ const entityOf = async (house: House, id: string) => {
 /** Changes a stored entity behind the store's back; seen by a restarted server. */
 async function changeEntity(house: House, id: string, changes: object) {
   const entity = await entityOf(house, id)
-  await house.view.write([{ key: `entity/${id}`, value: { ...entity, ...changes } }])
+  await house.view.write([{ key: entityKey(id), value: { ...entity, ...changes } }])
   return house.restarted()
 }
 
@@ -49,6 +50,7 @@ test('I1: the first login makes an entity with one alias, and an orphan token', 
     policies: [],
     disabled: false,
     merged_entity_ids: null,
+    made_by_login: true,
     creation_time: '2026-01-02T03:04:05.25Z',
     last_update_time: '2026-01-02T03:04:05.25Z',
     aliases: [
@@ -150,7 +152,6 @@ test.each<{ row: string; auth: Partial<LoginAuth>; text: string }>([
   { row: 'I8', auth: { policies: ['x', 'Root'] }, text: 'auth methods cannot create root tokens' },
   { row: '3.1', auth: { policies: ['response-wrapping'] }, text: 'cannot assign policy "response-wrapping"' },
   { row: 'no alias name', auth: { alias: { name: '', metadata: {} } }, text: 'missing name in alias' },
-  { row: 'a role of type batch', auth: { tokenType: 'batch' }, text: 'batch tokens are not available yet' },
   {
     row: 'I37',
     auth: { alias: { name: 'alice', metadata: { 'a b': 'c' } } },
@@ -165,11 +166,13 @@ test.each<{ row: string; auth: Partial<LoginAuth>; text: string }>([
   expect(await house.view.listKeys('')).toEqual(before)
 })
 
-test('I14: a mount tuned to batch has no tokens yet, whatever the role says', async () => {
+test('I14: a mount tuned to batch gives batch tokens, whatever the role says', async () => {
   await using house = await openTokenHouse()
   const mount = aMount({ config: { ...aMount().config, token_type: 'batch' } })
 
-  await expect(house.login({ tokenType: 'service' }, mount)).rejects.toMatchObject({ message: 'batch tokens are not available yet' })
+  const { auth } = await house.login({ tokenType: 'service' }, mount)
+
+  expect(auth).toMatchObject({ token_type: 'batch', accessor: '', renewable: false })
 })
 
 test('I9: a role without policies and without default gives a token without policies', async () => {
@@ -192,7 +195,7 @@ test('I15: a disabled entity does not log in', async () => {
 test('I16: after its entity was deleted a name gets a new one', async () => {
   await using house = await openTokenHouse()
   const first = await house.login()
-  await house.view.write([{ key: `entity/${first.auth.entity_id}`, value: undefined }])
+  await house.view.write([{ key: entityKey(first.auth.entity_id), value: undefined }])
   const restarted = await house.restarted()
 
   const { auth } = await loginAt(house, restarted)
@@ -242,7 +245,7 @@ test('fields of a later version survive a login', async () => {
 
   await loginAt(house, restarted, aLogin({ alias: { name: 'alice', metadata: { role: 'ops' } } }))
 
-  expect(await house.view.get(`entity/${auth.entity_id}`)).toMatchObject({ from_the_future: [1], aliases: [{ metadata: { role: 'ops' } }] })
+  expect(await house.view.get(entityKey(auth.entity_id))).toMatchObject({ from_the_future: [1], aliases: [{ metadata: { role: 'ops' } }] })
 })
 
 test('TTLs of role and mount decide, with a warning where one is cut', async () => {

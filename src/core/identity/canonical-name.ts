@@ -1,0 +1,34 @@
+const runsOfSpace = /[\s\u0085]+/g
+/** Soft hyphens, joiners, variation selectors and their like: nobody sees them. */
+const unseen = /\p{Default_Ignorable_Code_Point}/gu
+/** Printable, no capitals, no space: most names are their own canonical form. */
+const isPlain = /^[!-@[-~]*$/
+const settlesWithin = 8
+
+/**
+ * The form in which names of entities, groups and aliases are compared and stored under: two names are the same when their canonical forms are.
+ * The rule is Unicode's `toNFKC_Casefold` (compatibility forms, full-width ones among them, composed; default full case folding, so `ß` is `ss` and
+ * all sigmas are one; what is not seen left out), then white space: none at the ends, one blank for each run inside. Case folding is the one for no
+ * language: `I` is `i`, and the dotless `ı` and the dotted `İ` stay themselves, as folding them into `i` would make one of two people.
+ * The canonical form of a canonical form is itself. Contract tokens §3.3, §5.
+ */
+export function canonicalName(name: string): string {
+  if (isPlain.test(name)) return name
+  let canonical = folded(name.toWellFormed())
+  for (let pass = 1; pass < settlesWithin; pass += 1) {
+    const again = folded(canonical)
+    if (again === canonical) break
+    canonical = again
+  }
+  return canonical
+}
+
+/** Names of entities, groups and aliases compare by their canonical forms. */
+export const sameName = (a: string, b: string): boolean => a === b || canonicalName(a) === canonicalName(b)
+
+const folded = (name: string): string =>
+  foldCase(name.normalize('NFKC').replace(unseen, '')).normalize('NFKC').replace(unseen, '').replace(runsOfSpace, ' ').trim()
+
+/** Full case folding: what differs only by the way over small and capital letters, but for `ı`, whose capital is another letter's. */
+const foldCase = (text: string): string =>
+  text.replace(/[^\u0131]+/g, (part) => part.toLowerCase().toUpperCase().toLowerCase()).replaceAll('\u03c2', '\u03c3')

@@ -1,0 +1,99 @@
+import type { View, ViewEntry } from '../barrier/view.ts'
+import { namespaceIdOf } from '../namespaces/suffix.ts'
+import { aliasOf, type Entity, type EntityAlias, entityIdOfFirstAlias, firstAliasId, readEntity } from './entity.ts'
+import { aliasIdKey, aliasIdPrefix, entityKey, entityPrefix, type IdentityKeys, isIdentityId, mergedKey } from './identity-keys.ts'
+
+/** An entity as stored, with the revision a change hangs on. */
+export type StoredEntity = { readonly entity: Entity; readonly revision: number }
+
+export type StoredAlias = StoredEntity & { readonly alias: EntityAlias }
+
+/** A piece of a list: what comes after `after`, at most `limit`. */
+export type Page = { readonly after?: string | undefined; readonly limit: number }
+
+/** Chains of merged entities are short: each merge writes the rows of all that were merged before. */
+const longestMergeChain = 16
+
+/** Finds entities by id, name and alias, each by keys alone, whatever their number. What belongs to another namespace is not found. */
+export class EntityRecords {
+  readonly keys: IdentityKeys
+  readonly #view: View
+
+  constructor(view: View, keys: IdentityKeys) {
+    this.#view = view
+    this.keys = keys
+  }
+
+  async byId(namespace: string, id: string): Promise<StoredEntity | undefined> {
+    return namespaceIdOf(id) === namespace ? this.ofAnyNamespace(id) : undefined
+  }
+
+  async ofAnyNamespace(id: string): Promise<StoredEntity | undefined> {
+    const record = isIdentityId(id) ? await this.#view.read(entityKey(id)) : undefined
+    return record === undefined ? undefined : { entity: readEntity(record.value), revision: record.revision }
+  }
+
+  /** The entity this one was merged into; undefined when it was not. Contract tokens §5.7. */
+  async mergedInto(id: string): Promise<string | undefined> {
+    let target: string | undefined
+    for (let at: unknown = id, links = 0; links < longestMergeChain; links += 1) {
+      at = typeof at === 'string' && isIdentityId(at) ? await this.#view.get(mergedKey(at)) : undefined
+      if (typeof at !== 'string') break
+      target = at
+    }
+    return target
+  }
+
+  async byName(namespace: string, name: string): Promise<StoredEntity | undefined> {
+    const id = await this.#view.get(this.keys.entityName(namespace, name))
+    return typeof id === 'string' ? this.byId(namespace, id) : undefined
+  }
+
+  async byAlias(namespace: string, mountAccessor: string, name: string): Promise<StoredAlias | undefined> {
+    const id = await this.#view.get(this.keys.alias(namespace, mountAccessor, name))
+    const stored = typeof id === 'string' ? await this.byId(namespace, id) : undefined
+    const alias = stored === undefined ? undefined : aliasOf(stored.entity, mountAccessor, name)
+    return stored === undefined || alias === undefined ? undefined : { ...stored, alias }
+  }
+
+  async byAliasId(namespace: string, id: string): Promise<StoredAlias | undefined> {
+    if (!isIdentityId(id) || namespaceIdOf(id) !== namespace) return undefined
+    const first = entityIdOfFirstAlias(id)
+    const found = first === undefined ? undefined : withAlias(await this.byId(namespace, first), id)
+    if (found !== undefined) return found
+    const owner = await this.#view.get(aliasIdKey(id))
+    return typeof owner === 'string' ? withAlias(await this.byId(namespace, owner), id) : undefined
+  }
+
+  /** Entities in the order of their ids. */
+  async page(namespace: string, { after, limit }: Page): Promise<Entity[]> {
+    const prefix = entityPrefix(namespace)
+    const records = await this.#view.list(prefix, { limit, ...(after === undefined ? {} : { after: prefix + after }) })
+    return records.map(({ value }) => readEntity(value))
+  }
+
+  /** Ids of aliases that have a row, in order, each with that of its entity. */
+  async aliasIdPage(namespace: string, { after, limit }: Page): Promise<{ id: string; entityId: string }[]> {
+    const prefix = aliasIdPrefix(namespace)
+    const records = await this.#view.list(prefix, { limit, ...(after === undefined ? {} : { after: prefix + after }) })
+    return records.flatMap(({ key, value }) => (typeof value === 'string' ? [{ id: key.slice(prefix.length), entityId: value }] : []))
+  }
+
+  /** The row that leads from an alias id to `entityId`, where the id does not. */
+  aliasIdEntries({ id }: EntityAlias, entityId: string): ViewEntry[] {
+    return id === firstAliasId(entityId) ? [] : [{ key: aliasIdKey(id), value: entityId }]
+  }
+
+  /** The rows that lead to an alias, gone. */
+  aliasGoneEntries(entity: Entity, alias: EntityAlias): ViewEntry[] {
+    return [
+      { key: this.keys.alias(entity.namespace_id, alias.mount_accessor, alias.name), value: undefined },
+      { key: aliasIdKey(alias.id), value: undefined },
+    ]
+  }
+}
+
+function withAlias(stored: StoredEntity | undefined, aliasId: string): StoredAlias | undefined {
+  const alias = stored?.entity.aliases.find(({ id }) => id === aliasId)
+  return stored === undefined || alias === undefined ? undefined : { ...stored, alias }
+}
