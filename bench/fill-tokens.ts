@@ -26,7 +26,7 @@ export async function fillTokens({ folder, like, count, onProgress }: FillInput)
   const log = { error: (fields: object, text: string) => process.stderr.write(`${text} ${JSON.stringify(fields)}\n`) }
   const barrier = await openBarrier({ ...parts, storage, log, sealKey: await readSealKeyFile(join(folder, 'seal.key')) })
   const view = barrier.view('core/')
-  const tokens = await TokenStore.open({ ...parts, view, mountOf: () => undefined })
+  const tokens = await TokenStore.open({ ...parts, view, sealer: barrier, mountOf: () => undefined })
   const template = await tokens.find(tokens.keys.accessorOf(like))
   if (template === undefined) throw new Error('the token to imitate is not in this store')
   const { accessor: _, cubbyhole_id: _cubbyhole, creation_time: _created, issue_time: _issued, expire_time: _ends, ...rest } = template

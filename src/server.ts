@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from './config.ts'
 import { Access } from './core/access.ts'
-import { isEmpty, openBarrier, rootKeyKey } from './core/barrier/barrier.ts'
+import { type Barrier, isEmpty, openBarrier, rootKeyKey } from './core/barrier/barrier.ts'
 import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
 import type { View } from './core/barrier/view.ts'
 import { IdentityStore } from './core/identity/identity-store.ts'
@@ -19,6 +19,7 @@ import { createInitialRootToken, ensureDevRootToken, takeRootTokenNote } from '.
 import { TokenRevoker } from './core/tokens/token-revoker.ts'
 import { TokenStore } from './core/tokens/token-store.ts'
 import { TokenSweeper } from './core/tokens/token-sweeper.ts'
+import { TokenRoleStore } from './core/tokens/token-role-store.ts'
 import { fail, ServiceError, StartError } from './errors.ts'
 import { admission, taintedRefusal } from './http/admission.ts'
 import { createApp } from './http/app.ts'
@@ -115,7 +116,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     first: staging && {
       staging,
       fill: async (fresh) => {
-        rootToken = await fillNewStore(config, { clock, random, system, root: fresh.view('') })
+        rootToken = await fillNewStore(config, { clock, random, system, barrier: fresh })
         if (rootToken !== undefined) parts.rootToken.keep(rootToken)
       },
     },
@@ -138,13 +139,14 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     }),
   )
   const mountOf = (accessor: string) => mounts.table.byAccessor(accessor)
-  const tokens = await indispensable('the keys of tokens', TokenStore.open({ view: core, clock, random, mountOf }))
+  const tokens = await indispensable('the keys of tokens', TokenStore.open({ view: core, clock, random, sealer: barrier, mountOf }))
   const identities = await indispensable('the keys of identities', IdentityStore.open({ view: core, clock, random }))
   const policies = await PolicyStore.open({ view: root.view('policy/'), clock })
   const cubbyholes = mounts.viewOf(fixedMount(mounts, 'cubbyhole/'))
   const revoker = new TokenRevoker({
     tokens,
     view: core,
+  const tokenRoles = new TokenRoleStore(core)
     clock,
     onRevoked: (gone) => (gone.cubbyhole_id === '' ? Promise.resolve() : cubbyholes.deletePrefix(cubbyholePrefix(gone.cubbyhole_id))),
   })
@@ -178,7 +180,7 @@ async function logRootTokenNote(core: View, log: Log): Promise<void> {
 /** The first records of a new store: mounts, policies, keys, root token. Gives back its id; a development server's is made at each start. */
 async function fillNewStore(
   config: Config,
-  { clock, random, system, root }: { clock: Clock; random: Random; system: SystemTtls; root: View },
+  { clock, random, system, barrier }: { clock: Clock; random: Random; system: SystemTtls; barrier: Barrier },
 ): Promise<string | undefined> {
   const first = mountsOf(config, random, system)
   await root.write(entriesFor(first))
@@ -186,7 +188,7 @@ async function fillNewStore(
   await root.write([{ key: 'cluster-id', value: random.uuid() }])
   if (config.dev) return undefined
   const core = root.view('core/')
-  const tokens = await TokenStore.open({ view: core, clock, random, mountOf: () => undefined })
+  const tokens = await TokenStore.open({ view: core, clock, random, sealer: barrier, mountOf: () => undefined })
   const tokenMount = first.find((mount) => mount.path === 'auth/token/')
   if (tokenMount === undefined) throw new Error('the fixed mounts have no auth/token/')
   return createInitialRootToken({ tokens, view: core, tokenMount })
@@ -211,6 +213,7 @@ async function sealKeys(config: Config, log: Log, storage: Storage): Promise<{ s
   if (config.sealPreviousKeyFile === undefined) return { sealKey: key }
   return { sealKey: key, previousSealKey: await readSealKeyFile(config.sealPreviousKeyFile) }
 }
+  const root = barrier.view('')
 
 function fixedMount(mounts: MountStore, path: string): Mount {
   const mount = mounts.table.at('root', path)
@@ -367,3 +370,4 @@ function urlOf(app: FastifyInstance): string {
   const address = app.server.address() as AddressInfo
   return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
 }
+    roles: core.tokenRoles,

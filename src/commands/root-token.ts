@@ -23,8 +23,9 @@ await runCommand(async () => {
   const { out } = readArguments(process.argv.slice(2))
   const config = readConfig(process.env, { dev: false, warn: (text) => process.stderr.write(`warning: ${text}\n`) })
   await using storage = await openStore(config)
-  const root = (await openSealed(config, storage)).view('')
-  const parts = { view: root.view('core/'), clock: systemClock, random: systemRandom, mountOf: () => undefined }
+  const sealer = await openSealed(config, storage)
+  const root = sealer.view('')
+  const parts = { view: root.view('core/'), clock: systemClock, random: systemRandom, sealer, mountOf: () => undefined }
   const tokens = await TokenStore.open(parts)
   await createFurtherRootToken({ tokens, view: parts.view, tokenMount: await tokenMountOf(root) }, systemClock.now(), (token) => keep(token, out))
 })

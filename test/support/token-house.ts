@@ -6,6 +6,7 @@ import { type RenewalTerms, renewToken } from '../../src/core/tokens/renew-token
 import { ensureDevRootToken } from '../../src/core/tokens/root-token.ts'
 import type { Token } from '../../src/core/tokens/token.ts'
 import { TokenRevoker } from '../../src/core/tokens/token-revoker.ts'
+import { TokenRoleStore } from '../../src/core/tokens/token-role-store.ts'
 import { TokenStore } from '../../src/core/tokens/token-store.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { openCoreView } from './core-view.ts'
@@ -76,10 +77,11 @@ export async function openTokenHouse() {
   const mounts = new Map([tokenMount, jwtMount, otherJwtMount].map((mount) => [mount.accessor, mount]))
   const revoked: Token[] = []
   const house = { roleTerms: { ok: true, ttl: 0, maxTtl: 0, period: 0 } as RenewalTerms, cleanUpFails: false }
-  const storeParts = { view, clock, random: systemRandom, mountOf: (accessor: string) => mounts.get(accessor) }
+  const storeParts = { view, clock, random: systemRandom, sealer: core.barrier, mountOf: (accessor: string) => mounts.get(accessor) }
   const tokens = await TokenStore.open(storeParts)
   const identity = await IdentityStore.open(storeParts)
-  const parts = { ...storeParts, tokens, identity, systemTtl: { defaultTtl, maxTtl: defaultTtl } }
+  const roles = new TokenRoleStore(view)
+  const parts = { ...storeParts, tokens, identity, roles, systemTtl: { defaultTtl, maxTtl: defaultTtl } }
   const revoker = new TokenRevoker({
     ...parts,
     onRevoked: async (token) => {
@@ -108,5 +110,5 @@ export async function openTokenHouse() {
   const login = (auth: Partial<LoginAuth> = {}, mount = jwtMount) => issueLogin(parts, { mount, path: `${mount.path}login`, auth: aLogin(auth) })
   /** The same records seen by a server that has just started. */
   const restarted = async () => ({ tokens: await TokenStore.open(storeParts), identity: await IdentityStore.open(storeParts) })
-  return { ...core, view, clock, mounts, revoked, house, tokens, identity, revoker, parts, root, create, lookup, renew, login, restarted }
+  return { ...core, view, clock, mounts, revoked, house, tokens, identity, roles, revoker, parts, root, create, lookup, renew, login, restarted }
 }

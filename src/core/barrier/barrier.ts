@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { StartError } from '../../errors.ts'
+import { ServiceError, StartError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Storage, StoredRecord } from '../../storage/storage.ts'
@@ -70,6 +70,25 @@ export class Barrier {
   /** All records under `prefix`. */
   view(prefix: string, { numbers = 'plain' }: { numbers?: Numbers } = {}): View {
     return new SealedView({ storage: this.#storage, keyring: this.#keyring, log: this.#log }, prefix, numbers)
+  }
+
+  /**
+   * Seals text that is handed out instead of stored. `place` says what it is; no storage key begins so, which keeps a stored record from ever being
+   * taken for it. Counted like every encryption; throws `sealed` or `unavailable`.
+   */
+  async sealText(place: `out/${string}`, text: string): Promise<Buffer> {
+    await this.#keyring.ensure(1)
+    return this.#keyring.seal(place, Buffer.from(text))
+  }
+
+  /** The text sealed for this place; undefined for anything else. Throws `sealed` when the keys are gone. */
+  openText(place: `out/${string}`, sealed: Uint8Array): string | undefined {
+    try {
+      return this.#keyring.open(place, sealed).toString('utf8')
+    } catch (error) {
+      if (error instanceof ServiceError) throw error
+      return undefined
+    }
   }
 
   isSealed(): boolean {

@@ -1,17 +1,20 @@
 import { refuse } from '../../errors.ts'
-import { parseDuration } from '../../lib/duration.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { IdentityStore } from '../identity/identity-store.ts'
-import type { Mount } from '../mounts/mount.ts'
+import { parseDuration } from '../../lib/duration.ts'
 import type { View } from '../barrier/view.ts'
+import type { IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'
+import type { Mount } from '../mounts/mount.ts'
 import { authBlock, type Issued } from './auth-block.ts'
 import { createdTokenName } from './display-name.ts'
+import { entityAliasOf } from './entity-alias.ts'
 import { type Lifetime, lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
 import { checkAssignable, childPolicies } from './policy-names.ts'
-import { isRoot, type Token } from './token.ts'
+import { listsPolicies, rolePolicies } from './role-policies.ts'
+import { isRoot, type Token, type TokenType } from './token.ts'
 import { maxIdLength } from './token-keys.ts'
-import type { TokenStore } from './token-store.ts'
-import { noBatchYet } from './token-type.ts'
+import { createdTokenType, type TokenRole, type TokenRoleRecord } from './token-role.ts'
+import { maxGenerations, type TokenDraft, type TokenStore } from './token-store.ts'
+import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
 
 export type CreateParts = {
   readonly tokens: TokenStore
@@ -47,81 +50,171 @@ export type CreateRequest = {
   readonly caller: Token
   /** The caller has `sudo` on the request path. */
   readonly sudo: boolean
-  /** Which path was called. */
+  /** Which path was called; with a role it is `create`. */
   readonly form: 'create' | 'create-orphan'
+  readonly role?: TokenRole
   readonly input: CreateInput
 }
 
 type Spans = { ttl: number; explicitMaxTtl: number; period: number }
 
+/** What the checks settle. `asked` is what look-ups show, `spans` what counts. */
+type Decision = {
+  readonly type: TokenType
+  readonly policies: string[]
+  readonly orphan: boolean
+  readonly numUses: number
+  readonly asked: Spans
+  readonly spans: Spans
+  /** The name at the token mount the token is made for. */
+  readonly entityAlias: string | undefined
+  readonly warnings: string[]
+}
+
 const customIdWarning =
   'Supplying a custom ID for the token uses the weaker SHA1 hashing instead of the more secure SHA2-256 HMAC for token obfuscation. ' +
   'SHA1 hashed tokens on the wire leads to less secure lookups.'
 
-/** Refuses a token-store role: none exist yet. Contract tokens §2.2 check 1. */
+/** Contract tokens §2.2 check 1. */
 export const unknownTokenRole = (name: string) => refuse('invalid', `unknown role ${name}`)
 
-/** Makes a service token for a caller. Contract tokens §2.2, without role and entity alias. */
+/** Makes a token for a caller. Contract tokens §2.2. */
 export async function createToken(parts: CreateParts, request: CreateRequest): Promise<Issued> {
   const { caller, input, mount } = request
-  const { policies, spans, orphan } = decide(request)
-  const now = parts.clock.now()
-  const life = createdLifetime(policies, spans, mountTtl(mount.config, parts.systemTtl), now)
+  const decision = decide(request)
+  const life = createdLifetime(decision, mountTtl(mount.config, parts.systemTtl), parts.clock.now())
   if (!life.ok) throw refuse('invalid', life.reason)
   if (life.ttl === 0 && caller.ttl !== 0) throw refuse('invalid', 'expiring root tokens cannot create non-expiring root tokens')
-  checkCustomId(input.id)
+  if (decision.type === 'service') checkCustomId(input.id)
+  if (!decision.orphan) await checkFamily(parts.tokens, caller)
 
-  const minted = parts.tokens.mint(
-    {
-      parent: orphan ? '' : caller.accessor,
-      namespace: mount.namespace,
-      policies,
-      path: `${mount.path}${request.form}`,
-      meta: input.meta,
-      display_name: createdTokenName(input.display_name),
-      num_uses: input.num_uses,
-      ttl: life.ttl,
-      explicit_max_ttl: spans.explicitMaxTtl,
-      period: spans.period,
-      entity_id: orphan ? '' : caller.entity_id,
-      bound_cidrs: orphan || life.ttl === 0 ? [] : caller.bound_cidrs,
-      type: 'service',
-      renewable: input.renewable && life.ttl > 0,
-      mount_accessor: mount.accessor,
-      internal: {},
-    },
-    input.id === '' ? undefined : input.id,
-  )
-  if (!orphan && (await parts.tokens.lookupByAccessor(caller.accessor)) === undefined) throw refuse('invalid', 'parent token not found')
-  if (!(await parts.view.write(minted.entries))) throw refuse('invalid', 'cannot create a token with a duplicate ID')
-  parts.tokens.remember(minted.token)
+  const draft = createdDraft(request, decision, life.ttl)
+  const made = await (decision.entityAlias === undefined ? store(parts, request, draft) : storeForAlias(parts, request, draft, decision.entityAlias))
+  const warnings = [
+    ...decision.warnings,
+    ...life.warnings,
+    ...(input.id === '' ? [] : [customIdWarning]),
+    ...(await unknownPolicies(parts, made.token)),
+  ]
+  return { auth: authBlock(made.token, made.id, made.identityPolicies), warnings }
+}
 
-  const identity = minted.token.entity_id === '' ? undefined : await parts.identity.identityOf(minted.token.entity_id)
-  const warnings = [...life.warnings, ...(input.id === '' ? [] : [customIdWarning]), ...(await unknownPolicies(parts, minted.token))]
-  return { auth: authBlock(minted.token, minted.id, identity?.policies ?? []), warnings }
+type Made = { readonly id: string; readonly token: Token; readonly identityPolicies: readonly string[] }
+
+async function store(parts: CreateParts, { input }: CreateRequest, draft: TokenDraft): Promise<Made> {
+  const { id, token, entries } = await minted(parts.tokens, draft, input.id)
+  if (entries.length > 0 && !(await parts.view.write(entries))) throw duplicateId()
+  parts.tokens.remember(token)
+  const identity = token.entity_id === '' ? undefined : await parts.identity.identityOf(token.entity_id)
+  return { id, token, identityPolicies: identity?.policies ?? [] }
+}
+
+/** Token, entity and alias in one write. Contract tokens §2.5. */
+function storeForAlias(parts: CreateParts, { mount, input }: CreateRequest, draft: TokenDraft, name: string): Promise<Made> {
+  const alias: LoginAlias = { namespace: mount.namespace, mountAccessor: mount.accessor, name, metadata: {} }
+  return withLoginIdentity(parts.identity, alias, async (login: LoginIdentity) => {
+    const { entity, policies } = login.identity
+    if (entity.disabled) throw refuse('denied', 'entity from given entity alias is disabled')
+    const made = await minted(parts.tokens, { ...draft, entity_id: entity.id }, input.id)
+    if (!(await writeWithIdentity(parts.view, made, login))) {
+      if (input.id !== '' && (await parts.tokens.find(made.token.accessor)) !== undefined) throw duplicateId()
+      return undefined
+    }
+    parts.tokens.remember(made.token)
+    return { id: made.id, token: made.token, identityPolicies: policies }
+  })
+}
+
+const minted = async (tokens: TokenStore, draft: TokenDraft, id: string) =>
+  draft.type === 'batch' ? await tokens.mintBatch(draft) : tokens.mint(draft, id === '' ? undefined : id)
+
+const duplicateId = () => refuse('invalid', 'cannot create a token with a duplicate ID')
+
+async function checkFamily(tokens: TokenStore, caller: Token): Promise<void> {
+  const parent = await tokens.lookupByAccessor(caller.accessor)
+  if (parent === undefined) throw refuse('invalid', 'parent token not found')
+  if ((await tokens.generationOf(parent)) >= maxGenerations) throw refuse('invalid', `a token cannot have more than ${maxGenerations - 1} ancestors`)
+}
+
+function createdDraft({ mount, caller, form, role, input }: CreateRequest, decision: Decision, ttl: number): TokenDraft {
+  const { orphan, type } = decision
+  const { path_suffix = '', token_bound_cidrs = [], renewable = true } = role?.record ?? {}
+  const inherited = orphan ? [] : caller.bound_cidrs
+  const name = role === undefined ? '' : `/${role.name}${path_suffix === '' ? '' : `/${path_suffix}`}`
+  return {
+    parent: orphan ? '' : caller.accessor,
+    namespace: mount.namespace,
+    policies: decision.policies,
+    path: `${mount.path}${form}${name}`,
+    meta: input.meta,
+    display_name: createdTokenName(input.display_name),
+    num_uses: decision.numUses,
+    ttl,
+    explicit_max_ttl: decision.asked.explicitMaxTtl,
+    period: decision.asked.period,
+    ...(role === undefined ? {} : { role: role.name }),
+    entity_id: orphan ? '' : caller.entity_id,
+    bound_cidrs: ttl === 0 ? [] : role === undefined ? inherited : token_bound_cidrs,
+    type,
+    renewable: input.renewable && renewable && ttl > 0 && type === 'service',
+    mount_accessor: mount.accessor,
+    internal: {},
+  }
 }
 
 /** The checks of contract tokens §2.2, in their order, up to the TTL. */
-function decide({ caller, sudo, form, input }: CreateRequest): { policies: string[]; spans: Spans; orphan: boolean } {
-  if (caller.type === 'batch') throw refuse('invalid', 'batch tokens cannot create more tokens')
-  if (caller.num_uses < 0) throw refuse('invalid', 'parent token lookup failed: no parent found')
-  if (caller.num_uses > 0) throw refuse('invalid', 'restricted use token cannot generate child tokens')
-  if (!['', 'service', 'batch'].includes(input.type)) throw refuse('invalid', "invalid 'token_type' value")
-  if (input.type === 'batch') checkBatch(input)
+function decide({ mount, caller, sudo, form, role, input }: CreateRequest): Decision {
+  const isFromParent = caller.namespace !== mount.namespace
+  checkCaller(caller)
+  if (isFromParent) checkParentNamespace(input, sudo)
+  const type = createdTokenType(role?.record, input.type)
+  if (type === undefined) throw refuse('invalid', "invalid 'token_type' value")
+  if (type === 'batch') checkBatch(input)
   if (input.num_uses < 0) throw refuse('invalid', 'number of uses cannot be negative')
-  if (input.entity_alias !== '') throw refuse('invalid', "'entity_alias' is only allowed in combination with token role")
-  if (input.id !== '' && !sudo) throw refuse('invalid', 'root or sudo privileges required to specify token id')
-  const policies = childPolicies({ requested: input.policies, noDefaultPolicy: input.no_default_policy, caller: caller.policies, sudo })
+  const entityAlias = input.entity_alias === '' ? undefined : entityAliasOf(role?.record, input.entity_alias)
+  if (input.id !== '') checkMayChooseId(mount, sudo)
+  const policies = policiesOf({ role: role?.record, input, caller: caller.policies, sudo, isFromParent })
   checkAssignable(policies)
   if (policies.includes('root')) {
     if (!isRoot(caller)) throw refuse('invalid', 'root tokens may not be created without parent token being root')
-    if (input.type === 'batch') throw refuse('invalid', 'batch tokens cannot be root tokens')
+    if (type === 'batch') throw refuse('invalid', 'batch tokens cannot be root tokens')
   }
-  if (form === 'create' && input.no_parent && !sudo) throw refuse('invalid', 'root or sudo privileges required to create orphan token')
-  const spans = spansOf(input)
-  if (spans.period > 0 && !sudo) throw refuse('invalid', 'root or sudo privileges required to create periodic token')
-  if (input.type === 'batch') throw noBatchYet()
-  return { policies, spans, orphan: form === 'create-orphan' || input.no_parent }
+  if (role === undefined && form === 'create' && input.no_parent && !sudo) {
+    throw refuse('invalid', 'root or sudo privileges required to create orphan token')
+  }
+  const asked = spansOf(input)
+  if (asked.period > 0 && !sudo) throw refuse('invalid', 'root or sudo privileges required to create periodic token')
+  const orphan = role === undefined ? form === 'create-orphan' || input.no_parent : role.record.orphan === true
+  const numUses = type === 'batch' ? 0 : lesser(input.num_uses, role?.record.token_num_uses ?? 0)
+  return { type, policies, orphan, numUses, entityAlias, asked, ...(type === 'batch' ? { spans: asked, warnings: [] } : combined(asked, role?.record)) }
+}
+
+function checkCaller(caller: Token): void {
+  if (caller.type === 'batch') throw refuse('invalid', 'batch tokens cannot create more tokens')
+  if (caller.num_uses < 0) throw refuse('invalid', 'parent token lookup failed: no parent found')
+  if (caller.num_uses > 0) throw refuse('invalid', 'restricted use token cannot generate child tokens')
+}
+
+/** Check 3a. */
+function checkParentNamespace(input: CreateInput, sudo: boolean): void {
+  if (!sudo) throw refuse('invalid', 'root or sudo privileges required to directly generate a token in a child namespace')
+  if (input.policies.some((name) => name.trim().toLowerCase() === 'root')) {
+    throw refuse('invalid', 'root tokens may not be created from a parent namespace')
+  }
+}
+
+function checkMayChooseId(mount: Mount, sudo: boolean): void {
+  if (!sudo) throw refuse('invalid', 'root or sudo privileges required to specify token id')
+  if (mount.namespace !== 'root') throw refuse('invalid', 'token IDs can only be manually specified in the root namespace')
+}
+
+type PoliciesRequest = { role: TokenRoleRecord | undefined; input: CreateInput; caller: readonly string[]; sudo: boolean; isFromParent: boolean }
+
+function policiesOf({ role, input, caller, sudo, isFromParent }: PoliciesRequest): string[] {
+  const request = { requested: input.policies, noDefaultPolicy: input.no_default_policy, caller }
+  if (role === undefined || !listsPolicies(role)) return childPolicies({ ...request, sudo, inherits: !isFromParent })
+  const policies = rolePolicies(role, request)
+  return input.no_default_policy ? policies.filter((name) => name !== 'default') : policies
 }
 
 /** Contract tokens §1.6: what a batch token cannot have. */
@@ -152,8 +245,23 @@ function span(field: string, text: string): number {
   return parsed.seconds
 }
 
+/** Of request and role the lesser, where both say something. */
+const lesser = (a: number, b: number): number => (a > 0 && b > 0 ? Math.min(a, b) : a + b)
+
+function combined(asked: Spans, role: TokenRoleRecord | undefined): Pick<Decision, 'spans' | 'warnings'> {
+  const { token_explicit_max_ttl = 0, token_period = 0 } = role ?? {}
+  const explicitMaxTtl = lesser(asked.explicitMaxTtl, token_explicit_max_ttl)
+  const period = lesser(asked.period, token_period)
+  const both = (what: string, seconds: number) => `${what} specified both during creation call and in role; using the lesser value of ${seconds} seconds`
+  const warnings = [
+    ...(asked.explicitMaxTtl > 0 && token_explicit_max_ttl > 0 ? [both('Explicit max TTL', explicitMaxTtl)] : []),
+    ...(asked.period > 0 && token_period > 0 ? [both('Period', period)] : []),
+  ]
+  return { spans: { ttl: asked.ttl, explicitMaxTtl, period }, warnings }
+}
+
 /** A root token without TTL and period never ends, unless it was given a hard end. */
-function createdLifetime(policies: readonly string[], spans: Spans, bounds: TtlBounds, now: number): Lifetime {
+function createdLifetime({ policies, spans }: Decision, bounds: TtlBounds, now: number): Lifetime {
   if (policies.includes('root') && spans.ttl === 0 && spans.period === 0) return { ok: true, ttl: spans.explicitMaxTtl, warnings: [] }
   return lifetime(bounds, spans, now)
 }

@@ -1,15 +1,15 @@
-import { fail, refuse } from '../../errors.ts'
+import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { View } from '../barrier/view.ts'
 import type { Identity, IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
-import { writeAttempts } from '../stored-record.ts'
 import { authBlock, type Issued } from './auth-block.ts'
 import { loginTokenName } from './display-name.ts'
 import { lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
 import { checkAssignable, sanitise } from './policy-names.ts'
 import type { TokenDraft, TokenStore } from './token-store.ts'
-import { loginTokenType, noBatchYet } from './token-type.ts'
+import { loginTokenType } from './token-type.ts'
+import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
 
 export type LoginParts = {
   readonly tokens: TokenStore
@@ -51,43 +51,21 @@ export type LoginRequest = {
 export async function issueLogin(parts: LoginParts, request: LoginRequest): Promise<Issued> {
   const { mount, auth } = request
   const alias: LoginAlias = { namespace: mount.namespace, mountAccessor: mount.accessor, ...auth.alias }
-  const login = await parts.identity.forLogin(alias)
-  const known = login.entries.length === 0 ? login : await parts.identity.inTurn(alias, () => issueWithEntity(parts, request, alias))
-  const issued = 'auth' in known ? known : await issue(parts, request, known)
-  if (issued === undefined) throw new Error('a write that expects nothing was refused')
-  return issued
-}
-
-/** Writes the entity too, or gives it back when by now it is as this login would leave it. In turn, so that only another replica can be in the way. */
-async function issueWithEntity(parts: LoginParts, request: LoginRequest, alias: LoginAlias): Promise<Issued | LoginIdentity> {
-  for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-    const login = await parts.identity.forLogin(alias)
-    if (login.entries.length === 0) return login
-    const issued = await issue(parts, request, login)
-    if (issued !== undefined) return issued
-  }
-  throw fail('unavailable', 'too many logins of one name at a time')
+  return withLoginIdentity(parts.identity, alias, (login) => issue(parts, request, login))
 }
 
 /** Undefined: someone else changed the entity in the meantime. */
 async function issue(parts: LoginParts, request: LoginRequest, login: LoginIdentity): Promise<Issued | undefined> {
   if (login.identity.entity.disabled) throw refuse('denied', 'permission denied', { reason: 'entity_disabled' })
   const { draft, warnings } = loginDraft(parts, request, login.identity)
-  const minted = parts.tokens.mint(draft)
-  let written = false
-  try {
-    written = await parts.view.write(login.entries.length === 0 ? minted.entries : [...login.entries, ...minted.entries])
-  } finally {
-    if (!written) login.overtaken()
-  }
-  if (!written) return undefined
-  login.written()
+  const minted = draft.type === 'batch' ? await parts.tokens.mintBatch(draft) : parts.tokens.mint(draft)
+  if (!(await writeWithIdentity(parts.view, minted, login))) return undefined
   parts.tokens.remember(minted.token)
   return { auth: authBlock(minted.token, minted.id, login.identity.policies), warnings }
 }
 
 function loginDraft(parts: LoginParts, { mount, path, auth }: LoginRequest, identity: Identity): { draft: TokenDraft; warnings: string[] } {
-  if (loginTokenType(mount.config.token_type, auth.tokenType) === 'batch') throw noBatchYet()
+  const type = loginTokenType(mount.config.token_type, auth.tokenType)
   const life = lifetime(mountTtl(mount.config, parts.systemTtl), auth, parts.clock.now())
   if (!life.ok) throw refuse('invalid', life.reason)
   const policies = sanitise(auth.policies, !auth.noDefaultPolicy)
@@ -107,8 +85,8 @@ function loginDraft(parts: LoginParts, { mount, path, auth }: LoginRequest, iden
     period: auth.period,
     entity_id: identity.entity.id,
     bound_cidrs: auth.boundCidrs,
-    type: 'service',
-    renewable: true,
+    type,
+    renewable: type === 'service',
     mount_accessor: mount.accessor,
     internal: auth.internal,
   }

@@ -29,11 +29,13 @@ export type RequestedPolicies = {
   caller: readonly string[]
   /** The caller has `sudo` on the request path. */
   sudo: boolean
+  /** False for a caller of another namespace: its policies mean nothing here. */
+  inherits: boolean
 }
 
-/** Policies of a token made without a role. Contract tokens §2.3, cases b to d. Throws when the caller may not give them. */
-export function childPolicies({ requested, noDefaultPolicy, caller, sudo }: RequestedPolicies): string[] {
-  const policies = chosen(requested, caller, sudo, !noDefaultPolicy)
+/** Policies of a token whose role, if any, lists none. Contract tokens §2.3, cases a2 to d. Throws when the caller may not give them. */
+export function childPolicies({ requested, noDefaultPolicy, caller, sudo, inherits }: RequestedPolicies): string[] {
+  const policies = inherits ? chosen(requested, caller, sudo, !noDefaultPolicy) : sanitise(requested, !noDefaultPolicy)
   return noDefaultPolicy ? policies.filter((name) => name !== 'default') : policies
 }
 

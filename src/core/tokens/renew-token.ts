@@ -1,10 +1,12 @@
 import { fail, refuse, type ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { quoted } from '../../lib/go-text.ts'
 import type { IdentityStore } from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { authBlock, type Issued } from './auth-block.ts'
 import { type LifetimeTerms, lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
 import type { Token } from './token.ts'
+import type { TokenRoleStore } from './token-role-store.ts'
 import type { TokenStore } from './token-store.ts'
 
 /** What the issuing method says of a renewal: its role's current terms, or why there is none. */
@@ -13,6 +15,7 @@ export type RenewalTerms = { ok: true; ttl: number; maxTtl: number; period: numb
 export type RenewParts = {
   readonly tokens: TokenStore
   readonly identity: IdentityStore
+  readonly roles: TokenRoleStore
   readonly systemTtl: TtlBounds
   readonly clock: Clock
   mountOf(accessor: string): Mount | undefined
@@ -42,7 +45,7 @@ export async function renewToken(parts: RenewParts, { token, id, increment }: Re
   if (refusal !== undefined) throw cannotRenew(token, id, refusal)
   const mount = parts.mountOf(token.mount_accessor)
   if (mount === undefined) throw refuse('invalid', 'token not found')
-  const current = mount.plugin === 'token' ? undefined : await parts.renewalTerms(token, mount)
+  const current = mount.plugin === 'token' ? await roleTerms(parts.roles, token) : await parts.renewalTerms(token, mount)
   if (current?.ok === false) throw refuse('invalid', `failed to renew entry: ${current.reason}`)
 
   let warnings: string[] = []
@@ -50,7 +53,7 @@ export async function renewToken(parts: RenewParts, { token, id, increment }: Re
     const now = parts.clock.now()
     const late = renewalRefusal(stored, now)
     if (late !== undefined) throw cannotRenew(stored, id, late)
-    const terms: LifetimeTerms = { ...(current ?? ownTerms(stored)), increment, explicitMaxTtl: stored.explicit_max_ttl }
+    const terms: LifetimeTerms = { explicitMaxTtl: stored.explicit_max_ttl, ...ownTerms(stored, mount), ...current, increment }
     const life = lifetime(mountTtl(mount.config, parts.systemTtl), terms, now, stored.issue_time)
     if (!life.ok) throw refuse('invalid', life.reason)
     warnings = life.warnings
@@ -62,7 +65,18 @@ export async function renewToken(parts: RenewParts, { token, id, increment }: Re
 }
 
 /** A token made by a token: the TTL granted last, the period it was made with. */
-const ownTerms = (token: Token): LifetimeTerms => ({ ttl: token.granted_ttl, period: token.period })
+const ownTerms = (token: Token, { plugin }: Mount): LifetimeTerms => (plugin === 'token' ? { ttl: token.granted_ttl, period: token.period } : {})
+
+type RoleTerms = { ok: true; period: number; explicitMaxTtl: number } | { ok: false; reason: string }
+
+/** The current terms of a token-store role; undefined for a token made without one. */
+async function roleTerms(roles: TokenRoleStore, { role: name, namespace }: Token): Promise<RoleTerms | undefined> {
+  if (name === undefined) return undefined
+  const role = await roles.find(namespace, name)
+  if (role === undefined) return { ok: false, reason: `original token role ${quoted(name)} could not be found, not renewing` }
+  const { token_period = 0, token_explicit_max_ttl = 0 } = role.record
+  return { ok: true, period: token_period, explicitMaxTtl: token_explicit_max_ttl }
+}
 
 /** By accessor, only that it cannot be done is said. */
 function cannotRenew(token: Token, id: string, refusal: string): ServiceError {

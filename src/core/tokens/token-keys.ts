@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Random } from '../../lib/random.ts'
 import type { View } from '../barrier/view.ts'
 import { type KeyedHash, openKeyedHashes } from '../keyed-hash.ts'
+import { namespaceIdOf, suffixOf } from '../namespaces/suffix.ts'
 import { RecordCache } from '../record-cache.ts'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -11,7 +12,7 @@ const cacheLimit = 10_000
 export const maxIdLength = 4096
 
 /**
- * From a token's id to where it is stored, one way only: id → accessor (24 base62 characters of one keyed hash) → hash (hexadecimal, of another),
+ * From a token's id to where it is stored, one way only: id → accessor (24 base62 characters of one keyed hash, and the namespace the id ends in) → hash (hexadecimal, of another),
  * the last part of the record's key. So an id and an accessor both lead to the record without an index, and neither is in the database.
  */
 export class TokenKeys {
@@ -37,7 +38,7 @@ export class TokenKeys {
     const digest = hash('sha256', this.#salt + id, 'base64')
     const known = this.#accessors.get(digest)
     if (known !== undefined) return known.accessor
-    const accessor = this.#derive(id)
+    const accessor = this.#derive(id) + suffixOf(namespaceIdOf(id))
     this.#accessors.set(digest, { accessor })
     return accessor
   }
@@ -55,7 +56,8 @@ export class TokenKeys {
   }
 }
 
-export const tokenKey = (hash: string): string => `token/${hash}`
+export const tokenPrefix = 'token/'
+export const tokenKey = (hash: string): string => tokenPrefix + hash
 
 /** Rows under `expire/` are in order of time: every time a clock can show has room in its digits. */
 export const expirePrefix = 'expire/'

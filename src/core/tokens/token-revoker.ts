@@ -49,7 +49,7 @@ export class TokenRevoker {
   /** Revokes one token alone: its children become orphans, the grandchildren keep their parents. False when there is no such token. */
   async revokeOrphan(accessor: string): Promise<boolean> {
     const hash = this.#tokens.keys.hashOf(accessor)
-    if ((await this.#tokens.stored(hash)) === undefined) return false
+    if ((await this.#tokens.tokenByHash(hash)) === undefined) return false
     for (;;) {
       const children = await this.#tokens.childrenOf(hash, pageSize)
       if (children.length === 0) break
@@ -90,7 +90,7 @@ export class TokenRevoker {
   /** The token an expiry row stands for; a row that is no longer true is deleted. */
   async #dueToken(key: string, now: number): Promise<string | undefined> {
     const { hash, time } = readExpireKey(key)
-    const stored = await this.#tokens.stored(hash)
+    const stored = await this.#tokens.tokenByHash(hash)
     if (stored !== undefined && stored.token.expire_time !== null && stored.token.expire_time <= now) return hash
     if (stored === undefined || stored.token.expire_time !== time) await this.#view.write([{ key, value: undefined }])
     return undefined
@@ -123,7 +123,7 @@ export class TokenRevoker {
   async #destroy(hashes: readonly string[], parent?: string): Promise<unknown[]> {
     if (hashes.length === 0) return []
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const stored = await Promise.all(hashes.map((hash) => this.#tokens.stored(hash)))
+      const stored = await Promise.all(hashes.map((hash) => this.#tokens.tokenByHash(hash)))
       // beside each other, since each may wait for a commit
       const cleanUps = await Promise.allSettled(stored.map((one) => (one === undefined ? undefined : this.#onRevoked(one.token))))
       const failures = cleanUps.flatMap((cleanUp) => (cleanUp.status === 'rejected' ? [cleanUp.reason] : []))

@@ -1,30 +1,35 @@
-import { fail } from '../../errors.ts'
+import { fail, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { base62, type Random } from '../../lib/random.ts'
 import { keep } from '../../storage/storage.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
+import { suffixOf } from '../namespaces/suffix.ts'
 import { RecordCache } from '../record-cache.ts'
 import { writeAttempts } from '../stored-record.ts'
 import { Turns } from '../turns.ts'
+import { batchToken, BatchTokens, isBatchId, type Sealer } from './batch-tokens.ts'
+import { EntityCutOffs } from './entity-cut-offs.ts'
 import { readToken, type Token } from './token.ts'
-import { childKey, childPrefix, expireKey, maxIdLength, TokenKeys, tokenKey } from './token-keys.ts'
+import { childKey, childPrefix, expireKey, maxIdLength, TokenKeys, tokenKey, tokenPrefix } from './token-keys.ts'
 
 export type TokenStoreParts = {
   /** The core's view: tokens and identity lie in the same one, so that a login is one write. */
   readonly view: View
   readonly clock: Clock
   readonly random: Random
+  /** Seals batch tokens. */
+  readonly sealer: Sealer
   mountOf(accessor: string): Mount | undefined
 }
 
 /** What decides a new token; the rest is made by `mint`. */
 export type TokenDraft = Omit<
   Token,
-  'accessor' | 'cubbyhole_id' | 'creation_time' | 'issue_time' | 'expire_time' | 'granted_ttl' | 'granted_uses' | 'last_renewal'
+  'accessor' | 'cubbyhole_id' | 'creation_time' | 'issue_time' | 'expire_time' | 'granted_uses' | 'last_renewal' | 'cut_off' | 'granted_ttl'
 >
 
-/** A new token that is not stored yet: to be written with `entries`, then handed to `remember`. */
+/** A new token that is not stored yet: to be written with `entries` (a batch token has none), then handed to `remember`. */
 export type Minted = { readonly id: string; readonly token: Token; readonly entries: readonly ViewEntry[] }
 
 /** A stored token and its revision. */
@@ -36,9 +41,15 @@ const maxCachedText = 4096
 const idPrefix = 'hvs.'
 const randomLength = 24
 
-/** Service tokens: their records, and whether one is valid now. Contract tokens §1. */
+/** How many generations a family of tokens may have: each use of a token looks at all its ancestors. */
+export const maxGenerations = 1000
+
+/** Tokens: the records of service tokens, and whether one of any type is valid now. Contract tokens §1. */
 export class TokenStore {
   readonly keys: TokenKeys
+  /** Ends all tokens of an entity at once. */
+  readonly cutOffs: EntityCutOffs
+  readonly #batch: BatchTokens
   readonly #view: View
   readonly #clock: Clock
   readonly #random: Random
@@ -48,8 +59,10 @@ export class TokenStore {
   /** By hash. Uses are spent behind a change that waits, so that they cannot keep it from ever getting through. */
   readonly #changes = new Turns()
 
-  private constructor(parts: TokenStoreParts, keys: TokenKeys) {
+  private constructor(parts: TokenStoreParts, keys: TokenKeys, cutOffs: EntityCutOffs) {
     this.keys = keys
+    this.cutOffs = cutOffs
+    this.#batch = new BatchTokens(parts.sealer, parts.random)
     this.#view = parts.view
     this.#clock = parts.clock
     this.#random = parts.random
@@ -57,18 +70,32 @@ export class TokenStore {
   }
 
   static async open(parts: TokenStoreParts): Promise<TokenStore> {
-    return new TokenStore(parts, await TokenKeys.open(parts.view, parts.random))
+    return new TokenStore(parts, await TokenKeys.open(parts.view, parts.random), await EntityCutOffs.open(parts.view))
   }
 
-  /** The valid token with this id. Undefined: unknown, expired, spent, revoked, or its mount or an ancestor is gone. */
+  /** The valid token with this id. Undefined: unknown, expired, spent, revoked, cut off with its entity, or its mount or an ancestor is gone. */
   async lookup(id: string): Promise<Token | undefined> {
+    if (isBatchId(id)) {
+      const token = this.#batch.open(id)
+      return token !== undefined && (await this.isValid(token)) ? token : undefined
+    }
     return id.length > maxIdLength ? undefined : this.lookupByAccessor(this.keys.accessorOf(id))
   }
 
   async lookupByAccessor(accessor: string): Promise<Token | undefined> {
     const token = this.#cache.get(accessor) ?? (await this.find(accessor))
-    if (token === undefined || !this.#isUsable(token)) return undefined
-    return token.parent === '' || (await this.#hasValidAncestors(token)) ? token : undefined
+    if (token === undefined || !this.isUsable(token)) return undefined
+    return token.parent === '' || (await this.#generation(token)) > 0 ? token : undefined
+  }
+
+  /** Whether a token just read is valid, ancestors included. */
+  async isValid(token: Token): Promise<boolean> {
+    return this.isUsable(token) && (token.parent === '' || (await this.#generation(token)) > 0)
+  }
+
+  /** How many generations a valid token's family has up to it, 1 for an orphan; 0 for a token that is not valid. */
+  async generationOf(token: Token): Promise<number> {
+    return this.isUsable(token) ? this.#generation(token) : 0
   }
 
   /** The stored token, valid or not. */
@@ -82,24 +109,28 @@ export class TokenStore {
     return value === undefined ? undefined : readToken(value)
   }
 
+  /** A batch token still lives in its last instant. Contract tokens §1.6. */
   isExpired(token: Token): boolean {
-    return token.expire_time !== null && token.expire_time <= this.#clock.now()
+    if (token.expire_time === null) return false
+    return token.type === 'batch' ? token.expire_time < this.#clock.now() : token.expire_time <= this.#clock.now()
   }
 
-  /** The mount that issued it still stands, and has not been moved since. */
-  #isUsable(token: Token): boolean {
+  /** Whether nothing in the token itself ends it: the mount that issued it still stands and has not been moved since, its entity was not cut off. */
+  isUsable(token: Token): boolean {
     if (token.num_uses < 0 || this.isExpired(token)) return false
+    if (token.entity_id !== '' && (token.cut_off ?? 0) < this.cutOffs.of(token.entity_id)) return false
     const mount = this.#mountOf(token.mount_accessor)
     return mount !== undefined && !mount.tainted && token.issue_time >= mount.tokensValidFrom
   }
 
-  async #hasValidAncestors(token: Token): Promise<boolean> {
-    for (let accessor = token.parent; accessor !== ''; ) {
-      const ancestor = await this.find(accessor)
-      if (ancestor === undefined || !this.#isUsable(ancestor)) return false
+  async #generation(token: Token): Promise<number> {
+    let generation = 1
+    for (let accessor = token.parent; accessor !== ''; generation += 1) {
+      const ancestor = this.#cache.get(accessor) ?? (await this.find(accessor))
+      if (ancestor === undefined || generation > maxGenerations || !this.isUsable(ancestor)) return 0
       accessor = ancestor.parent
     }
-    return true
+    return generation
   }
 
   /**
@@ -122,13 +153,14 @@ export class TokenStore {
     return spent
   }
 
-  /** A token record with all it needs to be stored. `id` only where the caller chose it; then an existing one makes the write fail. */
+  /** A service token with all it needs to be stored. `id` only where the caller chose it; then an existing one makes the write fail. */
   mint(draft: TokenDraft, id?: string): Minted {
     const now = this.#clock.now()
-    const own = id ?? idPrefix + base62(this.#random, randomLength)
+    const own = id ?? `${idPrefix}${base62(this.#random, randomLength)}${suffixOf(draft.namespace)}`
     const token: Token = {
       accessor: this.keys.accessorOf(own),
       ...draft,
+      ...this.#cutOffOf(draft),
       cubbyhole_id: base62(this.#random, randomLength),
       granted_uses: draft.num_uses,
       granted_ttl: draft.ttl,
@@ -143,6 +175,23 @@ export class TokenStore {
     return { id: own, token, entries }
   }
 
+  /** A batch token: its id is all there is of it. What such tokens do not have is dropped from the draft. Contract tokens §1.6. */
+  async mintBatch(draft: TokenDraft): Promise<Minted> {
+    const { parent, namespace, policies, path, meta, display_name, ttl, role, entity_id, bound_cidrs, mount_accessor } = draft
+    const record = {
+      ...{ parent, namespace, policies, path, meta, display_name, ttl, entity_id, bound_cidrs, mount_accessor },
+      ...(role === undefined ? {} : { role }),
+      ...this.#cutOffOf(draft),
+      creation_time: this.#clock.now(),
+    }
+    return { id: await this.#batch.seal(record), token: batchToken(record), entries: [] }
+  }
+
+  #cutOffOf({ entity_id }: TokenDraft): Pick<Token, 'cut_off'> {
+    const cut_off = entity_id === '' ? 0 : this.cutOffs.ofNewToken(entity_id)
+    return cut_off === 0 ? {} : { cut_off }
+  }
+
   /** To be called once the entries of a minted token are written. */
   remember(token: Token): void {
     if (isCacheable(token)) this.#cache.set(token.accessor, token)
@@ -153,9 +202,41 @@ export class TokenStore {
     this.#cache.drop(accessor)
   }
 
-  async stored(hash: string): Promise<StoredToken | undefined> {
+  /** The service token stored under this hash, valid or not. */
+  async tokenByHash(hash: string): Promise<StoredToken | undefined> {
     const record = await this.#view.read(tokenKey(hash))
     return record === undefined ? undefined : { hash, token: readToken(record.value), revision: record.revision }
+  }
+
+  /**
+   * Service tokens, valid or not, in order of their hash: at most `limit` after that of `after`; none only at the end. One that cannot be read is left out
+   * (the log names it) and told to `onUnreadable`.
+   */
+  async scan({ after, limit }: { after?: string; limit: number }, onUnreadable: (hash: string) => void = () => {}): Promise<StoredToken[]> {
+    for (let last = after === undefined ? undefined : tokenKey(after); ; ) {
+      const range = { limit, ...(last === undefined ? {} : { after: last }) }
+      const page = await this.#view.list(tokenPrefix, range).catch(() => undefined)
+      if (page !== undefined) return page.map(({ key, value, revision }) => ({ hash: key.slice(tokenPrefix.length), token: readToken(value), revision }))
+      const hashes = (await this.#view.listKeys(tokenPrefix, range)).map((key) => key.slice(tokenPrefix.length))
+      const readable = await this.#readEach(hashes, onUnreadable)
+      const end = hashes.at(-1)
+      if (readable.length > 0 || end === undefined) return readable
+      last = tokenKey(end)
+    }
+  }
+
+  async #readEach(hashes: readonly string[], onUnreadable: (hash: string) => void): Promise<StoredToken[]> {
+    const readable: StoredToken[] = []
+    for (const hash of hashes) {
+      try {
+        const stored = await this.tokenByHash(hash)
+        if (stored !== undefined) readable.push(stored)
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.kind !== 'internal') throw error
+        onUnreadable(hash)
+      }
+    }
+    return readable
   }
 
   /** Hashes of direct children, at most `limit`. */
@@ -175,7 +256,7 @@ export class TokenStore {
 
   async #change(hash: string, change: (token: Token) => Token | undefined, more: readonly ViewEntry[]): Promise<Token | undefined> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const before = await this.stored(hash)
+      const before = await this.tokenByHash(hash)
       if (before === undefined) return undefined
       const after = change(before.token)
       if (after === undefined) return before.token

@@ -1,4 +1,3 @@
-import { refuse } from '../../errors.ts'
 import type { TokenType } from './token.ts'
 
 /** Type of a login token, from the tuning of the mount and the role. Contract tokens §1.5. */
@@ -7,6 +6,3 @@ export function loginTokenType(mountType: string | undefined, roleType: string):
   if (roleType === 'service' || roleType === 'batch') return roleType
   return mountType === 'default-batch' ? 'batch' : 'service'
 }
-
-/** Batch tokens come with a later version: until then nobody gets one, and nobody gets a service token in its place. */
-export const noBatchYet = () => refuse('invalid', 'batch tokens are not available yet')

@@ -47,6 +47,8 @@ export type Token = {
   readonly internal: Readonly<Record<string, string>>
   /** Names of the group aliases that matched at login. Contract tokens §3.5. */
   readonly group_aliases?: readonly string[]
+  /** How many cut-offs its entity had when it was issued; absent is none. */
+  readonly cut_off?: number
   /** The token the server was initialised with: it has no lease. */
   readonly initial_root?: true
 }

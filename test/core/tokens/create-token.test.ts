@@ -124,7 +124,6 @@ test.each<{ row: string; input: Partial<CreateInput>; text: string }>([
   { row: '2.2 #5', input: { type: 'batch', period: 'x' }, text: "'period' value could not be parsed" },
   { row: '2.2 #5', input: { type: 'batch', explicit_max_ttl: 'x' }, text: "'explicit_max_ttl' value could not be parsed" },
   { row: 'T38', input: { type: 'batch' }, text: 'batch tokens cannot be root tokens' },
-  { row: 'batch tokens are for later', input: { type: 'batch', policies: ['web'] }, text: 'batch tokens are not available yet' },
   { row: '1.4', input: { policies: ['Response-Wrapping', 'a'] }, text: 'cannot assign policy "response-wrapping"' },
   { row: '2.5', input: { entity_alias: 'bob' }, text: "'entity_alias' is only allowed in combination with token role" },
 ])('$row: root cannot create $input', async ({ input, text }) => {

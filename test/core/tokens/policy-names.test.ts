@@ -45,7 +45,7 @@ test.each([
   { row: '2.3 b: [""] is not empty', who: root, requested: [''], is: ['default'] },
   { row: '2.3 c: another spelling of an own policy', who: web, requested: [' WEB '], is: ['web'] },
 ])('$row: $who asking for $requested gives $is', ({ who, requested, without = false, is }) => {
-  expect(childPolicies({ ...who, requested, noDefaultPolicy: without })).toEqual(is)
+  expect(childPolicies({ ...who, requested, noDefaultPolicy: without, inherits: true })).toEqual(is)
 })
 
 test.each([
@@ -54,7 +54,7 @@ test.each([
   { row: '2.3 c: default without having it', who: web, requested: ['default'] },
   { row: '2.3 c: root', who: web, requested: ['root', 'web'] },
 ])('$row: $requested is more than the caller has', ({ who, requested }) => {
-  expect(() => childPolicies({ ...who, requested, noDefaultPolicy: false })).toThrow('child policies must be subset of parent')
+  expect(() => childPolicies({ ...who, requested, noDefaultPolicy: false, inherits: true })).toThrow('child policies must be subset of parent')
 })
 
 test.each([

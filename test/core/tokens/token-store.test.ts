@@ -39,7 +39,7 @@ test('neither id nor accessor nor name of a login is in the stored bytes or keys
   await using storage = await openMemory()
   const barrier = await openBarrier({ storage, sealKey: randomBytes(32), clock: systemClock, random: systemRandom, log: { error: () => {} } })
   const view = barrier.view('core/')
-  const tokens = await TokenStore.open({ view, clock: systemClock, random: systemRandom, mountOf: () => tokenMount })
+  const tokens = await TokenStore.open({ view, clock: systemClock, random: systemRandom, sealer: barrier, mountOf: () => tokenMount })
   const { id, token, entries } = tokens.mint({ ...draft, policies: ['web'] })
   await view.write(entries)
 

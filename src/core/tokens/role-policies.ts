@@ -1,0 +1,45 @@
+import { refuse } from '../../errors.ts'
+import { globMatches } from '../../lib/glob.ts'
+import { quoted } from '../../lib/go-text.ts'
+import { sanitise } from './policy-names.ts'
+import type { TokenRoleRecord } from './token-role.ts'
+
+/** Does a role say which policies its tokens have? One that does not leaves that to the other rules. */
+export const listsPolicies = (role: TokenRoleRecord): boolean =>
+  [role.allowed_policies, role.disallowed_policies, role.allowed_policies_glob, role.disallowed_policies_glob].some((list) => (list ?? []).length > 0)
+
+export type RolePoliciesRequest = { requested: readonly string[]; noDefaultPolicy: boolean; caller: readonly string[] }
+
+/** Policies of a token made with a role that lists policies. Contract tokens §2.3 case a. Throws when the role does not allow them. */
+export function rolePolicies(role: TokenRoleRecord, { requested, noDefaultPolicy, caller }: RolePoliciesRequest): string[] {
+  const { allowed_policies: allowed = [], allowed_policies_glob: globs = [] } = role
+  const forbids = forbidden(role)
+  const addDefault = !noDefaultPolicy && role.token_no_default_policy !== true && !forbids('default')
+  const isLimited = allowed.length > 0 || globs.length > 0
+  const wanted = requested.length > 0 ? sanitise(requested, addDefault) : []
+  const own = isLimited ? sanitise(allowed, addDefault) : []
+  const policies = wanted.length > 0 ? wanted : isLimited ? own : sanitise(caller, addDefault)
+  if (isLimited && wanted.length > 0) {
+    const known = new Set(own)
+    const fits = (name: string) => known.has(name) || globs.some((glob) => globMatches(glob, name))
+    if (!wanted.every(fits)) throw notAllowed(wanted, own, globs)
+  }
+  const refused = policies.find(forbids)
+  if (refused !== undefined) throw refuse('invalid', `token policy ${quoted(refused)} is disallowed by this role`)
+  return policies
+}
+
+function forbidden({ disallowed_policies: names = [], disallowed_policies_glob: globs = [] }: TokenRoleRecord): (name: string) => boolean {
+  const known = new Set(names)
+  return (name) => known.has(name) || globs.some((glob) => globMatches(glob, name))
+}
+
+/** As many names as an error text may show. */
+const maxListed = 64
+const listed = (list: readonly string[]): string => {
+  const shown = list.slice(0, maxListed).map((name) => quoted(name))
+  return `([${(list.length > maxListed ? [...shown, '…'] : shown).join(' ')}])`
+}
+
+const notAllowed = (wanted: readonly string[], allowed: readonly string[], globs: readonly string[]) =>
+  refuse('invalid', `token policies ${listed(wanted)} must be subset of the role's allowed policies ${listed(allowed)} or glob policies ${listed(globs)}`)

@@ -1,0 +1,59 @@
+import type { View } from '../barrier/view.ts'
+import { RecordCache } from '../record-cache.ts'
+import { readTokenRole, type TokenRole, type TokenRoleRecord } from './token-role.ts'
+
+const cacheLimit = 10_000
+/** Text of a role whose copy is kept in memory. */
+const maxCachedText = 8192
+const folder = (namespace: string): string => `token-role/${namespace}/`
+const roleKey = (namespace: string, name: string): string => folder(namespace) + name
+
+/** Token-store roles of all namespaces. Contract tokens §2.6. */
+export class TokenRoleStore {
+  readonly #view: View
+  readonly #roles = new RecordCache<TokenRole>(cacheLimit, maxCachedText)
+
+  /** `view` is the one tokens lie in. */
+  constructor(view: View) {
+    this.#view = view
+  }
+
+  find(namespace: string, name: string): Promise<TokenRole | undefined> {
+    const key = roleKey(namespace, name)
+    return this.#roles.read(key, async () => {
+      const stored = await this.#view.get(key)
+      return stored === undefined ? undefined : readTokenRole(name, stored)
+    })
+  }
+
+  /** `change` gives the new record from the stored one, and may run again; what it throws ends the write. Gives back the role as it is now. */
+  async change(namespace: string, name: string, change: (before: TokenRoleRecord | undefined) => TokenRoleRecord): Promise<TokenRole> {
+    const key = roleKey(namespace, name)
+    try {
+      const stored = await this.#view.update(key, (current) => change(current === undefined ? undefined : readTokenRole(name, current).record))
+      return readTokenRole(name, stored)
+    } finally {
+      this.#roles.drop(key)
+    }
+  }
+
+  async remove(namespace: string, name: string): Promise<void> {
+    const key = roleKey(namespace, name)
+    try {
+      await this.#view.write([{ key, value: undefined }])
+    } finally {
+      this.#roles.drop(key)
+    }
+  }
+
+  /** Sorted. */
+  async names(namespace: string): Promise<string[]> {
+    const keys = await this.#view.listKeys(folder(namespace))
+    return keys.map((key) => key.slice(folder(namespace).length))
+  }
+
+  /** Ids of namespaces are never used again, so copies in memory cannot be taken for those of a later one. */
+  async removeNamespace(namespace: string): Promise<void> {
+    await this.#view.deletePrefix(folder(namespace))
+  }
+}

@@ -1,0 +1,47 @@
+import { fail } from '../../errors.ts'
+import type { View } from '../barrier/view.ts'
+import type { IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'
+import { writeAttempts } from '../stored-record.ts'
+import type { Minted } from './token-store.ts'
+
+/**
+ * Runs `issue` with the entity of an alias, found or drawn up. A known one is used at once; those that have to be written come one after the other, and
+ * `issue` runs again when it gives undefined because someone else (another replica) changed the entity in the meantime.
+ */
+export async function withLoginIdentity<T extends object>(
+  identity: IdentityStore,
+  alias: LoginAlias,
+  issue: (login: LoginIdentity) => Promise<T | undefined>,
+): Promise<T> {
+  const known = await identity.forLogin(alias)
+  const issued = known.entries.length === 0 ? await issue(known) : await identity.inTurn(alias, () => issueInTurn(identity, alias, issue))
+  if (issued === undefined) throw new Error('a write that expects nothing was refused')
+  return issued
+}
+
+async function issueInTurn<T extends object>(
+  identity: IdentityStore,
+  alias: LoginAlias,
+  issue: (login: LoginIdentity) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+    const login = await identity.forLogin(alias)
+    const issued = await issue(login)
+    if (issued !== undefined || login.entries.length === 0) return issued
+  }
+  throw fail('unavailable', 'too many logins of one name at a time')
+}
+
+/** A new token and the entity it belongs to, in one write. False when the entity is no longer what it was, or the token is there already. */
+export async function writeWithIdentity(view: View, minted: Minted, login: LoginIdentity): Promise<boolean> {
+  const entries = login.entries.length === 0 ? minted.entries : [...login.entries, ...minted.entries]
+  let written = false
+  try {
+    // a batch token of a known entity leaves nothing to write
+    written = entries.length === 0 || (await view.write(entries))
+  } finally {
+    if (!written) login.overtaken()
+  }
+  if (written) login.written()
+  return written
+}
