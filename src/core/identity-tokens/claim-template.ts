@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto'
+import { refuse } from '../../errors.ts'
+import { parseDuration } from '../../lib/duration.ts'
+import { quoted } from '../../lib/go-text.ts'
+import { isJsonNumber, type JsonObject, JsonSyntaxError, type JsonValue, jsonNumber, parseLossless } from '../../lib/json.ts'
+import type { Identity } from '../identity/identity-store.ts'
+import { parseTemplate } from '../policies/templates.ts'
+
+/** Claims the server sets itself. Contract tokens §5.9. */
+const reservedClaims = ['iat', 'aud', 'exp', 'iss', 'sub', 'namespace', 'nonce', 'auth_time', 'at_hash', 'c_hash']
+
+const maxTemplateLength = 65_536
+const maxDirectives = 256
+const maxDepth = 64
+
+export type ClaimContext = Pick<Identity, 'entity' | 'groups'> & {
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** What stands for `{{ … }}` once it is known whose token it is. */
+type Directive = (context: ClaimContext) => JsonValue
+
+/** A template taken apart: JSON in which a text that is a mark stands for a directive. */
+export type ClaimTemplate = { readonly claims: JsonObject; readonly directives: ReadonlyMap<string, Directive> }
+
+/**
+ * The claims of a role: a JSON object in which a value can be `{{ … }}`. It is read as JSON once, here: what is filled in later stands as a whole
+ * value where the directive stood, so no name of a person can become a claim. An empty text is no claims. Throws what a write of it is told. Contract tokens §5.9.
+ */
+export function parseClaimTemplate(text: string): ClaimTemplate {
+  if (text.length > maxTemplateLength) throw refuse('invalid', `error parsing template: it is longer than ${maxTemplateLength} characters`)
+  const { literals, names } = directivesOf(text)
+  // nobody who writes a template can know them, so nothing else in it is taken for one
+  const secret = randomUUID()
+  const marks = names.map((_, index) => `${secret}:${index}`)
+  const directives = new Map(names.map((name, index) => [marks[index] ?? '', directiveOf(name)]))
+  const json = literals.map((literal, index) => literal + (index < marks.length ? JSON.stringify(marks[index]) : '')).join('')
+  const claims = text === '' ? {} : parsedObject(json)
+  if (!isSound(claims, directives, maxDepth)) throw badJson('a directive can only stand for a value, and nesting has an end')
+  const reserved = Object.keys(claims).find((name) => reservedClaims.includes(name))
+  if (reserved !== undefined) throw refuse('invalid', `top level key ${quoted(reserved)} not allowed. Restricted keys: ${reservedClaims.join(', ')}`)
+  return { claims, directives }
+}
+
+/** The claims of one person at one moment. What is not there is an empty text or object. */
+export const fillClaims = ({ claims, directives }: ClaimTemplate, context: ClaimContext): JsonObject =>
+  filledObject(claims, (text) => directives.get(text)?.(context) ?? text)
+
+function directivesOf(text: string): { literals: readonly string[]; names: readonly string[] } {
+  const template = parseTemplate(text)
+  if (template === 'unbalanced') throw refuse('invalid', 'error parsing template: unbalanced templating characters')
+  if (template === undefined) return { literals: [text], names: [] }
+  if (template.names.length > maxDirectives) throw refuse('invalid', `error parsing template: it has more than ${maxDirectives} directives`)
+  return template
+}
+
+const badJson = (detail: string) => refuse('invalid', `error parsing template JSON: ${detail}`)
+
+function parsedObject(json: string): JsonObject {
+  let value: JsonValue
+  try {
+    value = parseLossless(json)
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) throw badJson(error.message)
+    throw error
+  }
+  if (!isObject(value)) throw badJson('it must be a JSON object')
+  return value
+}
+
+const isObject = (value: JsonValue): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value)
+
+/** No member is named by a directive, and none lies deeper than so many levels. */
+function isSound(value: JsonValue, directives: ReadonlyMap<string, Directive>, depthLeft: number): boolean {
+  if (typeof value !== 'object' || value === null || isJsonNumber(value)) return true
+  if (depthLeft === 0) return false
+  const names = Array.isArray(value) ? [] : Object.keys(value)
+  return !names.some((name) => directives.has(name)) && Object.values(value).every((item) => isSound(item, directives, depthLeft - 1))
+}
+
+type FillText = (text: string) => JsonValue
+
+function filled(value: JsonValue, fill: FillText): JsonValue {
+  if (typeof value === 'string') return fill(value)
+  if (Array.isArray(value)) return value.map((item) => filled(item, fill))
+  return isObject(value) ? filledObject(value, fill) : value
+}
+
+/** A member may have any name, `__proto__` too. */
+const filledObject = (object: JsonObject, fill: FillText): JsonObject =>
+  Object.fromEntries(Object.entries(object).map(([name, item]) => [name, filled(item, fill)]))
+
+const aliasPrefix = 'identity.entity.aliases.'
+const entityPrefix = 'identity.entity.'
+
+function directiveOf(name: string): Directive {
+  const directive = name.startsWith(aliasPrefix)
+    ? aliasDirective(name.slice(aliasPrefix.length))
+    : name.startsWith(entityPrefix)
+      ? entityDirective(name.slice(entityPrefix.length))
+      : timeDirective(name)
+  if (directive === undefined) throw refuse('invalid', 'error parsing template: no value could be found for one of the template directives')
+  return directive
+}
+
+function entityDirective(field: string): Directive | undefined {
+  switch (field) {
+    case 'id':
+      return ({ entity }) => entity.id
+    case 'name':
+      return ({ entity }) => entity.name
+    case 'groups.names':
+      return ({ groups }) => groups.map(({ name }) => name)
+    case 'groups.ids':
+      return ({ groups }) => groups.map(({ id }) => id)
+    default: {
+      const value = metadataValue(field, 'metadata')
+      return value && (({ entity }) => value(entity.metadata))
+    }
+  }
+}
+
+function aliasDirective(selector: string): Directive | undefined {
+  const dot = selector.indexOf('.')
+  if (dot < 0) return undefined
+  const [accessor, field] = [selector.slice(0, dot), selector.slice(dot + 1)]
+  const aliasOf = ({ entity }: ClaimContext) => entity.aliases.find(({ mount_accessor }) => mount_accessor === accessor)
+  if (field === 'id') return (context) => aliasOf(context)?.id ?? ''
+  if (field === 'name') return (context) => aliasOf(context)?.name ?? ''
+  const own = metadataValue(field, 'metadata')
+  if (own !== undefined) return (context) => own(aliasOf(context)?.metadata)
+  const custom = metadataValue(field, 'custom_metadata')
+  return custom && ((context) => custom(aliasOf(context)?.custom_metadata))
+}
+
+type Metadata = Readonly<Record<string, string>> | null | undefined
+
+/** `metadata` is all of it, `metadata.<key>` one value. */
+function metadataValue(field: string, name: string): ((metadata: Metadata) => JsonValue) | undefined {
+  if (field === name) return (metadata) => ({ ...metadata })
+  if (!field.startsWith(`${name}.`)) return undefined
+  const key = field.slice(name.length + 1)
+  return (metadata) => (metadata && Object.hasOwn(metadata, key) ? (metadata[key] ?? '') : '')
+}
+
+function timeDirective(name: string): Directive | undefined {
+  if (name === 'time.now') return ({ now }) => secondsAt(now, 0)
+  const sign = name.startsWith('time.now.plus.') ? 1 : name.startsWith('time.now.minus.') ? -1 : undefined
+  if (sign === undefined) return undefined
+  const duration = parseDuration(name.slice((sign === 1 ? 'time.now.plus.' : 'time.now.minus.').length))
+  if ('error' in duration) return undefined
+  return ({ now }) => secondsAt(now, sign * duration.seconds)
+}
+
+const secondsAt = (now: number, shift: number): JsonValue => jsonNumber(String(Math.floor(now / 1000) + shift))

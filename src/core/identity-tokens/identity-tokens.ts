@@ -1,0 +1,112 @@
+import { refuse } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { quoted } from '../../lib/go-text.ts'
+import type { Random } from '../../lib/random.ts'
+import type { View } from '../barrier/view.ts'
+import type { Identity } from '../identity/identity-store.ts'
+import { RecordCache } from '../record-cache.ts'
+import { Turns } from '../turns.ts'
+import { type IssuedIdentityToken, issueIdentityToken } from './issue-identity-token.ts'
+import { identityTokenProblem } from './introspect.ts'
+import { configKey } from './issuer-keys.ts'
+import { checkIssuer, issuerUrl } from './issuer-url.ts'
+import { NamedKeyStore } from './named-key-store.ts'
+import { PublishedKeys } from './published-keys.ts'
+import { TokenRoleStore } from './token-role-store.ts'
+
+export type IdentityTokensParts = {
+  /** The root of everything stored. */
+  readonly root: View
+  readonly clock: Clock
+  readonly random: Random
+  /** The server's public base URL, without a slash at the end; known once it listens. */
+  apiAddr(): string
+  identityOf(entityId: string): Promise<Identity | undefined>
+}
+
+/** An identity mount as the issuer it is: its uuid, and the namespace it serves. */
+export type IssuerPlace = { readonly mount: string; readonly namespace: { readonly id: string; readonly path: string } }
+
+type IssuerConfig = { readonly issuer: string }
+
+const cacheLimit = 10_000
+
+/**
+ * The server as an issuer of identity tokens, one in each namespace: configuration, keys, roles, and the tokens. All of it lies with the data of the
+ * namespace's identity mount. Contract tokens §5.9.
+ */
+export class IdentityTokens {
+  readonly #parts: IdentityTokensParts
+  readonly #view: View
+  readonly #configs = new RecordCache<IssuerConfig>(cacheLimit)
+  readonly keys: NamedKeyStore
+  readonly roles: TokenRoleStore
+  readonly published: PublishedKeys
+
+  constructor(parts: IdentityTokensParts) {
+    const { root, clock, random } = parts
+    this.#parts = parts
+    this.#view = root.view('', { numbers: 'plain' })
+    const turns = new Turns()
+    const onChange = (mount: string) => this.published.drop(mount)
+    this.keys = new NamedKeyStore({ view: this.#view, clock, random, turns, onChange })
+    this.roles = new TokenRoleStore({ view: this.#view, random, turns, keys: this.keys, onChange })
+    this.published = new PublishedKeys(this.keys, clock)
+  }
+
+  /** "" when none is configured. */
+  async configuredIssuer(mount: string): Promise<string> {
+    const config = await this.#configs.read(mount, async () => readConfig(await this.#view.get(configKey(mount))))
+    return config?.issuer ?? ''
+  }
+
+  /** Throws for one that is none. */
+  async configureIssuer(mount: string, issuer: string): Promise<void> {
+    checkIssuer(issuer)
+    try {
+      await this.#view.write([{ key: configKey(mount), value: { issuer } }])
+    } finally {
+      this.#configs.drop(mount)
+    }
+  }
+
+  /** What stands in `iss`. */
+  async issuerOf({ mount, namespace }: IssuerPlace): Promise<string> {
+    return issuerUrl((await this.configuredIssuer(mount)) || this.#parts.apiAddr(), namespace.path)
+  }
+
+  /** A token for an entity ("" for none) after a role. Throws when there is none to be had. */
+  async issue(place: IssuerPlace, roleName: string, entityId: string): Promise<IssuedIdentityToken> {
+    const role = await this.roles.find(place.mount, roleName)
+    if (role === undefined) throw refuse('invalid', `role ${quoted(roleName)} not found`)
+    const key = await this.keys.find(place.mount, role.role.key)
+    if (key === undefined) throw refuse('invalid', `key ${quoted(role.role.key)} not found`)
+    return issueIdentityToken({
+      roleName,
+      role,
+      key,
+      identity: entityId === '' ? undefined : await this.#parts.identityOf(entityId),
+      issuer: await this.issuerOf(place),
+      namespace: place.namespace.id,
+      now: this.#parts.clock.now(),
+    })
+  }
+
+  /** Why a token is worth nothing; undefined when it is good. */
+  async problemOf(place: IssuerPlace, token: string, clientId: string): Promise<string | undefined> {
+    return identityTokenProblem({
+      token,
+      clientId,
+      keys: await this.published.of(place.mount),
+      issuer: await this.issuerOf(place),
+      now: this.#parts.clock.now(),
+      findIdentity: (entityId) => this.#parts.identityOf(entityId),
+    })
+  }
+}
+
+/** Nothing stored is no issuer: kept in memory as such. */
+function readConfig(value: unknown): IssuerConfig {
+  const issuer = typeof value === 'object' && value !== null && 'issuer' in value ? value.issuer : ''
+  return { issuer: typeof issuer === 'string' ? issuer : '' }
+}

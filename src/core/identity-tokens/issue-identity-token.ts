@@ -1,0 +1,44 @@
+import { CompactSign } from 'jose'
+import { refuse } from '../../errors.ts'
+import { quoted } from '../../lib/go-text.ts'
+import { stringifyJson } from '../../lib/json.ts'
+import type { Identity } from '../identity/identity-store.ts'
+import { fillClaims } from './claim-template.ts'
+import { allowsClient } from './named-key.ts'
+import type { ReadyKey } from './named-key-store.ts'
+import type { ReadyRole } from './token-role.ts'
+
+/** What a caller gets. */
+export type IssuedIdentityToken = { readonly token: string; readonly client_id: string; readonly ttl: number }
+
+export type IdentityTokenRequest = {
+  readonly roleName: string
+  readonly role: ReadyRole
+  readonly key: ReadyKey
+  /** Undefined for a token without entity. */
+  readonly identity: Identity | undefined
+  readonly issuer: string
+  /** Namespace id. */
+  readonly namespace: string
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** Entities with many groups and long metadata, named again and again by a template. */
+const maxPayloadBytes = 262_144
+
+/** A JWT that says who the caller is, signed after a role. Throws when the role or the caller may have none. Contract tokens §5.9. */
+export async function issueIdentityToken(request: IdentityTokenRequest): Promise<IssuedIdentityToken> {
+  const { roleName, role, key, identity, issuer, namespace, now } = request
+  const { key: keyName, client_id, ttl } = role.role
+  if (!allowsClient(key.key, client_id)) {
+    throw refuse('invalid', `the key ${quoted(keyName)} does not list the client ID of the role ${quoted(roleName)} as an allowed client ID`)
+  }
+  if (identity === undefined) throw refuse('invalid', "no entity associated with the request's token")
+  const iat = Math.floor(now / 1000)
+  const own = { iss: issuer, sub: identity.entity.id, aud: client_id, exp: iat + ttl, iat, namespace }
+  const payload = Buffer.from(stringifyJson({ ...own, ...fillClaims(role.claims, { ...identity, now }) }))
+  if (payload.length > maxPayloadBytes) throw refuse('invalid', `the claims of the role ${quoted(roleName)} are longer than ${maxPayloadBytes} bytes`)
+  const { kid, alg } = key.key.signing.publicKey
+  return { token: await new CompactSign(payload).setProtectedHeader({ alg, kid }).sign(key.signer), client_id, ttl }
+}

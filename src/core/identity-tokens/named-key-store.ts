@@ -1,0 +1,211 @@
+import type { CryptoKey } from 'jose'
+import { fail, refuse } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { quoted } from '../../lib/go-text.ts'
+import type { Random } from '../../lib/random.ts'
+import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
+import { RecordCache } from '../record-cache.ts'
+import type { Turns } from '../turns.ts'
+import { type DueRotation, dueKey, namedKeyKey, roleOfKeyKey } from './issuer-keys.ts'
+import {
+  changedSettings,
+  defaultKeyName,
+  defaultKeySettings,
+  type FreshKeys,
+  isFullOfFormerKeys,
+  type KeySettings,
+  type NamedKey,
+  readNamedKey,
+  rotated,
+  type SentKeySettings,
+  withSettings,
+} from './named-key.ts'
+import { newSigningKey, type SigningAlgorithm, signerOf } from './signing-key.ts'
+
+export type NamedKeyStoreParts = {
+  /** The root of everything stored, with plain numbers. */
+  readonly view: View
+  readonly clock: Clock
+  readonly random: Random
+  /** Changes of the keys and roles of one mount, one after the other. */
+  readonly turns: Turns
+  /** Told of a mount whose keys are not what they were. */
+  onChange(mount: string): void
+}
+
+/** A key made ready to sign. */
+export type ReadyKey = { readonly key: NamedKey; readonly signer: CryptoKey }
+
+const cacheLimit = 2_000
+const rolesAPage = 500
+const attempts = 5
+
+/** The named keys of all issuers; `mount` is the uuid of an identity mount. Contract tokens §5.9. */
+export class NamedKeyStore {
+  readonly #parts: NamedKeyStoreParts
+  readonly #ready = new RecordCache<ReadyKey>(cacheLimit)
+
+  constructor(parts: NamedKeyStoreParts) {
+    this.#parts = parts
+  }
+
+  find(mount: string, name: string): Promise<ReadyKey | undefined> {
+    const at = namedKeyKey(mount, name)
+    return this.#ready.read(at, async () => {
+      const value = await this.#parts.view.get(at)
+      if (value === undefined) return undefined
+      const key = readNamedKey(value)
+      return { key, signer: await signerOf(key.signing) }
+    })
+  }
+
+  /** The key `default` is there before its key pairs are: those are made when a role needs them. */
+  async settingsOf(mount: string, name: string): Promise<KeySettings | undefined> {
+    return (await this.find(mount, name))?.key ?? (name === defaultKeyName ? defaultKeySettings : undefined)
+  }
+
+  /** Sorted. */
+  async names(mount: string): Promise<string[]> {
+    const names = await this.#storedNames(mount)
+    return names.includes(defaultKeyName) ? names : [...names, defaultKeyName].sort()
+  }
+
+  /** Those that some role uses. */
+  async usedNames(mount: string): Promise<string[]> {
+    const used: string[] = []
+    for (const name of await this.#storedNames(mount)) if (await this.#isUsed(mount, name)) used.push(name)
+    return used
+  }
+
+  /** Makes a key, or changes what was sent of it. */
+  write(mount: string, name: string, sent: SentKeySettings): Promise<void> {
+    let fresh: (FreshKeys & { algorithm: SigningAlgorithm }) | undefined
+    return this.#parts.turns.take(mount, () =>
+      this.#change(mount, name, async (before) => {
+        const known = before ?? (name === defaultKeyName ? defaultKeySettings : undefined)
+        const settings = changedSettings(name, known, sent, await this.#longestRoleTtl(mount, name))
+        const isFresh = before?.algorithm !== settings.algorithm
+        if (isFresh && fresh?.algorithm !== settings.algorithm) fresh = await this.#freshKeys(settings.algorithm)
+        return withSettings(before, settings, isFresh ? fresh : undefined, this.#parts.clock.now())
+      }),
+    )
+  }
+
+  /** Removes a key no role uses; nothing to do when there is none. */
+  remove(mount: string, name: string): Promise<void> {
+    if (name === defaultKeyName) throw refuse('invalid', `deletion of key ${quoted(name)} not allowed`)
+    return this.#parts.turns.take(mount, () =>
+      this.#change(mount, name, async () => {
+        const roles = await this.#rolesUsing(mount, name)
+        if (roles.length === 0) return undefined
+        throw refuse('invalid', `unable to delete key ${quoted(name)} because it is currently referenced by these roles: ${roles.join(', ')}`)
+      }),
+    )
+  }
+
+  /** The next key pair signs from now on. The former one stays published for so many seconds, or as long as the key says. */
+  rotate(mount: string, name: string, verificationTtl: number | undefined): Promise<void> {
+    return this.#parts.turns.take(mount, async () => {
+      if ((await this.stored(mount, name)) === undefined) throw refuse('invalid', `no named key found at ${quoted(name)}`)
+      await this.#change(mount, name, async (before) => {
+        if (before === undefined) return undefined
+        const now = this.#parts.clock.now()
+        if (verificationTtl !== 0 && isFullOfFormerKeys(before, now))
+          throw refuse('invalid', `too many former keys of ${quoted(name)} are still published; rotate with verification_ttl 0 or wait`)
+        return this.#rotated(before, verificationTtl ?? before.verification_ttl)
+      })
+    })
+  }
+
+  /** A rotation whose time has come; false when it was not due any more. Of two who try, one rotates: the other finds another time in the key. */
+  rotateDue(due: DueRotation): Promise<boolean> {
+    let didRotate = false
+    return this.#parts.turns.take(due.mount, async () => {
+      await this.#change(due.mount, due.name, async (before) => {
+        didRotate = before !== undefined && before.next_rotation === due.at
+        return before !== undefined && didRotate ? this.#rotated(before, before.verification_ttl) : before
+      })
+      // what is left of a key that is gone, or was rotated by hand
+      if (!didRotate) await this.#parts.view.write([{ key: dueKey(due), value: undefined }])
+      return didRotate
+    })
+  }
+
+  /** The stored record of a key, its key pairs made if it is `default` and has none. Only for who has the turn of the mount. */
+  async stored(mount: string, name: string): Promise<ViewRecord | undefined> {
+    const at = namedKeyKey(mount, name)
+    const record = await this.#parts.view.read(at)
+    if (record !== undefined || name !== defaultKeyName) return record
+    await this.#change(mount, name, async (before) => {
+      if (before !== undefined) return before
+      return withSettings(undefined, defaultKeySettings, await this.#freshKeys(defaultKeySettings.algorithm), this.#parts.clock.now())
+    })
+    return this.#parts.view.read(at)
+  }
+
+  /**
+   * Reads, changes and writes one key with the time of its rotation. `change` gives the key as it shall be, undefined for none; it may run again.
+   * A failed write may be stored all the same: the copies go in any case.
+   */
+  async #change(mount: string, name: string, change: (before: NamedKey | undefined) => Promise<NamedKey | undefined>): Promise<void> {
+    const at = namedKeyKey(mount, name)
+    try {
+      for (let attempt = 0; attempt < attempts; attempt++) {
+        const record = await this.#parts.view.read(at)
+        const before = record === undefined ? undefined : readNamedKey(record.value)
+        const after = await change(before)
+        if (after === before) return
+        const written = await this.#parts.view.write([
+          { key: at, value: after, expect: record?.revision ?? 'absent' },
+          ...dueEntries(mount, name, before, after),
+        ])
+        if (written) return
+      }
+    } finally {
+      this.#ready.drop(at)
+      this.#parts.onChange(mount)
+    }
+    throw fail('unavailable', 'too many changes to one key at a time')
+  }
+
+  async #rotated(key: NamedKey, verificationTtl: number): Promise<NamedKey> {
+    const next = await newSigningKey(key.algorithm, this.#parts.random)
+    return rotated(key, next, verificationTtl, this.#parts.clock.now())
+  }
+
+  async #freshKeys(algorithm: SigningAlgorithm): Promise<FreshKeys & { algorithm: SigningAlgorithm }> {
+    const [signing, next] = await Promise.all([newSigningKey(algorithm, this.#parts.random), newSigningKey(algorithm, this.#parts.random)])
+    return { algorithm, signing, next }
+  }
+
+  async #storedNames(mount: string): Promise<string[]> {
+    const prefix = namedKeyKey(mount, '')
+    return (await this.#parts.view.listKeys(prefix)).map((key) => key.slice(prefix.length))
+  }
+
+  async #isUsed(mount: string, name: string): Promise<boolean> {
+    return (await this.#parts.view.listKeys(roleOfKeyKey(mount, name, ''), { limit: 1 })).length > 0
+  }
+
+  async #rolesUsing(mount: string, name: string): Promise<string[]> {
+    const prefix = roleOfKeyKey(mount, name, '')
+    return (await this.#parts.view.listKeys(prefix)).map((key) => key.slice(prefix.length))
+  }
+
+  async #longestRoleTtl(mount: string, name: string): Promise<number> {
+    const prefix = roleOfKeyKey(mount, name, '')
+    let longest = 0
+    for (let after: string | undefined; ; ) {
+      const page = await this.#parts.view.list(prefix, { limit: rolesAPage, ...(after === undefined ? {} : { after }) })
+      for (const { value } of page) if (typeof value === 'number') longest = Math.max(longest, value)
+      after = page.at(-1)?.key
+      if (page.length < rolesAPage) return longest
+    }
+  }
+}
+
+function dueEntries(mount: string, name: string, before: NamedKey | undefined, after: NamedKey | undefined): ViewEntry[] {
+  if (before?.next_rotation === after?.next_rotation) return []
+  const gone = before === undefined ? [] : [{ key: dueKey({ at: before.next_rotation, mount, name }), value: undefined }]
+  return after === undefined ? gone : [...gone, { key: dueKey({ at: after.next_rotation, mount, name }), value: true }]
+}

@@ -1,0 +1,54 @@
+import type { Clock } from '../../lib/clock.ts'
+import { RecordCache } from '../record-cache.ts'
+import { nextChangeOf, publicKeysOf } from './named-key.ts'
+import type { NamedKeyStore } from './named-key-store.ts'
+import type { PublicKey } from './signing-key.ts'
+
+/** The public keys of one issuer: those of each named key that some role uses. */
+export type KeySet = {
+  readonly byId: ReadonlyMap<string, PublicKey>
+  /** The JWK set. RFC 7517 §5. */
+  readonly text: string
+  /** When it changes next if nobody does anything, in milliseconds; infinite without keys. */
+  readonly nextChange: number
+}
+
+const cacheLimit = 1_000
+
+/** What anyone may read without a token: made once, and anew when a key or role changes or the time of a former key is over. */
+export class PublishedKeys {
+  readonly #keys: NamedKeyStore
+  readonly #clock: Clock
+  readonly #sets = new RecordCache<KeySet>(cacheLimit)
+
+  constructor(keys: NamedKeyStore, clock: Clock) {
+    this.#keys = keys
+    this.#clock = clock
+  }
+
+  async of(mount: string): Promise<KeySet> {
+    const known = this.#sets.get(mount)
+    if (known !== undefined && this.#clock.now() < known.nextChange) return known
+    const drops = this.#sets.drops
+    const set = await this.#gather(mount)
+    this.#sets.set(mount, set, drops)
+    return set
+  }
+
+  drop(mount: string): void {
+    this.#sets.drop(mount)
+  }
+
+  async #gather(mount: string): Promise<KeySet> {
+    const now = this.#clock.now()
+    const byId = new Map<string, PublicKey>()
+    let nextChange = Number.POSITIVE_INFINITY
+    for (const name of await this.#keys.usedNames(mount)) {
+      const ready = await this.#keys.find(mount, name)
+      if (ready === undefined) continue
+      for (const key of publicKeysOf(ready.key, now)) byId.set(key.kid, key)
+      nextChange = Math.min(nextChange, nextChangeOf(ready.key, now))
+    }
+    return { byId, text: JSON.stringify({ keys: [...byId.values()] }), nextChange }
+  }
+}

@@ -1,0 +1,93 @@
+import { fail } from '../../errors.ts'
+import type { View } from '../barrier/view.ts'
+import type { Random } from '../../lib/random.ts'
+import { RecordCache } from '../record-cache.ts'
+import type { Turns } from '../turns.ts'
+import { roleKey, roleOfKeyKey } from './issuer-keys.ts'
+import { readNamedKey } from './named-key.ts'
+import type { NamedKeyStore } from './named-key-store.ts'
+import { changedRole, checkAgainstKey, type ReadyRole, readTokenRole, type SentTokenRole } from './token-role.ts'
+
+export type TokenRoleStoreParts = {
+  /** The root of everything stored, with plain numbers. */
+  readonly view: View
+  readonly random: Random
+  readonly turns: Turns
+  readonly keys: NamedKeyStore
+  /** Told of a mount where another set of keys may be in use. */
+  onChange(mount: string): void
+}
+
+const cacheLimit = 10_000
+const maxCachedText = 16_384
+const attempts = 5
+
+/** The roles of all issuers; `mount` is the uuid of an identity mount. Contract tokens §5.9. */
+export class TokenRoleStore {
+  readonly #parts: TokenRoleStoreParts
+  readonly #ready = new RecordCache<ReadyRole>(cacheLimit, maxCachedText)
+
+  constructor(parts: TokenRoleStoreParts) {
+    this.#parts = parts
+  }
+
+  find(mount: string, name: string): Promise<ReadyRole | undefined> {
+    const at = roleKey(mount, name)
+    return this.#ready.read(at, async () => {
+      const value = await this.#parts.view.get(at)
+      return value === undefined ? undefined : readTokenRole(value)
+    })
+  }
+
+  /** Sorted. */
+  async names(mount: string): Promise<string[]> {
+    const prefix = roleKey(mount, '')
+    return (await this.#parts.view.listKeys(prefix)).map((key) => key.slice(prefix.length))
+  }
+
+  /** Makes a role, or changes what was sent of it. Its key is written with it, so that nobody removes or shortens the key in between. */
+  write(mount: string, name: string, sent: SentTokenRole): Promise<void> {
+    const { view, keys, random } = this.#parts
+    return this.#change(mount, name, async () => {
+      const record = await view.read(roleKey(mount, name))
+      const before = record === undefined ? undefined : readTokenRole(record.value).role
+      const role = changedRole(before, sent, random)
+      const key = await keys.stored(mount, role.key)
+      checkAgainstKey(role, key === undefined ? undefined : readNamedKey(key.value))
+      const moved = before !== undefined && before.key !== role.key
+      return view.write([
+        { key: roleKey(mount, name), value: role, expect: record?.revision ?? 'absent' },
+        ...(key === undefined ? [] : [{ key: key.key, value: key.value, expect: key.revision }]),
+        { key: roleOfKeyKey(mount, role.key, name), value: role.ttl },
+        ...(moved ? [{ key: roleOfKeyKey(mount, before.key, name), value: undefined }] : []),
+      ])
+    })
+  }
+
+  /** Nothing to do when there is none. */
+  remove(mount: string, name: string): Promise<void> {
+    const { view } = this.#parts
+    return this.#change(mount, name, async () => {
+      const record = await view.read(roleKey(mount, name))
+      if (record === undefined) return true
+      const { role } = readTokenRole(record.value)
+      return view.write([
+        { key: roleKey(mount, name), value: undefined, expect: record.revision },
+        { key: roleOfKeyKey(mount, role.key, name), value: undefined },
+      ])
+    })
+  }
+
+  /** `change` gives false when someone else was quicker, and runs again. */
+  #change(mount: string, name: string, change: () => Promise<boolean>): Promise<void> {
+    return this.#parts.turns.take(mount, async () => {
+      try {
+        for (let attempt = 0; attempt < attempts; attempt++) if (await change()) return
+      } finally {
+        this.#ready.drop(roleKey(mount, name))
+        this.#parts.onChange(mount)
+      }
+      throw fail('unavailable', 'too many changes to one role at a time')
+    })
+  }
+}

@@ -1,0 +1,58 @@
+import { refuse } from '../../errors.ts'
+import { quoted } from '../../lib/go-text.ts'
+import { base62, type Random } from '../../lib/random.ts'
+import { type ClaimTemplate, parseClaimTemplate } from './claim-template.ts'
+import type { KeySettings } from './named-key.ts'
+
+/** What identity tokens are made after. Contract tokens §5.9. */
+export type TokenRole = {
+  /** Name of the key that signs. */
+  readonly key: string
+  /** Seconds a token is valid. */
+  readonly ttl: number
+  readonly template: string
+  /** Audience of the tokens. */
+  readonly client_id: string
+}
+
+export type SentTokenRole = Partial<TokenRole>
+
+/** A role made ready for many tokens. */
+export type ReadyRole = { readonly role: TokenRole; readonly claims: ClaimTemplate }
+
+const newRole: TokenRole = { key: '', ttl: 86_400, template: '', client_id: '' }
+const clientIdLength = 26
+
+/** The role after a write, but for its key, which `checkAgainstKey` looks at. Throws the first refusal. */
+export function changedRole(before: TokenRole | undefined, sent: SentTokenRole, random: Random): TokenRole {
+  const role = { ...(before ?? newRole), ...sent }
+  if (role.key === '') throw refuse('invalid', 'the key parameter is required')
+  const template = decodedTemplate(role.template)
+  parseClaimTemplate(template)
+  return { key: role.key, ttl: role.ttl, template, client_id: role.client_id || base62(random, clientIdLength) }
+}
+
+/** Throws when the role cannot use its key. */
+export function checkAgainstKey(role: TokenRole, key: KeySettings | undefined): void {
+  if (key === undefined) throw refuse('invalid', `cannot find key ${quoted(role.key)}`)
+  if (role.ttl > key.verification_ttl)
+    throw refuse('invalid', "a role's token ttl cannot be longer than the verification_ttl of the key it references")
+}
+
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+/** A template may come as base64: a text that can be read so is. */
+function decodedTemplate(text: string): string {
+  const packed = text.replace(/[\r\n]/g, '')
+  return base64.test(packed) ? Buffer.from(packed, 'base64').toString('utf8') : text
+}
+
+/** A stored record as a role. The record was sealed by this server. */
+export function readTokenRole(value: unknown): ReadyRole {
+  if (typeof value === 'object' && value !== null && 'key' in value && 'ttl' in value && 'template' in value && 'client_id' in value) {
+    // sealed as one: only its presence is checked
+    const role = value as TokenRole
+    return { role, claims: parseClaimTemplate(role.template) }
+  }
+  throw new Error('a stored role of identity tokens has not the shape of one')
+}
