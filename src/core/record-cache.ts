@@ -2,20 +2,23 @@
  * Copies of stored records, at most `limit`; those used lately stay. The one process that writes the records owns the cache: whoever changes a record
  * calls `drop` after the commit, so a copy is never older than the last answered write.
  *
- * What callers put into a record can be long: a copy with more text than `maxText` is not kept, so that memory has a bound too.
+ * What callers put into a record can be long: a copy with more text than `maxText` is not kept, so that memory has a bound too. `own` gives the part
+ * of a value whose text counts, where the rest is shared with other copies.
  *
  * Two generations instead of a list in order of use: what is used moves to the young one, and when that has half of the limit, the old one is let go.
  */
 export class RecordCache<Value extends object> {
   readonly #half: number
   readonly #maxText: number
+  readonly #own: (value: Value) => object
   #young = new Map<string, Value>()
   #old = new Map<string, Value>()
   #drops = 0
 
-  constructor(limit: number, maxText = Number.POSITIVE_INFINITY) {
+  constructor(limit: number, maxText = Number.POSITIVE_INFINITY, own: (value: Value) => object = (value) => value) {
     this.#half = Math.ceil(limit / 2)
     this.#maxText = maxText
+    this.#own = own
   }
 
   get(key: string): Value | undefined {
@@ -32,7 +35,7 @@ export class RecordCache<Value extends object> {
   }
 
   set(key: string, value: Value, drops = this.#drops): void {
-    if (drops === this.#drops && (this.#maxText === Number.POSITIVE_INFINITY || textLeft(value, this.#maxText - key.length) >= 0))
+    if (drops === this.#drops && (this.#maxText === Number.POSITIVE_INFINITY || textLeft(this.#own(value), this.#maxText - key.length) >= 0))
       this.#keep(key, value)
   }
 
@@ -48,6 +51,12 @@ export class RecordCache<Value extends object> {
     this.#drops += 1
     this.#young.delete(key)
     this.#old.delete(key)
+  }
+
+  dropAll(): void {
+    this.#drops += 1
+    this.#young = new Map()
+    this.#old = new Map()
   }
 
   /** The copy, or what `load` finds; kept when `isKept` and nothing was dropped while it was read. */

@@ -1,0 +1,57 @@
+import type { ViewEntry } from '../barrier/view.ts'
+import { canonicalName } from './canonical-name.ts'
+import { aliasEnd } from './group-alias-write.ts'
+import { changesKey, goneKey, groupKey, memberPrefix } from './group-keys.ts'
+import { type GroupParts, type GroupStep, groupNameKey, storedGroup } from './group-parts.ts'
+import { childRows, membershipRows } from './group-write.ts'
+
+const membersAtOnce = 500
+
+/**
+ * The one step after which a group is no more: its record, name, alias and place among groups go. Memberships of more entities than fit into the step
+ * are without meaning from then on; a note says that they have still to go (`dropMembers`).
+ */
+export async function groupEnd(parts: GroupParts, namespace: string, id: string): Promise<GroupStep<{ rest: boolean }> | undefined> {
+  const stored = await storedGroup(parts, namespace, id)
+  if (stored === undefined) return undefined
+  const { group, revision } = stored
+  const [parents, children, members] = await Promise.all([
+    parts.reader.parentsOf(id),
+    parts.reader.childrenOf(id),
+    parts.view.listKeys(memberPrefix(id), { limit: membersAtOnce + 1 }),
+  ])
+  const rest = members.length > membersAtOnce
+  const entries: ViewEntry[] = [
+    { key: groupKey(id), value: undefined, expect: revision },
+    { key: groupNameKey(parts, namespace, group.name), value: undefined },
+    { key: changesKey(id), value: undefined },
+    ...(group.alias === null ? [] : aliasEnd(parts, namespace, group.alias)),
+    ...parents.flatMap((parent) => childRows(parent, id, undefined)),
+    ...children.flatMap((child) => childRows(id, child, undefined)),
+    ...(rest ? [{ key: goneKey(id), value: true }] : memberEnds(id, members)),
+  ]
+  const { alias } = group
+  return {
+    entries,
+    result: { rest },
+    groups: [id, ...children],
+    entities: new Set(),
+    written: () => {
+      parts.reader.forgetChanges(id)
+      if (alias !== null) parts.reader.aliasChanged(alias.mount_accessor, canonicalName(alias.name), undefined)
+    },
+  }
+}
+
+/** Removes the memberships a group left behind, in steps between which others get their turn. May be begun again. */
+export async function dropMembers({ view }: Pick<GroupParts, 'view'>, id: string): Promise<void> {
+  for (;;) {
+    const members = await view.listKeys(memberPrefix(id), { limit: membersAtOnce })
+    const isLast = members.length < membersAtOnce
+    await view.write([...memberEnds(id, members), ...(isLast ? [{ key: goneKey(id), value: undefined }] : [])])
+    if (isLast) return
+  }
+}
+
+const memberEnds = (id: string, keys: readonly string[]): ViewEntry[] =>
+  keys.flatMap((key) => membershipRows(id, key.slice(memberPrefix(id).length), undefined))

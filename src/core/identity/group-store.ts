@@ -1,0 +1,239 @@
+import { fail } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Random } from '../../lib/random.ts'
+import type { View, ViewEntry } from '../barrier/view.ts'
+import type { Mount } from '../mounts/mount.ts'
+import { writeAttempts } from '../stored-record.ts'
+import { Turns } from '../turns.ts'
+import type { Group } from './group.ts'
+import { type AliasWrite, aliasRemoval, aliasWrite, groupOfAlias, type WrittenAlias } from './group-alias-write.ts'
+import { dropMembers, groupEnd } from './group-end.ts'
+import { aliasIdPrefix, changesKey, gonePrefix, groupPrefix } from './group-keys.ts'
+import { type GroupParts, type GroupStep, groupNameKey, storedGroup, union } from './group-parts.ts'
+import { type Affected, GroupReader, type Memberships } from './group-reader.ts'
+import { type GroupLogin, type GroupRefresh, groupRefresh } from './group-refresh.ts'
+import { type GroupWrite, groupWrite, membershipRows, type Written } from './group-write.ts'
+import { IdentityKeys } from './identity-keys.ts'
+import type { MembershipChange, Memberships as MembershipSource } from './memberships.ts'
+import { canonicalName } from './canonical-name.ts'
+
+export type GroupStoreParts = {
+  /** The core's view: tokens, entities and groups lie in the same one, so that a login is one write. */
+  readonly view: View
+  readonly clock: Clock
+  readonly random: Random
+  mountOf(accessor: string): Mount | undefined
+  /** Ids of a namespace and of those above it. */
+  withAncestors(namespaceId: string): readonly string[]
+}
+
+/** What of a group lies beside its record. */
+export type GroupDetails = {
+  readonly memberEntityIds: readonly string[]
+  readonly memberGroupIds: readonly string[]
+  readonly parentGroupIds: readonly string[]
+  /** All changes, those of logins included. */
+  readonly modifyIndex: number
+}
+
+const structureTurn = 'groups'
+
+/** Groups, their aliases, and who is in them. Contract tokens §5.4, §5.5. */
+export class GroupStore implements MembershipSource {
+  readonly #parts: GroupParts
+  readonly #listeners: ((affected: Affected) => void)[] = []
+  /** Writes of groups, and ends of entities, one after the other: each decides on what the one before it left. */
+  readonly #turns = new Turns()
+
+  private constructor(parts: GroupParts) {
+    this.#parts = parts
+  }
+
+  /** Ends what a stopped server left undone of the ends of groups. */
+  static async open(parts: GroupStoreParts): Promise<GroupStore> {
+    const keys = await IdentityKeys.open(parts.view, parts.random)
+    const full: GroupParts = { ...parts, keys, reader: new GroupReader(parts.view) }
+    for (const key of await parts.view.listKeys(gonePrefix)) await dropMembers(full, key.slice(gonePrefix.length))
+    return new GroupStore(full)
+  }
+
+  /** Told after each commit whose groups are others now, or have other policies, names or metadata. */
+  onChange(listener: (affected: Affected) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  membershipsOf(entityId: string): Promise<Memberships> {
+    return this.#parts.reader.membershipsOf(entityId)
+  }
+
+  async byId(namespace: string, id: string): Promise<Group | undefined> {
+    return (await storedGroup(this.#parts, namespace, id))?.group
+  }
+
+  async byName(namespace: string, name: string): Promise<Group | undefined> {
+    const id = canonicalName(name) === '' ? undefined : await this.#parts.view.get(groupNameKey(this.#parts, namespace, name))
+    return typeof id === 'string' ? this.byId(namespace, id) : undefined
+  }
+
+  async byAliasId(namespace: string, aliasId: string): Promise<Group | undefined> {
+    return (await groupOfAlias(this.#parts, namespace, aliasId))?.group
+  }
+
+  async byAlias(namespace: string, mountAccessor: string, name: string): Promise<Group | undefined> {
+    const id = (await this.#parts.reader.aliasesOf(namespace, mountAccessor)).get(canonicalName(name))
+    return id === undefined ? undefined : this.byId(namespace, id)
+  }
+
+  async details(group: Group): Promise<GroupDetails> {
+    const { reader } = this.#parts
+    const [memberEntityIds, memberGroupIds, parentGroupIds, changes] = await Promise.all([
+      reader.membersOf(group.id),
+      reader.childrenOf(group.id),
+      reader.parentsOf(group.id),
+      reader.changesOf(group.id),
+    ])
+    return { memberEntityIds, memberGroupIds, parentGroupIds, modifyIndex: group.modify_index + changes }
+  }
+
+  /** Ids of the groups of a namespace in order, a page at a time. */
+  pages(namespace: string): AsyncGenerator<string[]> {
+    return this.#parts.reader.pages(groupPrefix(namespace))
+  }
+
+  /** Ids of the group aliases of a namespace in order, a page at a time. */
+  aliasPages(namespace: string): AsyncGenerator<string[]> {
+    return this.#parts.reader.pages(aliasIdPrefix(namespace))
+  }
+
+  put(write: GroupWrite): Promise<Written> {
+    return this.#inTurn(() => groupWrite(this.#parts, write))
+  }
+
+  /** Removing what is not there is no failure. */
+  async remove(namespace: string, id: string): Promise<void> {
+    const ended = await this.#inTurnIf(() => groupEnd(this.#parts, namespace, id))
+    if (ended?.rest === true) await dropMembers(this.#parts, id)
+  }
+
+  putAlias(write: AliasWrite): Promise<WrittenAlias> {
+    return this.#inTurn(() => aliasWrite(this.#parts, write))
+  }
+
+  /** Removing what is not there is no failure. */
+  async removeAlias(namespace: string, id: string): Promise<void> {
+    await this.#inTurnIf(() => aliasRemoval(this.#parts, namespace, id))
+  }
+
+  /** What a login does to the groups of its entity; nothing is written here. Contract tokens §3.5. */
+  refreshForLogin(login: GroupLogin): Promise<GroupRefresh> {
+    return groupRefresh(this.#parts, login, (entityId) => this.#tell(new Set([entityId])))
+  }
+
+  /** The refresh of a renewal, which is a write of its own: by then the token is renewed, whoever else changes the entity. Contract tokens §3.5. */
+  async refresh(login: GroupLogin): Promise<void> {
+    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+      const refresh = await this.refreshForLogin(login)
+      if (!refresh.changes) return
+      try {
+        if (await this.#parts.view.write(refresh.entries())) return
+      } finally {
+        refresh.written()
+      }
+    }
+    throw tooBusy()
+  }
+
+  /** Work that ends entities, in turn with writes of groups, so that none of them gets a member that is on its way out. */
+  inTurn<T>(work: () => Promise<T>): Promise<T> {
+    return this.#turns.take(structureTurn, work)
+  }
+
+  entityGone(entityId: string): Promise<MembershipChange> {
+    return this.#moved([entityId], undefined)
+  }
+
+  entitiesMoved(from: readonly string[], to: string): Promise<MembershipChange> {
+    return this.#moved(from, to)
+  }
+
+  async #moved(from: readonly string[], to: string | undefined): Promise<MembershipChange> {
+    const { reader } = this.#parts
+    const kept = new Set(to === undefined ? [] : await reader.directOf(to))
+    const entries: ViewEntry[] = []
+    const changed = new Set<string>()
+    for (const entity of from) {
+      for (const group of await reader.directOf(entity)) {
+        entries.push(...membershipRows(group, entity, undefined))
+        if (to !== undefined && !kept.has(group)) entries.push(...membershipRows(group, to, true))
+        kept.add(group)
+        changed.add(group)
+      }
+    }
+    await Promise.all([...changed].map((group) => reader.changesOf(group)))
+    entries.push(...[...changed].map((group) => ({ key: changesKey(group), value: reader.nextChange(group) })))
+    return { entries, written: () => this.#tell(new Set(to === undefined ? from : [...from, to])) }
+  }
+
+  /** All groups of a namespace that goes. May be begun again. */
+  async removeNamespace(namespace: string): Promise<void> {
+    for await (const page of this.pages(namespace)) {
+      for (const id of page) await this.remove(namespace, id)
+    }
+  }
+
+  async #inTurn<Result>(step: () => Promise<GroupStep<Result>>): Promise<Result> {
+    const done = await this.inTurn(() => this.#write(step))
+    if (done === undefined) throw new Error('a step that is always there was missing')
+    return done.result
+  }
+
+  async #inTurnIf<Result>(step: () => Promise<GroupStep<Result> | undefined>): Promise<Result | undefined> {
+    return (await this.inTurn(() => this.#write(step)))?.result
+  }
+
+  /** Draws up a step and writes it; again when another replica was quicker. */
+  async #write<Result>(draw: () => Promise<GroupStep<Result> | undefined>): Promise<GroupStep<Result> | undefined> {
+    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+      const step = await draw()
+      if (step === undefined || step.entries.length === 0) return step
+      const before = await this.#below(step.groups)
+      let written: boolean | undefined
+      try {
+        written = await this.#parts.view.write(step.entries)
+      } finally {
+        if (written === undefined) this.#distrust()
+      }
+      if (written) {
+        await this.#settle(step, before)
+        return step
+      }
+      this.#distrust()
+    }
+    throw tooBusy()
+  }
+
+  async #below(groups: readonly string[]): Promise<Affected> {
+    const affected = await Promise.all(groups.map((id) => this.#parts.reader.entitiesBelow(id)))
+    return affected.reduce(union, new Set<string>())
+  }
+
+  /** Who was or is in one of the groups has other groups now. */
+  async #settle<Result>(step: GroupStep<Result>, before: Affected): Promise<void> {
+    step.written?.()
+    for (const id of step.groups) this.#parts.reader.dropGroup(id)
+    this.#tell(union(union(before, step.entities), await this.#below(step.groups)))
+  }
+
+  /** A write that failed may have been done all the same. */
+  #distrust(): void {
+    this.#parts.reader.dropAll()
+    this.#tell('all')
+  }
+
+  #tell(affected: Affected): void {
+    this.#parts.reader.dropEntities(affected)
+    for (const listener of this.#listeners) listener(affected)
+  }
+}
+
+const tooBusy = () => fail('unavailable', 'too many changes to groups at a time')

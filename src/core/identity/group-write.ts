@@ -1,0 +1,160 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { refuse } from '../../errors.ts'
+import { quoted } from '../../lib/go-text.ts'
+import type { ViewEntry } from '../barrier/view.ts'
+import { namespaceIdOf } from '../namespaces/suffix.ts'
+import { sanitise } from '../tokens/policy-names.ts'
+import { canonicalName } from './canonical-name.ts'
+import type { Group, GroupType } from './group.ts'
+import { childKey, groupKey, memberKey, membershipKey, parentKey, structureKey } from './group-keys.ts'
+import { changedNow, type GroupParts, type GroupStep, groupNameKey, newGroup, type StoredGroup, storedGroup, union } from './group-parts.ts'
+import { entityKey, isIdentityId } from './identity-keys.ts'
+import { metadataProblem } from './metadata.ts'
+
+/** What a caller writes of a group; what is absent stays as it is. Contract tokens §5.4. */
+export type GroupFields = {
+  readonly name?: string | undefined
+  readonly type?: string | undefined
+  readonly metadata?: Readonly<Record<string, string>> | null | undefined
+  readonly policies?: readonly string[] | undefined
+  readonly member_entity_ids?: readonly string[] | undefined
+  readonly member_group_ids?: readonly string[] | undefined
+}
+
+/** A write of a group. With an `id` it is of that one, else of the one with that name, else of a new one. */
+export type GroupWrite = { readonly namespace: string; readonly id?: string | undefined; readonly fields: GroupFields }
+
+export type Written = { readonly group: Group; readonly created: boolean }
+
+const checkAtOnce = 256
+
+/** The one step that creates or updates a group. Throws kind `invalid` with the texts of contract tokens §5.4. */
+export async function groupWrite(parts: GroupParts, { namespace, id, fields }: GroupWrite): Promise<GroupStep<Written>> {
+  const nameKeyed = namedKey(parts, namespace, id, fields)
+  const named = nameKeyed === undefined ? undefined : await parts.view.read(nameKeyed)
+  const target = await targetOf(parts, namespace, id, named?.value)
+  const before = target?.group ?? newGroup(parts, namespace, 'internal')
+  const after = withKind(before, fields, target === undefined)
+  if (named !== undefined && named.value !== before.id) throw refuse('invalid', 'group name is already in use')
+  checkManual(after, fields)
+
+  const structure = fields.member_group_ids === undefined ? undefined : await parts.view.read(structureKey)
+  const entities = await memberChanges(parts, after, fields.member_entity_ids)
+  const groups = await childChanges(parts, after, fields.member_group_ids)
+  const group = changedNow(parts, after)
+  const entries: ViewEntry[] = [{ key: groupKey(group.id), value: group, expect: target?.revision ?? 'absent' }, ...nameEntries(parts, target, group)]
+  for (const entity of entities.added) entries.push(...membershipRows(group.id, entity, true))
+  for (const entity of entities.removed) entries.push(...membershipRows(group.id, entity, undefined))
+  for (const child of groups.added) entries.push(...childRows(group.id, child, true))
+  for (const child of groups.removed) entries.push(...childRows(group.id, child, undefined))
+  if (groups.added.length > 0) entries.push({ key: structureKey, value: group.id, expect: structure?.revision ?? 'absent' })
+
+  const leaving = await Promise.all(groups.removed.map((child) => parts.reader.entitiesBelow(child)))
+  return {
+    entries,
+    result: { group, created: target === undefined },
+    groups: [group.id, ...groups.added, ...groups.removed],
+    entities: leaving.reduce(union, new Set(entities.removed)),
+  }
+}
+
+/** Where the name that is written lies; undefined when none is. */
+function namedKey(parts: GroupParts, namespace: string, id: string | undefined, { name }: GroupFields): string | undefined {
+  if (name !== undefined && canonicalName(name) !== '') return groupNameKey(parts, namespace, name)
+  if (name !== undefined && id === undefined) throw refuse('invalid', 'empty group name')
+  return undefined
+}
+
+async function targetOf(parts: GroupParts, namespace: string, id: string | undefined, named: unknown): Promise<StoredGroup | undefined> {
+  if (id === undefined) return typeof named === 'string' ? storedGroup(parts, namespace, named) : undefined
+  if (id === '') throw refuse('invalid', 'empty group ID')
+  const target = await storedGroup(parts, namespace, id)
+  if (target === undefined) throw refuse('invalid', 'invalid group ID')
+  return target
+}
+
+/** The group with its new name, type, policies and metadata. */
+function withKind(group: Group, fields: GroupFields, isNew: boolean): Group {
+  const policies = fields.policies === undefined ? group.policies : sanitise(fields.policies, false)
+  if (policies.includes('root')) throw refuse('invalid', 'policies cannot contain root')
+  const type = fields.type ?? group.type
+  if (!isNew && type !== group.type) throw refuse('invalid', 'group type cannot be changed')
+  if (!isGroupType(type)) throw refuse('invalid', `invalid group type ${quoted(type)}`)
+  const name = fields.name === undefined || canonicalName(fields.name) === '' ? group.name : fields.name
+  return { ...group, name, type, policies, metadata: fields.metadata === undefined ? group.metadata : fields.metadata }
+}
+
+const isGroupType = (type: string): type is GroupType => type === 'internal' || type === 'external'
+
+function checkManual({ type, metadata }: Group, fields: GroupFields): void {
+  if (type === 'external' && fields.member_entity_ids !== undefined)
+    throw refuse('invalid', "member entities can't be set manually for external groups")
+  if (type === 'external' && fields.member_group_ids !== undefined) throw refuse('invalid', "member groups can't be set for external groups")
+  const problem = metadataProblem(metadata ?? {})
+  if (problem !== undefined) throw refuse('invalid', `invalid group metadata: ${problem}`)
+}
+
+type Changes = { readonly added: readonly string[]; readonly removed: readonly string[] }
+const noChanges: Changes = { added: [], removed: [] }
+
+function difference(before: readonly string[], wanted: ReadonlySet<string>): Changes {
+  const known = new Set(before)
+  return { added: [...wanted].filter((id) => !known.has(id)), removed: before.filter((id) => !wanted.has(id)) }
+}
+
+async function memberChanges(parts: GroupParts, group: Group, sent: readonly string[] | undefined): Promise<Changes> {
+  if (sent === undefined) return noChanges
+  const changes = difference(await parts.reader.membersOf(group.id), named(sent))
+  for (let start = 0; start < changes.added.length; start += checkAtOnce) {
+    const page = changes.added.slice(start, start + checkAtOnce)
+    const known = await Promise.all(page.map((id) => hasEntity(parts, group, id)))
+    const unknown = page.find((_, index) => known[index] !== true)
+    if (unknown !== undefined) throw refuse('invalid', `invalid entity ID ${quoted(unknown)}`)
+    await nextTurn()
+  }
+  return changes
+}
+
+async function hasEntity(parts: GroupParts, group: Group, id: string): Promise<boolean> {
+  return mayBeMember(parts, group, id) && (await parts.view.read(entityKey(id))) !== undefined
+}
+
+/** Entities and groups of the namespace itself and of those above it. Contract core-http §5.3, README (decisions). */
+const mayBeMember = (parts: GroupParts, group: Group, id: string): boolean =>
+  isIdentityId(id) && parts.withAncestors(group.namespace_id).includes(namespaceIdOf(id))
+
+async function childChanges(parts: GroupParts, group: Group, sent: readonly string[] | undefined): Promise<Changes> {
+  if (sent === undefined) return noChanges
+  const wanted = named(sent)
+  const changes = difference(await parts.reader.childrenOf(group.id), wanted)
+  const above = await parts.reader.ancestorsOf(group.id)
+  for (const id of changes.added) {
+    if (id === group.id) throw refuse('invalid', `member group ID ${quoted(id)} is same as the ID of the group`)
+    if (!mayBeMember(parts, group, id) || (await parts.view.read(groupKey(id))) === undefined)
+      throw refuse('invalid', `invalid member group ID ${quoted(id)}`)
+    if (above.has(id)) throw refuse('invalid', `cyclic relationship detected for member group ID ${quoted(id)}`)
+  }
+  return changes
+}
+
+/** Each once; an empty text between commas is nobody. */
+const named = (ids: readonly string[]): Set<string> => new Set(ids.filter((id) => id !== ''))
+
+function nameEntries(parts: GroupParts, target: StoredGroup | undefined, { namespace_id, name, id }: Group): ViewEntry[] {
+  const after = groupNameKey(parts, namespace_id, name)
+  const before = target === undefined ? undefined : groupNameKey(parts, namespace_id, target.group.name)
+  if (before === after) return []
+  const taken: ViewEntry = { key: after, value: id, expect: 'absent' }
+  return before === undefined ? [taken] : [taken, { key: before, value: undefined }]
+}
+
+/** A membership from both sides; a `value` of undefined ends it. */
+export const membershipRows = (group: string, entity: string, value: true | undefined): ViewEntry[] => [
+  { key: memberKey(group, entity), value },
+  { key: membershipKey(entity, group), value },
+]
+
+export const childRows = (parent: string, child: string, value: true | undefined): ViewEntry[] => [
+  { key: childKey(parent, child), value },
+  { key: parentKey(child, parent), value },
+]
