@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { parseLossless } from '../../src/lib/json.ts'
 import { type Acl, type AclOperation, buildAcl } from '../../src/core/policies/acl.ts'
 import { parsePolicy } from '../../src/core/policies/policy.ts'
-import { modelCapabilities, modelDecision, type Stanza } from './acl-model.ts'
+import { modelCapabilities, modelDecision, type Question, type Stanza } from './acl-model.ts'
 import { policyText } from './policy-text.ts'
 
 // Few words, so that rules meet each other and the question all the time.
@@ -84,9 +84,16 @@ const policies = fc.array(fc.tuple(fc.array(stanza, { maxLength: 5 }), fc.consta
   maxLength: 4,
 })
 
+/** A path made of the same words, or one made to fit the stanza of that number. */
+const askedPath = fc.oneof(
+  fc.array(fc.oneof(literal, fc.constant('abc')), { minLength: 1, maxLength: 5 }).map((pieces) => () => pieces.join('/')),
+  fc.record({ number: fc.nat(19), plus: fc.constantFrom('a', 'b', ''), tail: fc.constantFrom('', 'a', '/', '/a', '/a/b') }).map((chosen) => {
+    return (stanzas: readonly Stanza[]) => fittingPath(stanzas[chosen.number % stanzas.length]?.path ?? '', chosen)
+  }),
+)
 const question = fc.record({
   operation: fc.constantFrom(...operations),
-  path: fc.array(fc.oneof(literal, fc.constant('abc')), { minLength: 1, maxLength: 5 }).map((pieces) => pieces.join('/')),
+  pathFor: askedPath,
   fields: fc.dictionary(fc.constantFrom('one', 'ONE', 'two', 'three', '*', '__proto__'), fc.oneof(value, fc.constant(null)), {
     maxKeys: 3,
     noNullPrototype: true,
@@ -102,11 +109,7 @@ test('what the rules of the contract allow is allowed, what they refuse is refus
     fc.property(policies, entityName, questions, (written, name, asked) => {
       const { acl, stanzas } = bothOf(written, name)
 
-      for (const one of asked) {
-        const { operation, path, wrapTtl } = one
-        const decision = acl.decide({ operation, path, fields: asSent(one.fields), wrapTtlSeconds: wrapTtl })
-        expect(decision, JSON.stringify(one)).toEqual(modelDecision(stanzas, one))
-      }
+      for (const { pathFor, ...rest } of asked) expectAsModel(acl, stanzas, { ...rest, path: pathFor(stanzas) })
     }),
     { numRuns: 2_000 },
   )
@@ -115,16 +118,12 @@ test('what the rules of the contract allow is allowed, what they refuse is refus
 test('parameters and wrapping TTLs of rules for one path decide as the rules of the contract say', () => {
   const onePath = stanza.map((one) => ({ ...one, path: 'a', capabilities: ['read', 'update', 'delete', 'list'], shorthand: undefined, ended: false }))
   const onePolicy = fc.tuple(fc.array(onePath, { minLength: 1, maxLength: 3 }), fc.constantFrom('hcl' as const, 'json' as const))
-  const aQuestion = question.map((one) => ({ ...one, path: 'a' }))
+  const aQuestion = question.map((one) => ({ ...one, pathFor: () => 'a' }))
   fc.assert(
     fc.property(fc.array(onePolicy, { minLength: 1, maxLength: 2 }), fc.array(aQuestion, { minLength: 5, maxLength: 10 }), (written, asked) => {
       const { acl, stanzas } = bothOf(written, undefined)
 
-      for (const one of asked) {
-        const { operation, path, wrapTtl } = one
-        const decision = acl.decide({ operation, path, fields: asSent(one.fields), wrapTtlSeconds: wrapTtl })
-        expect(decision, JSON.stringify(one)).toEqual(modelDecision(stanzas, one))
-      }
+      for (const { pathFor, ...rest } of asked) expectAsModel(acl, stanzas, { ...rest, path: pathFor(stanzas) })
     }),
     { numRuns: 1_500 },
   )
@@ -135,7 +134,9 @@ test('capabilities are those of the rule that decides about a list', () => {
     fc.property(policies, entityName, fc.array(question, { minLength: 5, maxLength: 5 }), (written, name, asked) => {
       const { acl, stanzas } = bothOf(written, name)
 
-      for (const { path } of asked) expect(acl.capabilities(path), path).toEqual(modelCapabilities(stanzas, path))
+      for (const path of asked.map(({ pathFor }) => pathFor(stanzas))) {
+        expect(acl.capabilities(path), path).toEqual(modelCapabilities(stanzas, path))
+      }
     }),
     { numRuns: 1_000 },
   )
@@ -144,20 +145,32 @@ test('capabilities are those of the rule that decides about a list', () => {
 test('the order of policies, and of the stanzas in them, makes no difference', () => {
   fc.assert(
     fc.property(policies, entityName, questions, (written, name, asked) => {
-      const { acl } = bothOf(written, name)
+      const { acl, stanzas } = bothOf(written, name)
       const turned = bothOf(
         [...written].reverse().map(([stanzas, form]) => [[...stanzas].reverse(), form] as const),
         name,
       )
 
-      for (const { operation, path, fields, wrapTtl } of asked) {
-        const request = { operation, path, fields: asSent(fields), wrapTtlSeconds: wrapTtl }
+      for (const { operation, pathFor, fields, wrapTtl } of asked) {
+        const request = { operation, path: pathFor(stanzas), fields: asSent(fields), wrapTtlSeconds: wrapTtl }
         expect(turned.acl.decide(request)).toEqual(acl.decide(request))
       }
     }),
     { numRuns: 500 },
   )
 })
+
+function expectAsModel(acl: Acl, stanzas: readonly Stanza[], asked: Question & { operation: AclOperation }): void {
+  const { operation, path, fields, wrapTtl } = asked
+  const decision = acl.decide({ operation, path, fields: asSent(fields), wrapTtlSeconds: wrapTtl })
+
+  expect(decision, JSON.stringify(asked)).toEqual(modelDecision(stanzas, asked))
+}
+
+function fittingPath(label: string, { plus, tail }: { plus: string; tail: string }): string {
+  const path = (label.startsWith('/') ? label.slice(1) : label).replace(/(?<=^|\/)\+(?=$|\/)/g, plus)
+  return path.endsWith('*') ? `${path.slice(0, -1)}${tail}` : path
+}
 
 type Written = readonly (readonly [readonly Stanza[], 'hcl' | 'json'])[]
 

@@ -11,7 +11,8 @@ export function parametersAllow({ requiredParameters, deniedParameters, allowedP
   const names = Object.keys(fields)
   if (names.length === 0) return true
   if (deniedParameters !== undefined && names.some((name) => isDenied(deniedParameters, name, fields[name]))) return false
-  return allowedParameters === undefined || names.every((name) => isAllowed(allowedParameters, name, fields[name]))
+  if (allowedParameters === undefined || (allowedParameters.size === 1 && allowedParameters.has('*'))) return true
+  return names.every((name) => isAllowed(allowedParameters, name, fields[name]))
 }
 
 function isDenied(denied: ParameterRules, name: string, value: unknown): boolean {

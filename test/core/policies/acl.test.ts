@@ -393,6 +393,7 @@ const parameterRows: ParameterRow[] = [
   ['B22', b22, { anything: true }, true],
   ['B22', b22, { bar: false }, true],
   ['B22', b22, { bar: true }, false],
+  ['4.6 step 4: only a star, whatever stands behind it', 'allowed_parameters = { "*" = ["good"] }', { '*': 'bad' }, true],
   ['B23', 'allowed_parameters = { x = ["*"] }', { x: 'anything' }, false],
   ['B23, the star itself', 'allowed_parameters = { x = ["*"] }', { x: '*' }, true],
   ['B27', 'allowed_parameters = { x = [] }', {}, true],
