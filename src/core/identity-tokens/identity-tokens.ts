@@ -12,7 +12,7 @@ import { configKey } from './issuer-keys.ts'
 import { checkIssuer, issuerUrl } from './issuer-url.ts'
 import { NamedKeyStore } from './named-key-store.ts'
 import { PublishedKeys } from './published-keys.ts'
-import { TokenRoleStore } from './token-role-store.ts'
+import { IdentityTokenRoleStore } from './identity-token-role-store.ts'
 
 export type IdentityTokensParts = {
   /** The root of everything stored. */
@@ -40,7 +40,7 @@ export class IdentityTokens {
   readonly #view: View
   readonly #configs = new RecordCache<IssuerConfig>(cacheLimit)
   readonly keys: NamedKeyStore
-  readonly roles: TokenRoleStore
+  readonly roles: IdentityTokenRoleStore
   readonly published: PublishedKeys
 
   constructor(parts: IdentityTokensParts) {
@@ -50,7 +50,7 @@ export class IdentityTokens {
     const turns = new Turns()
     const onChange = (mount: string) => this.published.drop(mount)
     this.keys = new NamedKeyStore({ view: this.#view, clock, random, turns, onChange })
-    this.roles = new TokenRoleStore({ view: this.#view, random, turns, keys: this.keys, onChange })
+    this.roles = new IdentityTokenRoleStore({ view: this.#view, random, turns, keys: this.keys, onChange })
     this.published = new PublishedKeys(this.keys, clock)
   }
 

@@ -6,7 +6,7 @@ import type { Identity } from '../identity/identity-store.ts'
 import { fillClaims } from './claim-template.ts'
 import { allowsClient } from './named-key.ts'
 import type { ReadyKey } from './named-key-store.ts'
-import type { ReadyRole } from './token-role.ts'
+import type { ReadyRole } from './identity-token-role.ts'
 
 /** What a caller gets. */
 export type IssuedIdentityToken = { readonly token: string; readonly client_id: string; readonly ttl: number }

@@ -5,7 +5,7 @@ import { type ClaimTemplate, parseClaimTemplate } from './claim-template.ts'
 import type { KeySettings } from './named-key.ts'
 
 /** What identity tokens are made after. Contract tokens §5.9. */
-export type TokenRole = {
+export type IdentityTokenRole = {
   /** Name of the key that signs. */
   readonly key: string
   /** Seconds a token is valid. */
@@ -15,16 +15,16 @@ export type TokenRole = {
   readonly client_id: string
 }
 
-export type SentTokenRole = Partial<TokenRole>
+export type SentIdentityTokenRole = Partial<IdentityTokenRole>
 
 /** A role made ready for many tokens. */
-export type ReadyRole = { readonly role: TokenRole; readonly claims: ClaimTemplate }
+export type ReadyRole = { readonly role: IdentityTokenRole; readonly claims: ClaimTemplate }
 
-const newRole: TokenRole = { key: '', ttl: 86_400, template: '', client_id: '' }
+const newRole: IdentityTokenRole = { key: '', ttl: 86_400, template: '', client_id: '' }
 const clientIdLength = 26
 
 /** The role after a write, but for its key, which `checkAgainstKey` looks at. Throws the first refusal. */
-export function changedRole(before: TokenRole | undefined, sent: SentTokenRole, random: Random): TokenRole {
+export function changedRole(before: IdentityTokenRole | undefined, sent: SentIdentityTokenRole, random: Random): IdentityTokenRole {
   const role = { ...(before ?? newRole), ...sent }
   if (role.key === '') throw refuse('invalid', 'the key parameter is required')
   const template = decodedTemplate(role.template)
@@ -33,7 +33,7 @@ export function changedRole(before: TokenRole | undefined, sent: SentTokenRole, 
 }
 
 /** Throws when the role cannot use its key. */
-export function checkAgainstKey(role: TokenRole, key: KeySettings | undefined): void {
+export function checkAgainstKey(role: IdentityTokenRole, key: KeySettings | undefined): void {
   if (key === undefined) throw refuse('invalid', `cannot find key ${quoted(role.key)}`)
   if (role.ttl > key.verification_ttl)
     throw refuse('invalid', "a role's token ttl cannot be longer than the verification_ttl of the key it references")
@@ -48,10 +48,10 @@ function decodedTemplate(text: string): string {
 }
 
 /** A stored record as a role. The record was sealed by this server. */
-export function readTokenRole(value: unknown): ReadyRole {
+export function readIdentityTokenRole(value: unknown): ReadyRole {
   if (typeof value === 'object' && value !== null && 'key' in value && 'ttl' in value && 'template' in value && 'client_id' in value) {
     // sealed as one: only its presence is checked
-    const role = value as TokenRole
+    const role = value as IdentityTokenRole
     return { role, claims: parseClaimTemplate(role.template) }
   }
   throw new Error('a stored role of identity tokens has not the shape of one')

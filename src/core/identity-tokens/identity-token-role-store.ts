@@ -6,9 +6,9 @@ import type { Turns } from '../turns.ts'
 import { roleKey, roleOfKeyKey } from './issuer-keys.ts'
 import { readNamedKey } from './named-key.ts'
 import type { NamedKeyStore } from './named-key-store.ts'
-import { changedRole, checkAgainstKey, type ReadyRole, readTokenRole, type SentTokenRole } from './token-role.ts'
+import { changedRole, checkAgainstKey, type ReadyRole, readIdentityTokenRole, type SentIdentityTokenRole } from './identity-token-role.ts'
 
-export type TokenRoleStoreParts = {
+export type IdentityTokenRoleStoreParts = {
   /** The root of everything stored, with plain numbers. */
   readonly view: View
   readonly random: Random
@@ -23,11 +23,11 @@ const maxCachedText = 16_384
 const attempts = 5
 
 /** The roles of all issuers; `mount` is the uuid of an identity mount. Contract tokens §5.9. */
-export class TokenRoleStore {
-  readonly #parts: TokenRoleStoreParts
+export class IdentityTokenRoleStore {
+  readonly #parts: IdentityTokenRoleStoreParts
   readonly #ready = new RecordCache<ReadyRole>(cacheLimit, maxCachedText)
 
-  constructor(parts: TokenRoleStoreParts) {
+  constructor(parts: IdentityTokenRoleStoreParts) {
     this.#parts = parts
   }
 
@@ -35,7 +35,7 @@ export class TokenRoleStore {
     const at = roleKey(mount, name)
     return this.#ready.read(at, async () => {
       const value = await this.#parts.view.get(at)
-      return value === undefined ? undefined : readTokenRole(value)
+      return value === undefined ? undefined : readIdentityTokenRole(value)
     })
   }
 
@@ -46,11 +46,11 @@ export class TokenRoleStore {
   }
 
   /** Makes a role, or changes what was sent of it. Its key is written with it, so that nobody removes or shortens the key in between. */
-  write(mount: string, name: string, sent: SentTokenRole): Promise<void> {
+  write(mount: string, name: string, sent: SentIdentityTokenRole): Promise<void> {
     const { view, keys, random } = this.#parts
     return this.#change(mount, name, async () => {
       const record = await view.read(roleKey(mount, name))
-      const before = record === undefined ? undefined : readTokenRole(record.value).role
+      const before = record === undefined ? undefined : readIdentityTokenRole(record.value).role
       const role = changedRole(before, sent, random)
       const key = await keys.stored(mount, role.key)
       checkAgainstKey(role, key === undefined ? undefined : readNamedKey(key.value))
@@ -70,7 +70,7 @@ export class TokenRoleStore {
     return this.#change(mount, name, async () => {
       const record = await view.read(roleKey(mount, name))
       if (record === undefined) return true
-      const { role } = readTokenRole(record.value)
+      const { role } = readIdentityTokenRole(record.value)
       return view.write([
         { key: roleKey(mount, name), value: undefined, expect: record.revision },
         { key: roleOfKeyKey(mount, role.key, name), value: undefined },

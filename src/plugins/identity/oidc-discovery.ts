@@ -1,0 +1,52 @@
+import type { FastifyInstance } from 'fastify'
+import { signingAlgorithms } from '../../core/identity-tokens/signing-key.ts'
+import { type Reply, resource, unknownPaths } from '../../http/resource.ts'
+import type { IdentityTokenParts } from './oidc.ts'
+import { placeOf } from './oidc-place.ts'
+
+/** The longest that others may keep keys: a key that was taken back should not live on with them for a day. */
+const maxAgeSeconds = 3600
+
+/** What anyone may know of the issuer, so that others can check its tokens. OpenID Connect Discovery 1.0 §4, contract tokens §5.9. */
+export function discoveryRoutes(app: FastifyInstance, { identityTokens, now }: IdentityTokenParts): void {
+  resource(app, '/oidc/.well-known/openid-configuration', {
+    help: 'Where the issuer of identity tokens has its keys.',
+    open: true,
+    collection: true,
+    read: {
+      summary: 'Read the discovery document of identity tokens',
+      handle: async (exchange) => {
+        const issuer = await identityTokens.issuerOf(placeOf(exchange))
+        const document = {
+          issuer,
+          jwks_uri: `${issuer}/.well-known/keys`,
+          response_types_supported: ['id_token'],
+          subject_types_supported: ['public'],
+          id_token_signing_alg_values_supported: signingAlgorithms,
+        }
+        return publicJson(JSON.stringify(document), maxAgeSeconds)
+      },
+    },
+  })
+
+  resource(app, '/oidc/.well-known/keys', {
+    help: 'The public keys of identity tokens.',
+    open: true,
+    collection: true,
+    read: {
+      summary: 'Read the public keys of identity tokens',
+      handle: async ({ mount }) => {
+        const { text, nextChange } = await identityTokens.published.of(mount.uuid)
+        const secondsLeft = Number.isFinite(nextChange) ? Math.floor((nextChange - now()) / 1000) : 0
+        return publicJson(text, Math.min(secondsLeft, maxAgeSeconds))
+      },
+    },
+  })
+
+  unknownPaths(app, { url: '/oidc/.well-known/*', open: true })
+}
+
+/** Without an age it is not kept at all, as any other answer. */
+const publicJson = (body: string, maxAge: number): Reply => ({
+  raw: { status: 200, contentType: 'application/json', body, ...(maxAge > 0 ? { cacheControl: `max-age=${maxAge}` } : {}) },
+})

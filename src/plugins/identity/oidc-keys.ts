@@ -1,0 +1,72 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { shownSettings } from '../../core/identity-tokens/named-key.ts'
+import type { NamedKeyStore } from '../../core/identity-tokens/named-key-store.ts'
+import { resource } from '../../http/resource.ts'
+import { commaListField, durationField, stringField } from '../../lib/fields.ts'
+
+const keyInput = z.object({
+  algorithm: stringField.optional().describe('RS256 (default), RS384, RS512, ES256, ES384, ES512 or EdDSA'),
+  rotation_period: durationField.optional().describe('How often another key pair signs; 24h by default'),
+  verification_ttl: durationField.optional().describe('How long a former public key stays published; 24h by default'),
+  allowed_client_ids: commaListField.optional().describe('Client ids of the roles that may use the key; * is all, none by default'),
+})
+const keyOutput = z.object({
+  algorithm: z.string(),
+  rotation_period: z.int(),
+  verification_ttl: z.int(),
+  allowed_client_ids: z.array(z.string()),
+})
+
+/** The keys that sign identity tokens. Contract tokens §5.9. */
+export function namedKeyRoutes(app: FastifyInstance, keys: NamedKeyStore): void {
+  resource(app, '/oidc/key', {
+    help: 'The keys that sign identity tokens.',
+    collection: true,
+    list: {
+      summary: 'List the keys of identity tokens',
+      output: z.object({ keys: z.array(z.string()) }),
+      handle: async ({ mount }) => ({ data: { keys: await keys.names(mount.uuid) } }),
+    },
+  })
+
+  resource(app, '/oidc/key/:name', {
+    help: 'A key that signs identity tokens: how, for whom, and how long.',
+    exists: async ({ mount, params }) => (await keys.settingsOf(mount.uuid, params.name)) !== undefined,
+    read: {
+      summary: 'Read a key of identity tokens',
+      output: keyOutput,
+      handle: async ({ mount, params }) => {
+        const settings = await keys.settingsOf(mount.uuid, params.name)
+        return settings && { data: shownSettings(settings) }
+      },
+    },
+    write: {
+      summary: 'Create or update a key of identity tokens',
+      input: keyInput,
+      handle: async ({ mount, params, input }) => {
+        await keys.write(mount.uuid, params.name, input)
+        return undefined
+      },
+    },
+    delete: {
+      summary: 'Delete a key of identity tokens',
+      handle: async ({ mount, params }) => {
+        await keys.remove(mount.uuid, params.name)
+        return undefined
+      },
+    },
+  })
+
+  resource(app, '/oidc/key/:name/rotate', {
+    help: 'Let the next key pair sign from now on.',
+    write: {
+      summary: 'Rotate a key of identity tokens',
+      input: z.object({ verification_ttl: durationField.optional().describe('How long the former public key stays published, this once') }),
+      handle: async ({ mount, params, input }) => {
+        await keys.rotate(mount.uuid, params.name, input.verification_ttl)
+        return undefined
+      },
+    },
+  })
+}

@@ -1,0 +1,8 @@
+import type { IssuerPlace } from '../../core/identity-tokens/identity-tokens.ts'
+import type { Exchange } from '../../http/resource.ts'
+
+/** The issuer a request is for. A mount without its namespace would be a bug of the router. */
+export function placeOf({ call, mount }: Pick<Exchange<unknown, unknown>, 'call' | 'mount'>): IssuerPlace {
+  if (call.namespace === undefined) throw new Error('a mount was reached without a namespace')
+  return { mount: mount.uuid, namespace: call.namespace }
+}

@@ -1,0 +1,54 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { IdentityTokenRoleStore } from '../../core/identity-tokens/identity-token-role-store.ts'
+import { resource } from '../../http/resource.ts'
+import { durationField, stringField } from '../../lib/fields.ts'
+
+const roleInput = z.object({
+  key: stringField.optional().describe('Name of the key that signs'),
+  ttl: durationField.optional().describe('How long a token is valid; 24h by default'),
+  template: stringField.optional().describe('Further claims: a JSON object, also as base64, with {{identity.entity.name}} and the like as values'),
+  client_id: stringField.optional().describe('Audience of the tokens; random by default'),
+})
+const roleOutput = z.object({ key: z.string(), ttl: z.int(), template: z.string(), client_id: z.string() })
+
+/** What identity tokens are made after. Contract tokens §5.9. */
+export function identityTokenRoleRoutes(app: FastifyInstance, roles: IdentityTokenRoleStore): void {
+  resource(app, '/oidc/role', {
+    help: 'The roles identity tokens are made after.',
+    collection: true,
+    list: {
+      summary: 'List the roles of identity tokens',
+      output: z.object({ keys: z.array(z.string()) }),
+      handle: async ({ mount }) => ({ data: { keys: await roles.names(mount.uuid) } }),
+    },
+  })
+
+  resource(app, '/oidc/role/:name', {
+    help: 'A role of identity tokens: which key signs, for whom, with which claims.',
+    exists: async ({ mount, params }) => (await roles.find(mount.uuid, params.name)) !== undefined,
+    read: {
+      summary: 'Read a role of identity tokens',
+      output: roleOutput,
+      handle: async ({ mount, params }) => {
+        const found = await roles.find(mount.uuid, params.name)
+        return found && { data: found.role }
+      },
+    },
+    write: {
+      summary: 'Create or update a role of identity tokens',
+      input: roleInput,
+      handle: async ({ mount, params, input }) => {
+        await roles.write(mount.uuid, params.name, input)
+        return undefined
+      },
+    },
+    delete: {
+      summary: 'Delete a role of identity tokens',
+      handle: async ({ mount, params }) => {
+        await roles.remove(mount.uuid, params.name)
+        return undefined
+      },
+    },
+  })
+}

@@ -1,0 +1,72 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { IdentityTokens } from '../../core/identity-tokens/identity-tokens.ts'
+import { resource } from '../../http/resource.ts'
+import { stringField } from '../../lib/fields.ts'
+import { discoveryRoutes } from './oidc-discovery.ts'
+import { namedKeyRoutes } from './oidc-keys.ts'
+import { placeOf } from './oidc-place.ts'
+import { identityTokenRoleRoutes } from './oidc-roles.ts'
+
+export type IdentityTokenParts = {
+  readonly identityTokens: IdentityTokens
+  /** Milliseconds since the epoch. */
+  now(): number
+}
+
+const explicitIssuer =
+  'If "issuer" is set explicitly, all tokens must be validated against that address, including those issued by secondary clusters. ' +
+  'Setting issuer to "" will restore the default behavior of using the cluster\'s api_addr as the issuer.'
+
+/** `identity/oidc/*`: the server as an issuer of identity tokens. Contract tokens §5.9. */
+export function identityTokenRoutes(app: FastifyInstance, parts: IdentityTokenParts): void {
+  const { identityTokens } = parts
+  resource(app, '/oidc/config', {
+    help: 'What the issuer of identity tokens is called.',
+    read: {
+      summary: 'Read the configured issuer of identity tokens',
+      output: z.object({ issuer: z.string() }),
+      handle: async ({ mount }) => ({ data: { issuer: await identityTokens.configuredIssuer(mount.uuid) } }),
+    },
+    write: {
+      summary: 'Configure the issuer of identity tokens',
+      input: z.object({ issuer: stringField.optional().describe('Scheme, host and port; empty: where the server says it is reached') }),
+      handle: async ({ mount, input }) => {
+        if (input.issuer === undefined) return undefined
+        await identityTokens.configureIssuer(mount.uuid, input.issuer)
+        return input.issuer === '' ? undefined : { warnings: [explicitIssuer] }
+      },
+    },
+  })
+  namedKeyRoutes(app, identityTokens.keys)
+  identityTokenRoleRoutes(app, identityTokens.roles)
+  discoveryRoutes(app, parts)
+
+  resource(app, '/oidc/token/:name', {
+    help: 'A signed token that says who you are.',
+    read: {
+      summary: 'Get an identity token after a role',
+      output: z.object({ token: z.string(), client_id: z.string(), ttl: z.int() }),
+      handle: async (exchange) => {
+        const { params, caller } = exchange
+        return { data: await identityTokens.issue(placeOf(exchange), params.name, caller?.token.entity_id ?? '') }
+      },
+    },
+  })
+
+  resource(app, '/oidc/introspect', {
+    help: 'Whether an identity token is good.',
+    write: {
+      summary: 'Check an identity token',
+      input: z.object({
+        token: stringField.default('').meta({ description: 'The identity token', writeOnly: true }),
+        client_id: stringField.default('').describe('Audience it must have; empty: any'),
+      }),
+      handle: async (exchange) => {
+        const { token, client_id } = exchange.input
+        const error = await identityTokens.problemOf(placeOf(exchange), token, client_id)
+        return { raw: { status: 200, contentType: 'application/json', body: JSON.stringify({ active: error === undefined, error }) } }
+      },
+    },
+  })
+}
