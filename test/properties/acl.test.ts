@@ -84,11 +84,17 @@ const policies = fc.array(fc.tuple(fc.array(stanza, { maxLength: 5 }), fc.consta
   maxLength: 4,
 })
 
+type PathFor = (stanzas: readonly Stanza[]) => string
+
 /** A path made of the same words, or one made to fit the stanza of that number. */
 const askedPath = fc.oneof(
-  fc.array(fc.oneof(literal, fc.constant('abc')), { minLength: 1, maxLength: 5 }).map((pieces) => () => pieces.join('/')),
-  fc.record({ number: fc.nat(19), plus: fc.constantFrom('a', 'b', ''), tail: fc.constantFrom('', 'a', '/', '/a', '/a/b') }).map((chosen) => {
-    return (stanzas: readonly Stanza[]) => fittingPath(stanzas[chosen.number % stanzas.length]?.path ?? '', chosen)
+  fc.array(fc.oneof(literal, fc.constant('abc')), { minLength: 1, maxLength: 5 }).map(
+    (pieces): PathFor =>
+      () =>
+        pieces.join('/'),
+  ),
+  fc.record({ number: fc.nat(19), plus: fc.constantFrom('a', 'b', ''), tail: fc.constantFrom('', 'a', '/', '/a', '/a/b') }).map((chosen): PathFor => {
+    return (stanzas) => fittingPath(stanzas[chosen.number % stanzas.length]?.path ?? '', chosen)
   }),
 )
 const question = fc.record({
@@ -118,7 +124,7 @@ test('what the rules of the contract allow is allowed, what they refuse is refus
 test('parameters and wrapping TTLs of rules for one path decide as the rules of the contract say', () => {
   const onePath = stanza.map((one) => ({ ...one, path: 'a', capabilities: ['read', 'update', 'delete', 'list'], shorthand: undefined, ended: false }))
   const onePolicy = fc.tuple(fc.array(onePath, { minLength: 1, maxLength: 3 }), fc.constantFrom('hcl' as const, 'json' as const))
-  const aQuestion = question.map((one) => ({ ...one, pathFor: () => 'a' }))
+  const aQuestion = question.map((one) => ({ ...one, pathFor: (): string => 'a' }))
   fc.assert(
     fc.property(fc.array(onePolicy, { minLength: 1, maxLength: 2 }), fc.array(aQuestion, { minLength: 5, maxLength: 10 }), (written, asked) => {
       const { acl, stanzas } = bothOf(written, undefined)
