@@ -69,5 +69,12 @@ export function readExpireKey(key: string): { time: number; hash: string } {
   return { time: Number(time), hash }
 }
 
-export const childPrefix = (parent: string): string => `child/${parent}/`
+export const childFolder = 'child/'
+export const childPrefix = (parent: string): string => `${childFolder}${parent}/`
 export const childKey = (parent: string, child: string): string => `${childPrefix(parent)}${child}`
+
+/** Hashes of parent and child of a row under `child/`. */
+export function readChildKey(key: string): { parent: string; child: string } {
+  const [, parent = '', child = ''] = key.split('/')
+  return { parent, child }
+}

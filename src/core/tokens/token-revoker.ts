@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
@@ -44,6 +45,17 @@ export class TokenRevoker {
     if ((await this.#tokens.change(hash, ended)) === undefined) return false
     await this.#destroyTree(hash)
     return true
+  }
+
+  /** Revokes all tokens of a namespace, those made elsewhere with them too. Runs again where it stopped. */
+  async removeNamespace(namespace: string): Promise<void> {
+    for (let after: string | undefined; ; ) {
+      const page = await this.#tokens.scan({ limit: pageSize, ...(after === undefined ? {} : { after }) })
+      for (const { token } of page) if (token.namespace === namespace) await this.revoke(token.accessor)
+      after = page.at(-1)?.hash
+      if (after === undefined) return
+      await nextTurn()
+    }
   }
 
   /** Revokes one token alone: its children become orphans, the grandchildren keep their parents. False when there is no such token. */

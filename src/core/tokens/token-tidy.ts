@@ -1,0 +1,154 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { View } from '../barrier/view.ts'
+import { childFolder, readChildKey, tokenKey } from './token-keys.ts'
+import type { TokenRevoker } from './token-revoker.ts'
+import type { StoredToken, TokenStore } from './token-store.ts'
+
+export type TidyLog = { info(fields: object, text: string): void; error(fields: object, text: string): void }
+
+export type TokenTidyParts = {
+  readonly tokens: TokenStore
+  readonly revoker: TokenRevoker
+  /** The view the tokens lie in. */
+  readonly view: View
+  readonly log: TidyLog
+}
+
+type Count = { seen: number; ended: number; rows: number; unreadable: number; failed: number }
+
+const pageSize = 64
+/** After a pass in which something failed. */
+const retryMs = 60_000
+
+/**
+ * Goes over all service tokens in the background and removes those that are no longer valid, with their descendants and leases: tokens of a person that was cut
+ * off, of a mount that is gone, of an ancestor that is gone. What is valid is decided elsewhere, at each use; this only cleans up. Rests as long as it works.
+ */
+export class TokenTidy implements AsyncDisposable {
+  readonly #parts: TokenTidyParts
+  readonly #stop = new AbortController()
+  #running: Promise<void> | undefined
+  #again = false
+  #retry: NodeJS.Timeout | undefined
+
+  constructor(parts: TokenTidyParts) {
+    this.#parts = parts
+  }
+
+  /** False when one is under way already. */
+  start(): boolean {
+    if (this.#running !== undefined || this.#stop.signal.aborted) return false
+    this.#running = this.#passes().finally(() => {
+      this.#running = undefined
+    })
+    return true
+  }
+
+  /** Starts, or has the one under way go over all tokens once more. */
+  startAfresh(): void {
+    if (!this.start()) this.#again = true
+  }
+
+  /** Takes up what was left of cut-offs when the server stopped. */
+  resume(): void {
+    if (this.#parts.tokens.cutOffs.unswept().size > 0) this.start()
+  }
+
+  /** Ends when nothing is under way. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running
+  }
+
+  async #passes(): Promise<void> {
+    clearTimeout(this.#retry)
+    do {
+      this.#again = false
+      await this.#pass()
+    } while (this.#again && !this.#stop.signal.aborted)
+  }
+
+  async #pass(): Promise<void> {
+    const { tokens, log } = this.#parts
+    const count: Count = { seen: 0, ended: 0, rows: 0, unreadable: 0, failed: 0 }
+    try {
+      const cutOffs = tokens.cutOffs.unswept()
+      await this.#tidyTokens(count)
+      await this.#tidyChildRows(count)
+      if (this.#stop.signal.aborted) return
+      if (count.failed === 0) await tokens.cutOffs.markSwept(cutOffs)
+      log.info({ event: 'token_tidy', ...count }, 'tokens were tidied up')
+    } catch (err) {
+      count.failed += 1
+      log.error({ err, ...count }, 'tokens could not be tidied up')
+    }
+    if (count.failed > 0 && !this.#stop.signal.aborted) this.#retry = setTimeout(() => this.start(), retryMs).unref()
+  }
+
+  async #tidyTokens(count: Count): Promise<void> {
+    const { tokens } = this.#parts
+    let after: string | undefined
+    await this.#eachPage(async () => {
+      const range = { limit: pageSize, ...(after === undefined ? {} : { after }) }
+      const page = await tokens.scan(range, () => {
+        count.unreadable += 1
+      })
+      after = page.at(-1)?.hash
+      for (const stored of page) await this.#look(stored, count)
+      return after !== undefined
+    })
+  }
+
+  async #look({ token }: StoredToken, count: Count): Promise<void> {
+    const { tokens, revoker, log } = this.#parts
+    count.seen += 1
+    try {
+      if (await tokens.isValid(token)) return
+      if (await revoker.revoke(token.accessor)) count.ended += 1
+    } catch (err) {
+      count.failed += 1
+      log.error({ err }, 'a token that is no longer valid could not be removed')
+    }
+  }
+
+  /** Rows that lead from a parent to a child of which one is gone. */
+  async #tidyChildRows(count: Count): Promise<void> {
+    const { view } = this.#parts
+    let after: string | undefined
+    await this.#eachPage(async () => {
+      const rows = await view.listKeys(childFolder, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+      after = rows.at(-1)
+      const stale: string[] = []
+      for (const row of rows) if (await this.#isStale(row)) stale.push(row)
+      if (stale.length > 0) await view.write(stale.map((key) => ({ key, value: undefined })))
+      count.rows += stale.length
+      return after !== undefined
+    })
+  }
+
+  async #isStale(row: string): Promise<boolean> {
+    const { parent, child } = readChildKey(row)
+    const [above, below] = await Promise.all([this.#exists(parent), this.#exists(child)])
+    return !above || !below
+  }
+
+  /** A record that cannot be read is there. */
+  async #exists(hash: string): Promise<boolean> {
+    const key = tokenKey(hash)
+    return (await this.#parts.view.listKeys(key, { limit: 1 })).includes(key)
+  }
+
+  async #eachPage(work: () => Promise<boolean>): Promise<void> {
+    const { signal } = this.#stop
+    for (;;) {
+      const began = performance.now()
+      if (signal.aborted || !(await work())) return
+      await pause(performance.now() - began, undefined, { signal }).catch(() => undefined)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    clearTimeout(this.#retry)
+    await this.#running
+  }
+}
