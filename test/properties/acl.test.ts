@@ -124,7 +124,8 @@ test('what the rules of the contract allow is allowed, what they refuse is refus
 test('parameters and wrapping TTLs of rules for one path decide as the rules of the contract say', () => {
   const onePath = stanza.map((one) => ({ ...one, path: 'a', capabilities: ['read', 'update', 'delete', 'list'], shorthand: undefined, ended: false }))
   const onePolicy = fc.tuple(fc.array(onePath, { minLength: 1, maxLength: 3 }), fc.constantFrom('hcl' as const, 'json' as const))
-  const aQuestion = question.map((one) => ({ ...one, pathFor: (): string => 'a' }))
+  const thatPath: PathFor = () => 'a'
+  const aQuestion = question.map((one) => ({ ...one, pathFor: thatPath }))
   fc.assert(
     fc.property(fc.array(onePolicy, { minLength: 1, maxLength: 2 }), fc.array(aQuestion, { minLength: 5, maxLength: 10 }), (written, asked) => {
       const { acl, stanzas } = bothOf(written, undefined)
