@@ -79,9 +79,25 @@ export class EntityRecords {
     return records.flatMap(({ key, value }) => (typeof value === 'string' ? [{ id: key.slice(prefix.length), entityId: value }] : []))
   }
 
-  /** The row that leads from an alias id to `entityId`, where the id does not. */
-  aliasIdEntries({ id }: EntityAlias, entityId: string): ViewEntry[] {
-    return id === firstAliasId(entityId) ? [] : [{ key: aliasIdKey(id), value: entityId }]
+  /** The row that leads from an alias id to `entityId`; it goes where the id leads there itself. */
+  aliasIdEntry({ id }: EntityAlias, entityId: string): ViewEntry {
+    return { key: aliasIdKey(id), value: id === firstAliasId(entityId) ? undefined : entityId }
+  }
+
+  /** The row that leads from mount and name to `entityId`, to be written where no alias of that name is. */
+  async aliasEntry(entity: Entity, mountAccessor: string, name: string): Promise<ViewEntry> {
+    const key = this.keys.alias(entity.namespace_id, mountAccessor, name)
+    return { key, value: entity.id, expect: (await this.#view.read(key))?.revision ?? 'absent' }
+  }
+
+  /** Everything of an entity but its memberships, gone. */
+  goneEntries({ entity, revision }: StoredEntity): ViewEntry[] {
+    return [
+      { key: entityKey(entity.id), value: undefined, expect: revision },
+      { key: this.keys.entityName(entity.namespace_id, entity.name), value: undefined },
+      ...entity.aliases.flatMap((alias) => this.aliasGoneEntries(entity, alias)),
+      ...(entity.merged_entity_ids ?? []).map((id) => ({ key: mergedKey(id), value: undefined })),
+    ]
   }
 
   /** The rows that lead to an alias, gone. */

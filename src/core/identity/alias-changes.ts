@@ -1,0 +1,167 @@
+import { causeList, refuse } from '../../errors.ts'
+import { quoted } from '../../lib/go-text.ts'
+import { formatTime } from '../../lib/time.ts'
+import type { ViewEntry } from '../barrier/view.ts'
+import type { Mount } from '../mounts/mount.ts'
+import { canonicalName, sameName } from './canonical-name.ts'
+import { customMetadataFaults } from './custom-metadata.ts'
+import { aliasAt, type Entity, type EntityAlias } from './entity.ts'
+import { byHand } from './entity-changes.ts'
+import type { StoredAlias, StoredEntity } from './entity-records.ts'
+import { entityKey } from './identity-keys.ts'
+import type { Drawn, IdentityStore } from './identity-store.ts'
+import { sameMetadata } from './metadata.ts'
+import { newAlias, newEntity } from './new-entity.ts'
+
+export type AliasParts = { readonly store: IdentityStore; mountOf(accessor: string): Mount | undefined }
+
+/** What an operator writes about an alias; an empty text is absent. Contract tokens §5.3. */
+export type AliasWrite = {
+  readonly namespace: string
+  readonly id: string
+  readonly name: string
+  readonly mountAccessor: string
+  /** Id of the entity. */
+  readonly canonicalId: string
+  readonly customMetadata?: Readonly<Record<string, string>> | null | undefined
+}
+
+/** Ids of the alias and its entity. */
+export type AliasIds = { readonly id: string; readonly canonical_id: string }
+
+/** Updates the alias of an id, or of a mount and a name, or makes it. Undefined when there was nothing to change. Contract tokens §5.3. */
+export function putAlias(parts: AliasParts, sent: AliasWrite): Promise<AliasIds | undefined> {
+  const write = canonicalName(sent.name) === '' ? { ...sent, name: '' } : sent
+  return parts.store.change(async (): Promise<Drawn<AliasIds | undefined>> => {
+    const { records } = parts.store
+    const { namespace, id, name, mountAccessor } = write
+    if (id !== '') {
+      const stored = await records.byAliasId(namespace, id)
+      if (stored === undefined) throw refuse('invalid', 'invalid alias ID provided')
+      return update(parts, stored, write)
+    }
+    if (name === '' || mountAccessor === '') throw refuse('invalid', "'id' or 'mount_accessor' and 'name' must be provided")
+    checkMount(parts, namespace, mountAccessor)
+    const known = await records.byAlias(namespace, mountAccessor, name)
+    return known === undefined ? create(parts, write) : update(parts, known, write)
+  })
+}
+
+function checkMount({ mountOf }: AliasParts, namespace: string, accessor: string): void {
+  const mount = mountOf(accessor)
+  if (mount === undefined) throw refuse('invalid', `invalid mount accessor ${quoted(accessor)}`)
+  if (mount.namespace !== namespace) throw refuse('denied', 'matching mount is in a different namespace than request')
+}
+
+function checkCustomMetadata(metadata: AliasWrite['customMetadata']): void {
+  const faults = metadata ? customMetadataFaults(metadata).map((fault) => `custom_metadata validation failed: ${fault}`) : []
+  const [first] = faults
+  if (first !== undefined) throw refuse('invalid', faults.length === 1 ? first : causeList(...faults))
+}
+
+async function create({ store }: AliasParts, write: AliasWrite): Promise<Drawn<AliasIds>> {
+  const { records, clock, random } = store
+  const { namespace, name, mountAccessor, canonicalId, customMetadata = null } = write
+  checkCustomMetadata(customMetadata)
+  const birth = { namespace, now: clock.now(), random }
+  const draft = { name, mount_accessor: mountAccessor, metadata: null, custom_metadata: customMetadata }
+  if (canonicalId === '') {
+    const entity = newEntity(birth, draft)
+    const entries: ViewEntry[] = [
+      { key: entityKey(entity.id), value: entity, expect: 'absent' },
+      { key: records.keys.entityName(namespace, entity.name), value: entity.id, expect: 'absent' },
+      await records.aliasEntry(entity, mountAccessor, name),
+    ]
+    return { result: idsOf(entity.aliases[0], entity.id), change: { entries, entityIds: [entity.id] } }
+  }
+  const owner = await records.byId(namespace, canonicalId)
+  if (owner === undefined) throw refuse('invalid', 'invalid canonical ID')
+  if (aliasAt(owner.entity, mountAccessor) !== undefined) throw refuse('invalid', 'Alias already exists for requested entity and mount accessor')
+  const alias = newAlias(birth, draft, owner.entity.id)
+  const entries: ViewEntry[] = [
+    withAliases(owner, [...owner.entity.aliases, alias], birth.now),
+    await records.aliasEntry(owner.entity, mountAccessor, name),
+    records.aliasIdEntry(alias, owner.entity.id),
+  ]
+  return { result: idsOf(alias, owner.entity.id), change: { entries, entityIds: [owner.entity.id] } }
+}
+
+async function update(parts: AliasParts, stored: StoredAlias, write: AliasWrite): Promise<Drawn<AliasIds | undefined>> {
+  const { store } = parts
+  const { alias, entity } = stored
+  checkCustomMetadata(write.customMetadata)
+  const next: EntityAlias = {
+    ...alias,
+    name: write.name || alias.name,
+    mount_accessor: write.mountAccessor || alias.mount_accessor,
+    canonical_id: write.canonicalId || entity.id,
+    custom_metadata: write.customMetadata === undefined ? alias.custom_metadata : write.customMetadata,
+    last_update_time: formatTime(store.clock.now()),
+  }
+  if (next.mount_accessor !== alias.mount_accessor) checkMount(parts, write.namespace, next.mount_accessor)
+  const target = next.canonical_id === entity.id ? undefined : await targetOf(store, write.namespace, next)
+  if (target === undefined && next.mount_accessor !== alias.mount_accessor && aliasAt(entity, next.mount_accessor) !== undefined) {
+    throw refuse('invalid', "Alias cannot be updated as the entity already has an alias for the given 'mount_accessor' ")
+  }
+  if (target === undefined && isSame(alias, next)) return { result: undefined }
+  const owner = target?.entity ?? entity
+  const entries: ViewEntry[] = [...(await rowEntries(store, alias, next, owner)), ...ownerEntries(stored, target, next, store.clock.now())]
+  return { result: idsOf(next, owner.id), change: { entries, entityIds: [entity.id, owner.id] } }
+}
+
+/** The entity an alias moves to. */
+async function targetOf({ records }: IdentityStore, namespace: string, next: EntityAlias): Promise<StoredEntity> {
+  const target = await records.byId(namespace, next.canonical_id)
+  if (target === undefined) throw refuse('invalid', "given 'canonical_id' is not associated with an entity")
+  if (aliasAt(target.entity, next.mount_accessor) !== undefined) {
+    throw refuse('invalid', 'Alias cannot be updated as the given entity already has an alias for this mount ')
+  }
+  return target
+}
+
+const isSame = (alias: EntityAlias, next: EntityAlias): boolean =>
+  alias.name === next.name && alias.mount_accessor === next.mount_accessor && sameMetadata(alias.custom_metadata, next.custom_metadata ?? {})
+
+/** The rows that lead to the alias: by mount and name, and by id. */
+async function rowEntries({ records }: IdentityStore, alias: EntityAlias, next: EntityAlias, owner: Entity): Promise<ViewEntry[]> {
+  const idEntry = records.aliasIdEntry(next, owner.id)
+  const before = records.keys.alias(owner.namespace_id, alias.mount_accessor, alias.name)
+  if (next.mount_accessor === alias.mount_accessor && sameName(next.name, alias.name)) return [{ key: before, value: owner.id }, idEntry]
+  if ((await records.byAlias(owner.namespace_id, next.mount_accessor, next.name)) !== undefined) {
+    throw refuse('invalid', 'alias with combination of mount accessor and name already exists')
+  }
+  return [{ key: before, value: undefined }, await records.aliasEntry(owner, next.mount_accessor, next.name), idEntry]
+}
+
+function ownerEntries(stored: StoredAlias, target: StoredEntity | undefined, next: EntityAlias, now: number): ViewEntry[] {
+  const { entity, alias } = stored
+  const others = entity.aliases.filter((one) => one !== alias)
+  if (target !== undefined) return [withAliases(stored, others, now), withAliases(target, [...target.entity.aliases, next], now)]
+  return [
+    withAliases(
+      stored,
+      entity.aliases.map((one) => (one === alias ? next : one)),
+      now,
+    ),
+  ]
+}
+
+const withAliases = ({ entity, revision }: StoredEntity, aliases: readonly EntityAlias[], now: number): ViewEntry => ({
+  key: entityKey(entity.id),
+  value: byHand({ ...entity, aliases }, now),
+  expect: revision,
+})
+
+const idsOf = (alias: EntityAlias | undefined, entityId: string): AliasIds => ({ id: alias?.id ?? '', canonical_id: entityId })
+
+/** Deletes an alias; entity and tokens stay. None there is no failure. Contract tokens §5.3. */
+export function deleteAlias(store: IdentityStore, namespace: string, id: string): Promise<void> {
+  return store.change(async () => {
+    const stored = await store.records.byAliasId(namespace, id)
+    if (stored === undefined) return { result: undefined }
+    const { entity, alias } = stored
+    const others = entity.aliases.filter((one) => one !== alias)
+    const entries = [withAliases(stored, others, store.clock.now()), ...store.records.aliasGoneEntries(entity, alias)]
+    return { result: undefined, change: { entries, entityIds: [entity.id] } }
+  })
+}

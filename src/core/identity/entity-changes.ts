@@ -1,0 +1,109 @@
+import { refuse } from '../../errors.ts'
+import { formatTime } from '../../lib/time.ts'
+import { canonicalName, sameName } from './canonical-name.ts'
+import type { Entity } from './entity.ts'
+import type { StoredEntity } from './entity-records.ts'
+import { entityKey } from './identity-keys.ts'
+import type { Drawn, IdentityStore } from './identity-store.ts'
+import { metadataProblem } from './metadata.ts'
+import { newEntity } from './new-entity.ts'
+import { identityPolicies } from './policies.ts'
+
+/** Fields of an entity an operator writes; an absent one stays. Contract tokens §5.2. */
+export type EntityFields = {
+  readonly metadata?: Readonly<Record<string, string>> | null | undefined
+  readonly policies?: readonly string[] | undefined
+  readonly disabled?: boolean | undefined
+}
+
+export type EntityWrite = {
+  readonly namespace: string
+  /** Empty: the one of this name. */
+  readonly id: string
+  /** Empty: as it is, or a generated one. */
+  readonly name: string
+  readonly fields: EntityFields
+}
+
+/** Updates the entity of an id or a name, or makes one. Gives the one it made, undefined after an update. Contract tokens §5.2. */
+export function putEntity(store: IdentityStore, write: EntityWrite): Promise<Entity | undefined> {
+  const name = canonicalName(write.name) === '' ? '' : write.name
+  return store.change(async (): Promise<Drawn<Entity | undefined>> => {
+    const stored = await targetOf(store, write.namespace, write.id, name)
+    return stored === undefined ? create(store, write, name) : update(store, stored, write.fields, name)
+  })
+}
+
+async function targetOf({ records }: IdentityStore, namespace: string, id: string, name: string): Promise<StoredEntity | undefined> {
+  if (id === '') return name === '' ? undefined : records.byName(namespace, name)
+  const stored = await records.byId(namespace, id)
+  if (stored === undefined) throw refuse('invalid', 'entity not found from id')
+  return stored
+}
+
+function create({ records, clock, random }: IdentityStore, { namespace, fields }: EntityWrite, name: string): Drawn<Entity> {
+  const fresh = newEntity({ namespace, now: clock.now(), random })
+  const entity: Entity = { ...fresh, ...(name === '' ? {} : { name }), ...checked(fields) }
+  const entries = [
+    { key: entityKey(entity.id), value: entity, expect: 'absent' },
+    { key: records.keys.entityName(namespace, entity.name), value: entity.id, expect: 'absent' },
+  ] as const
+  return { result: entity, change: { entries, entityIds: [entity.id] } }
+}
+
+async function update(store: IdentityStore, { entity, revision }: StoredEntity, fields: EntityFields, name: string): Promise<Drawn<undefined>> {
+  const { keys } = store.records
+  const isRenamed = name !== '' && !sameName(name, entity.name)
+  if (isRenamed && (await store.records.byName(entity.namespace_id, name)) !== undefined) throw refuse('invalid', 'entity name is already in use')
+  const changed = byHand({ ...entity, ...(name === '' ? {} : { name }), ...checked(fields) }, store.clock.now())
+  const entries = [
+    { key: entityKey(entity.id), value: changed, expect: revision },
+    ...(isRenamed
+      ? [
+          { key: keys.entityName(entity.namespace_id, entity.name), value: undefined },
+          { key: keys.entityName(entity.namespace_id, name), value: entity.id, expect: 'absent' as const },
+        ]
+      : []),
+  ]
+  return { result: undefined, change: { entries, entityIds: [entity.id] } }
+}
+
+/** The given fields as they are stored. Throws for those that may not be. */
+function checked({ metadata, policies, disabled }: EntityFields): Partial<Entity> {
+  const problem = metadata ? metadataProblem(metadata) : undefined
+  const names = policies === undefined ? undefined : identityPolicies(policies)
+  if (problem !== undefined) throw refuse('invalid', `invalid entity metadata: ${problem}`)
+  return {
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(names === undefined ? {} : { policies: names }),
+    ...(disabled === undefined ? {} : { disabled }),
+  }
+}
+
+/** An entity as an operator leaves it: from now on it is not one that only logins have made. `now` is milliseconds. */
+export const byHand = (entity: Entity, now: number): Entity => ({ ...entity, made_by_login: false, last_update_time: formatTime(now) })
+
+/** Which entity, by its id or by its name. */
+export type EntityRef = { readonly id: string } | { readonly name: string }
+
+/** Deletes an entity with its aliases and memberships; its tokens are refused from now on. None there is no failure. Contract tokens §5.2. */
+export function deleteEntity(store: IdentityStore, namespace: string, ref: EntityRef): Promise<void> {
+  return store.change(async () => {
+    const stored = 'id' in ref ? await store.records.byId(namespace, ref.id) : await store.records.byName(namespace, ref.name)
+    return stored === undefined ? { result: undefined } : gone(store, stored)
+  })
+}
+
+/** The end of an entity as a change to write. */
+export async function gone({ records, memberships }: IdentityStore, stored: StoredEntity): Promise<Drawn<undefined>> {
+  const { entity } = stored
+  const left = await memberships.entityGone(entity.id)
+  return {
+    result: undefined,
+    change: {
+      entries: [...records.goneEntries(stored), ...left.entries],
+      entityIds: [entity.id, ...(entity.merged_entity_ids ?? [])],
+      written: left.written,
+    },
+  }
+}
