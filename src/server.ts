@@ -19,6 +19,8 @@ import { createInitialRootToken, ensureDevRootToken, takeRootTokenNote } from '.
 import { TokenRevoker } from './core/tokens/token-revoker.ts'
 import { TokenStore } from './core/tokens/token-store.ts'
 import { TokenSweeper } from './core/tokens/token-sweeper.ts'
+import { Cubbyholes } from './core/wrapping/cubbyholes.ts'
+import { Wrapper } from './core/wrapping/wrapper.ts'
 import { TokenRoleStore } from './core/tokens/token-role-store.ts'
 import { fail, ServiceError, StartError } from './errors.ts'
 import { admission, taintedRefusal } from './http/admission.ts'
@@ -35,7 +37,7 @@ import { systemCode } from './lib/private-file.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import type { Log } from './log.ts'
 import { cloud } from './plugins/cloud/index.ts'
-import { cubbyhole, cubbyholePrefix } from './plugins/cubbyhole/index.ts'
+import { cubbyhole } from './plugins/cubbyhole/index.ts'
 import { identity } from './plugins/identity/index.ts'
 import { JwtMethod, jwtAuth } from './plugins/jwt-auth/index.ts'
 import { genericPlaces, sys } from './plugins/sys/index.ts'
@@ -142,14 +144,21 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
   const tokens = await indispensable('the keys of tokens', TokenStore.open({ view: core, clock, random, sealer: barrier, mountOf }))
   const identities = await indispensable('the keys of identities', IdentityStore.open({ view: core, clock, random }))
   const policies = await PolicyStore.open({ view: root.view('policy/'), clock })
-  const cubbyholes = mounts.viewOf(fixedMount(mounts, 'cubbyhole/'))
+  const cubbyholes = new Cubbyholes({
+    mountOf: (namespace) => mounts.table.at(namespace, 'cubbyhole/'),
+    viewOf: (mount) => mounts.viewOf(mount),
+  })
+  const tokenRoles = new TokenRoleStore(core)
   const revoker = new TokenRevoker({
     tokens,
     view: core,
-  const tokenRoles = new TokenRoleStore(core)
     clock,
-    onRevoked: (gone) => (gone.cubbyhole_id === '' ? Promise.resolve() : cubbyholes.deletePrefix(cubbyholePrefix(gone.cubbyhole_id))),
+    onRevoked: (gone) => cubbyholes.empty(gone),
   })
+  const discard = (accessor: string) => {
+    revoker.revoke(accessor).catch((err: unknown) => log.error({ err }, 'a spent token could not be removed'))
+  }
+  const wrapper = new Wrapper({ tokens, cubbyholes, root, clock, tokenMountOf: (namespace) => mounts.table.at(namespace, 'auth/token/'), discard })
   const sweeper = new TokenSweeper({
     revoker,
     intervalMs: sweepIntervalMs,
@@ -164,7 +173,26 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
   mounts.resumeRemovals()
   const access = new Access({ tokens, identities, policies, clock })
   const clusterId = await clusterIdOf(root)
-  return { barrier, root, core, mounts, tokens, identities, policies, cubbyholes, revoker, sweeper, access, clusterId, clock, random, system }
+  return {
+    barrier,
+    root,
+    core,
+    mounts,
+    tokens,
+    identities,
+    policies,
+    cubbyholes,
+    tokenRoles,
+    revoker,
+    discard,
+    wrapper,
+    sweeper,
+    access,
+    clusterId,
+    clock,
+    random,
+    system,
+  }
 }
 
 /** A root token made while the server stood still must not go unnoticed. Contract operations §3. */
@@ -182,6 +210,7 @@ async function fillNewStore(
   config: Config,
   { clock, random, system, barrier }: { clock: Clock; random: Random; system: SystemTtls; barrier: Barrier },
 ): Promise<string | undefined> {
+  const root = barrier.view('')
   const first = mountsOf(config, random, system)
   await root.write(entriesFor(first))
   await PolicyStore.open({ view: root.view('policy/'), clock })
@@ -213,7 +242,6 @@ async function sealKeys(config: Config, log: Log, storage: Storage): Promise<{ s
   if (config.sealPreviousKeyFile === undefined) return { sealKey: key }
   return { sealKey: key, previousSealKey: await readSealKeyFile(config.sealPreviousKeyFile) }
 }
-  const root = barrier.view('')
 
 function fixedMount(mounts: MountStore, path: string): Mount {
   const mount = mounts.table.at('root', path)
@@ -268,7 +296,7 @@ function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage:
 }
 
 async function buildApp(config: Config, { log }: ServerParts, core: Core, state: NodeState): Promise<FastifyInstance> {
-  const { mounts, access, random, clock, system, tokens, identities, policies, revoker } = core
+  const { mounts, access, random, clock, system, tokens, identities, policies, discard, revoker, wrapper } = core
   const jsonLimits = { maxStrings: config.maxJsonStrings, maxMemory: config.maxJsonMemory, maxDepth: 10_000 }
   const app = createApp({
     server: {
@@ -298,9 +326,11 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
       if (leave === undefined) throw taintedRefusal(call)
       return leave
     },
+    wrap: (call, body, wrappedAccessor) =>
+      wrapper.wrap({ namespace: call.namespace?.id ?? 'root', path: call.path, ttl: call.wrapTtl, body, wrappedAccessor }),
     afterRequest: (call) => {
       const spent = call.caller?.token
-      if (spent?.num_uses === -1) revoker.revoke(spent.accessor).catch((err: unknown) => log.error({ err }, 'a spent token could not be removed'))
+      if (spent?.num_uses === -1) discard(spent.accessor)
     },
     onAccess: config.accessLog ? (line) => log.info(line, 'request') : undefined,
   })
@@ -326,6 +356,12 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
     random,
     systemTtls: system,
     version: config.reportedVersion,
+    wrapper,
+    onInvalid: ({ path, remoteAddress, requestId }) =>
+      log.warn(
+        { event: 'wrapping_token_invalid', path, remote_address: remoteAddress, request_id: requestId },
+        'a wrapping token that is not valid was used',
+      ),
   })
   const mountOf = (accessor: string) => mounts.table.byAccessor(accessor)
   const policyExists = async (name: string, namespace: string) => (await policies.get(namespace, name)) !== undefined
@@ -347,10 +383,11 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
     clock,
     mountOf,
     policyExists,
+    roles: core.tokenRoles,
     renewalTerms: (issued, mount) => jwtMethod.renewalTerms(issued, mount),
   })
   await app.register(identity, { prefix: '/identity' })
-  await app.register(cubbyhole, { prefix: '/cubbyhole', view: core.cubbyholes })
+  await app.register(cubbyhole, { prefix: '/cubbyhole', cubbyholes: core.cubbyholes, tokens })
   await app.register(cloud, { prefix: '/cloud' })
   const loginParts = { tokens, identity: identities, view: core.core, clock, systemTtl: system }
   await app.register(jwtAuth, { prefix: '/jwt', method: jwtMethod, issue: (login) => issueLogin(loginParts, login), log })
@@ -370,4 +407,3 @@ function urlOf(app: FastifyInstance): string {
   const address = app.server.address() as AddressInfo
   return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
 }
-    roles: core.tokenRoles,

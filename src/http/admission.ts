@@ -30,7 +30,7 @@ export function admission({ access, jsonLimits, isSealed }: AdmissionParts): (re
     const call = callOf(request.raw)
     call.sent = fieldsOf(call, request, jsonLimits)
     request.body = undefined
-    const wrapTtl = wrapTtlOf(request.raw)
+    call.wrapTtl = wrapTtlOf(request.raw)
     checkMfaHeader(request.raw)
     if (isRelative(call.path)) throw refuse('invalid', 'relative paths not supported')
     if (isSealed()) throw refuse('sealed', 'Vault is sealed')
@@ -39,12 +39,11 @@ export function admission({ access, jsonLimits, isSealed }: AdmissionParts): (re
     if ((call.operation === 'write' || call.operation === 'patch') && call.path.endsWith('/')) {
       throw refuse('invalid', "cannot write to a path ending in '/'")
     }
-    rules.precheck?.(call.sent)
     if (call.operation === 'preflight') throw refuse('invalid', 'cannot handle internal-only request operation')
+    const checked = rules.precheck?.(call.sent, { call, presented: tokenOf(request.raw) })
+    if (checked !== undefined) await checked
     if (rules.open) await admitOpen(call, rules, request, access)
-    else await admitCaller(call, rules, request, access, wrapTtl)
-    // wrapping is not offered yet: a caller who asked for it must not get the secret itself. Deletions and writes of named things have none to give
-    if (wrapTtl > 0 && call.operation !== 'delete' && rules.exists === undefined) throw refuse('invalid', 'response wrapping is not available yet')
+    else await admitCaller(call, rules, request, access)
     if (call.mount?.tainted === true) throw taintedRefusal(call)
   }
 }
@@ -76,8 +75,8 @@ async function admitOpen(call: Call, rules: RouteRules, request: FastifyRequest,
   call.caller = await access.recognise(token, call.remoteAddress)
 }
 
-async function admitCaller(call: Call, rules: RouteRules, request: FastifyRequest, access: Access, wrapTtl: number): Promise<void> {
-  const caller = await access.authenticate(tokenOf(request.raw), call.remoteAddress)
+async function admitCaller(call: Call, rules: RouteRules, request: FastifyRequest, access: Access): Promise<void> {
+  const caller = await authenticated(call, rules, tokenOf(request.raw), access)
   call.caller = caller
   if (rules.exists !== undefined) await lookForTarget(call, rules, rules.exists, request, caller)
   if (call.operation === 'help') return
@@ -86,9 +85,18 @@ async function admitCaller(call: Call, rules: RouteRules, request: FastifyReques
     operation: operation === 'update' && call.creates ? 'create' : operation,
     path: call.path,
     fields: call.sent,
-    wrapTtlSeconds: wrapTtl,
+    wrapTtlSeconds: call.wrapTtl,
   })
   if (!verdict.allowed || (rules.sudo && !verdict.sudo) || isDeniedAsMeant(call, rules, caller)) throw fail('denied', 'permission denied')
+}
+
+async function authenticated(call: Call, { refusedCaller }: RouteRules, presented: string, access: Access): Promise<Caller> {
+  try {
+    return await access.authenticate(presented, call.remoteAddress)
+  } catch (error) {
+    if (error instanceof ServiceError && error.kind === 'denied') throw refusedCaller?.(call.sent, presented) ?? error
+    throw error
+  }
 }
 
 /** Rules compare byte for byte, but some names do not: a rule that denies such a name denies each spelling of it. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
+import type { WrapInfo } from '../core/wrapping/wrapper.ts'
 import { refuse, ServiceError } from '../errors.ts'
 import { type AccessLine, accessLine } from './access-log.ts'
 import { type Call, callOf, type EarlyReply } from './call.ts'
@@ -19,6 +20,8 @@ export type AppParts = {
   onBug(error: unknown, requestId: string): void
   /** A request is inside a mount until the returned function is called. */
   enter(call: Call): () => void
+  /** Keeps an answer behind a token. */
+  wrap(call: Call, body: string, wrappedAccessor: string): Promise<WrapInfo>
   /** Called when a request is over, answered or broken off: one-use tokens end here. */
   afterRequest(call: Call): void
   /** Told of every request that is over, for the log; undefined: nobody asked. */
@@ -29,6 +32,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Counts a request as inside its mount; call what comes back when it has left. */
     enterMount(call: Call): () => void
+    /** Keeps an answer behind a token; `wrappedAccessor` is that of a token in it, else empty. */
+    wrapAnswer(call: Call, body: string, wrappedAccessor: string): Promise<WrapInfo>
   }
 }
 
@@ -87,6 +92,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     response.once('close', end)
   }
   app.decorate('enterMount', parts.enter)
+  app.decorate('wrapAnswer', parts.wrap)
   app.setErrorHandler((error: FastifyError | ServiceError, request, reply) => {
     const call = callOf(request.raw)
     // Fastify wants to hang up behind a body it could not read: a client that is still writing would lose its answer
@@ -145,6 +151,7 @@ export function createApp(parts: AppParts): FastifyInstance {
         caller: 'none',
         sudo: false,
         precheck: undefined,
+        refusedCaller: undefined,
         canonical: undefined,
         exists: undefined,
         convert: () => ({ values: {}, unknown: [], replaced: [] }),

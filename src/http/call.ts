@@ -38,6 +38,8 @@ export type Call = {
   readonly contentType: string | undefined
   /** Address that counts as the client's. Contract core-http §1.10. */
   remoteAddress: string
+  /** Seconds for which the answer is to be kept behind a token instead of given, part of one too; 0: it is not. Set by `admit`. */
+  wrapTtl: number
   /** Fields as sent: body of a write, query of the rest. Set by `admit`. */
   sent: Record<string, JsonValue>
   caller: Caller | undefined

@@ -1,4 +1,5 @@
 import type { AuthBlock } from '../core/tokens/auth-block.ts'
+import type { WrapInfo } from '../core/wrapping/wrapper.ts'
 import { stringifyJson } from '../lib/json.ts'
 import type { Call } from './call.ts'
 
@@ -7,8 +8,12 @@ export type Reply = {
   data?: object | null
   warnings?: readonly string[]
   auth?: AuthBlock
+  /** Of a list: `after` and `limit` were minded already. */
+  paged?: true
+  /** The answer is behind this token. */
+  wrapInfo?: WrapInfo
   /** Sent as it is, without envelope. */
-  raw?: { status: number; contentType: string; body: string }
+  raw?: { status: number; contentType: string; body: string; cacheControl?: string }
 }
 
 const copied = new Set([
@@ -48,6 +53,12 @@ export function envelope(call: Call, reply: Reply): string {
   const tail = `"wrap_info":null,"warnings":${warnings.length === 0 ? 'null' : JSON.stringify(warnings)},"auth":${auth === null ? 'null' : JSON.stringify(auth)},"mount_type":"${call.mount?.type ?? ''}"`
   const text = data === null ? 'null' : stringifyJson(data)
   return `{${data !== null && copiesData(call) ? topLevelCopies(data) : ''}${head},"data":${text},${tail}}\n`
+}
+
+/** What is sent in place of an answer that was wrapped. Contract core-http §9.2. */
+export function wrappedEnvelope(info: WrapInfo): string {
+  const head = '"request_id":"","lease_id":"","renewable":false,"lease_duration":0,"data":null'
+  return `{${head},"wrap_info":${JSON.stringify(info)},"warnings":null,"auth":null,"mount_type":""}\n`
 }
 
 const ownKeys = new Set(['request_id', 'lease_id', 'renewable', 'lease_duration', 'data', 'wrap_info', 'warnings', 'auth', 'mount_type'])

@@ -63,6 +63,7 @@ export function mountRouter({ random, resolve, clientAddress }: RouterParts): (r
       early: route.early ?? (typeof address === 'string' || route.url.startsWith('/-/health') ? undefined : address),
       contentType: request.headers['content-type'],
       remoteAddress: typeof address === 'string' ? address : '',
+      wrapTtl: 0,
       sent: {},
       caller: undefined,
       creates: false,

@@ -2,14 +2,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } fro
 import { z } from 'zod'
 import type { Caller } from '../core/access.ts'
 import type { Mount } from '../core/mounts/mount.ts'
-import { fail, refuse } from '../errors.ts'
+import { fail, refuse, type ServiceError } from '../errors.ts'
 import { convertFields, FieldError } from '../lib/fields.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
 import { type Call, type Converted, callOf } from './call.ts'
-import { envelope, type Reply } from './envelope.ts'
+import { envelope, type Reply, wrappedEnvelope } from './envelope.ts'
 import { errorReply } from './error-reply.ts'
 import { sendJson, sendText } from './json-reply.ts'
 import { carrierOf } from './mount-router.ts'
+import { tokenOf } from './request-headers.ts'
 
 export { errorReply }
 export type { Reply }
@@ -31,13 +32,21 @@ export type Exchange<Input, Params> = {
   readonly params: Params
   /** The declared fields, converted. */
   readonly input: Input
-  /** All fields as sent, undeclared ones too; numbers keep their text (lib/json.ts). */
-  readonly sent: Readonly<Record<string, JsonValue>>
+  /** All fields as sent, undeclared ones too. */
+  readonly sent: Sent
   /** Undefined on open paths, unless `sees` says otherwise. */
   readonly caller: Caller | undefined
+  /** The token id the request came with, valid or not; empty for none. */
+  presented(): string
   /** Values of a request header; the first of several. */
   header(name: string): string | undefined
 }
+
+/** Fields as sent; numbers keep their text (lib/json.ts). */
+type Sent = Readonly<Record<string, JsonValue>>
+
+/** `presented` is the token id the request came with, valid or not; empty for none. */
+export type Precheck = (sent: Sent, request: { readonly call: Call; readonly presented: string }) => Promise<void> | void
 
 type Outcome = Promise<Reply | undefined> | Reply | undefined
 
@@ -62,8 +71,10 @@ export type ResourceSpec<Params, Read extends z.ZodObject, Write extends z.ZodOb
   caller?: 'optional' | 'required-inside'
   /** Root-protected: the deciding rule must have `sudo` too. Contract tokens §4.10. */
   sudo?: boolean
-  /** Looks at the fields before anyone looks at the caller; throws to refuse. Contract tokens §0.4 step 4. */
-  precheck?(sent: Readonly<Record<string, JsonValue>>): void
+  /** Looks at the fields before anyone looks at the caller; throws to refuse. Contract tokens §0.4 step 4, core-http §1.1 step 18. */
+  precheck?: Precheck
+  /** What a caller who is not accepted is told instead of `permission denied`, if anything. */
+  refusedCaller?(sent: Sent, presented: string): ServiceError | undefined
   /** The path below the mount as it counts, where other spellings mean the same thing: what a rule denies there is denied in every spelling. */
   canonical?(below: string): string
   /** Also served with a slash at the end: a collection. */
@@ -83,7 +94,8 @@ export type RouteRules = {
   readonly open: boolean
   readonly caller: 'none' | 'optional' | 'required-inside'
   readonly sudo: boolean
-  readonly precheck: ((sent: Readonly<Record<string, JsonValue>>) => void) | undefined
+  readonly precheck: Precheck | undefined
+  readonly refusedCaller: ((sent: Sent, presented: string) => ServiceError | undefined) | undefined
   readonly exists: ((exchange: Exchange<unknown, unknown>) => Promise<boolean> | boolean) | undefined
   readonly canonical: ((below: string) => string) | undefined
   convert(call: Call): Converted
@@ -175,6 +187,7 @@ function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodOb
     caller: spec.caller ?? 'none',
     sudo: spec.sudo === true,
     precheck: spec.precheck,
+    refusedCaller: spec.refusedCaller,
     canonical: spec.canonical,
     exists: operation === 'write' && spec.exists !== undefined ? (spec.exists as RouteRules['exists']) : undefined,
     convert: (call) => convert(schema, call.sent, captures, verb?.anyFields === true),
@@ -188,6 +201,7 @@ function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodOb
         input: call.converted?.values,
         sent: call.sent,
         caller: call.caller,
+        presented: () => tokenOf(request.raw),
         header: (name) => {
           const value = request.headers[name]
           return Array.isArray(value) ? value[0] : value
@@ -245,7 +259,8 @@ async function answer(
   } finally {
     leave()
   }
-  if (result?.raw !== undefined) return sendText(reply, result.raw.status, result.raw.contentType, result.raw.body)
+  if (result?.raw !== undefined) return sendRaw(reply, call, result.raw)
+  if (result?.wrapInfo !== undefined) return send(reply, wrappedEnvelope(result.wrapInfo))
   const own = warningsOf(call.converted)
   const warnings = result?.warnings === undefined ? own : [...result.warnings, ...own]
   if (operation === 'list') return sendList(reply, call, result, warnings)
@@ -253,7 +268,9 @@ async function answer(
     if (operation === 'read') throw refuse('missing', '')
     return reply.code(204).header('content-type', 'application/json').send()
   }
-  return send(reply, envelope(call, { ...result, warnings }))
+  return call.wrapTtl > 0
+    ? sendWrapped(reply, call, envelope(call, { ...result, warnings }), result.auth?.accessor)
+    : send(reply, envelope(call, { ...result, warnings }))
 }
 
 function warningsOf({ unknown, replaced }: Converted): string[] {
@@ -268,12 +285,14 @@ function warningsOf({ unknown, replaced }: Converted): string[] {
 }
 
 /** Contract core-http §1.2: a list of nothing is 404, unless there is something to say; `after` and `limit` cut it. */
-function sendList(reply: FastifyReply, call: Call, result: Reply | undefined, warnings: string[]): FastifyReply {
-  const data = page(result?.data ?? {}, call.sent)
+function sendList(reply: FastifyReply, call: Call, result: Reply | undefined, warnings: string[]): FastifyReply | Promise<FastifyReply> {
+  const data = result?.paged === true ? (result.data ?? {}) : page(result?.data ?? {}, call.sent)
   const keys = 'keys' in data ? data.keys : undefined
+  if (call.wrapTtl > 0 && (!Array.isArray(keys) || keys.length === 0)) throw refuse('missing', 'unsupported path')
   const empty = (!Array.isArray(keys) || keys.length === 0) && Object.keys(data).every((key) => key === 'keys')
   if (empty && warnings.length === 0) throw refuse('missing', '')
-  return send(reply, envelope(call, { ...result, data: empty ? {} : data, warnings }))
+  const body = envelope(call, { ...result, data: empty ? {} : data, warnings })
+  return call.wrapTtl > 0 ? sendWrapped(reply, call, body) : send(reply, body)
 }
 
 function page(data: object, sent: Readonly<Record<string, JsonValue>>): object {
@@ -286,7 +305,8 @@ function page(data: object, sent: Readonly<Record<string, JsonValue>>): object {
   return { ...data, keys, key_info: Object.fromEntries(Object.entries(data.key_info).filter(([key]) => keys.includes(key))) }
 }
 
-function limitOf(sent: JsonValue | undefined): number {
+/** `limit` of a list; 0 for all. */
+export function limitOf(sent: JsonValue | undefined): number {
   if (sent === undefined || sent === 'max' || sent === '' || sent === null) return 0
   const text = isJsonNumber(sent) ? numberText(sent) : sent
   if (typeof text !== 'string' || !/^[+-]?\d{1,15}$/.test(text)) {
@@ -299,6 +319,21 @@ function limitOf(sent: JsonValue | undefined): number {
 }
 
 const send = (reply: FastifyReply, body: string): FastifyReply => sendJson(reply, 200, body)
+
+/** Contract core-http §9.1: the answer is kept, and a token for it goes out. */
+async function sendWrapped(reply: FastifyReply, call: Call, body: string, wrappedAccessor = ''): Promise<FastifyReply> {
+  return send(reply, wrappedEnvelope(await reply.server.wrapAnswer(call, body, wrappedAccessor)))
+}
+
+/** A document may be wrapped like any answer; a page for a browser, or a status that says all, may not. */
+function sendRaw(
+  reply: FastifyReply,
+  call: Call,
+  { status, contentType, body, cacheControl }: NonNullable<Reply['raw']>,
+): FastifyReply | Promise<FastifyReply> {
+  if (call.wrapTtl > 0 && status === 200 && contentType === 'application/json') return sendWrapped(reply, call, body)
+  return sendText(cacheControl === undefined ? reply : reply.header('cache-control', cacheControl), status, contentType, body)
+}
 
 export function sendHelp(reply: FastifyReply, help: string): FastifyReply {
   return send(reply, `${JSON.stringify({ help, see_also: null, openapi: null })}\n`)

@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Answer, CallOptions } from '../support/client.ts'
+import { caused, errors, notAllowed } from '../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 let server: TestServer
@@ -7,21 +10,112 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-test.each(['60', '1m', '500ms'])('who asks for a wrapped answer for %s does not get the plain one', async (ttl) => {
-  const answer = await server.root.read('auth/token/lookup-self', { headers: { 'X-Vault-Wrap-TTL': ttl } })
+const wish = (ttl = '60'): CallOptions => ({ headers: { 'X-Vault-Wrap-TTL': ttl } })
+const unwrapped = (answer: Answer) => server.root.write('sys/wrapping/unwrap', { token: String(answer.body.wrap_info?.token) })
+/** Everything but the id each request has of its own. */
+const withoutRequestId = (text: string) => text.replace(/"request_id":"[0-9a-f-]{36}"/, '"request_id":""')
 
-  expect([answer.status, answer.body.errors]).toEqual([400, ['response wrapping is not available yet']])
+describe('contract core-http §9.1: what is wrapped', () => {
+  test.each(['60', '1m', '500ms', '60.5s'])('who asks for a wrapped answer for %s does not get the plain one', async (ttl) => {
+    const answer = await server.root.read('auth/token/lookup-self', wish(ttl))
+
+    expect(answer.body).toMatchObject({ data: null, auth: null, wrap_info: { token: expect.any(String) } })
+  })
+
+  test.each(['0', '', '0s'])('%j asks for none', async (ttl) => {
+    const answer = await server.root.read('auth/token/lookup-self', wish(ttl))
+
+    expect(answer.body).toMatchObject({ data: { id: 'root' }, wrap_info: null })
+  })
+
+  test.each([
+    { name: 'a read', ask: (options?: CallOptions) => server.root.read('sys/policies/acl/default', options) },
+    { name: 'a read with copies at the top level', ask: (options?: CallOptions) => server.root.read('sys/mounts', options) },
+    { name: 'a list', ask: (options?: CallOptions) => server.root.list('sys/policies/acl', options) },
+    { name: 'a list by its verb', ask: (options?: CallOptions) => server.root.call('LIST', 'sys/policies/acl', undefined, options) },
+    { name: 'a write with warnings', ask: (options?: CallOptions) => server.root.write('sys/capabilities-self', { paths: 'a', zz: 1 }, options) },
+    { name: 'an open path', ask: (options?: CallOptions) => server.anonymous.read('sys/internal/ui/mounts', options) },
+    { name: 'a bare document', ask: (options?: CallOptions) => server.root.read('sys/internal/specs/openapi', options) },
+  ])('$name comes out of its wrapping byte for byte as it would have been given, but for the request id', async ({ ask }) => {
+    const plain = await ask()
+    const inner = await unwrapped(await ask(wish()))
+
+    expect([inner.status, inner.headers['content-type']]).toEqual([200, 'application/json'])
+    expect(withoutRequestId(inner.text)).toBe(withoutRequestId(plain.text))
+  })
+
+  test('so does whatever is stored', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue(), { minKeys: 1, maxKeys: 5, noNullPrototype: true }),
+        async (data) => {
+          expect((await server.root.write('cubbyhole/any', data)).status).toBe(204)
+          const plain = await server.root.read('cubbyhole/any')
+          const inner = await unwrapped(await server.root.read('cubbyhole/any', wish()))
+
+          expect(withoutRequestId(inner.text)).toBe(withoutRequestId(plain.text))
+        },
+      ),
+      { numRuns: 50 },
+    )
+  })
+
+  test('a write or deletion that answers without a body is done, and 204', async () => {
+    const written = await server.root.write('cubbyhole/a', { b: 'c' }, wish())
+    const read = await server.root.read('cubbyhole/a')
+    const deleted = await server.root.delete('cubbyhole/a', wish())
+
+    expect([written.status, read.body.data, deleted.status]).toEqual([204, { b: 'c' }, 204])
+  })
+
+  test.each([
+    { path: 'cubbyhole/none', status: 404, body: errors() },
+    { path: 'nope/x', status: 404, body: errors('no handler for route "nope/x". route entry not found.') },
+    { path: 'auth/token/nope', status: 404, body: errors(caused('unsupported path')) },
+    { path: 'auth/token/create', status: 405, body: errors(caused('unsupported operation')) },
+  ])('a refusal ($status at $path) goes out as it is', async ({ path, status, body }) => {
+    expect(await server.root.read(path, wish())).toMatchObject({ status, body })
+  })
+
+  test('a list of nothing is an unsupported path', async () => {
+    expect(await server.root.list('cubbyhole/none', wish())).toMatchObject({ status: 404, body: errors('unsupported path') })
+  })
+
+  test.each(['sys/health', 'sys/seal-status', 'sys/leader', 'sys/init'])('%s, a path of the node, is never wrapped', async (path) => {
+    const answer = await server.anonymous.read(path, wish())
+
+    expect(answer.status).toBe(200)
+    expect(answer.text).not.toContain('wrap_info')
+  })
+
+  test('a long list is wrapped and unwrapped', async () => {
+    await Promise.all(Array.from({ length: 1200 }, (_, at) => server.root.write(`cubbyhole/many/${String(at).padStart(40, '0')}`, { a: 1 })))
+    const inner = await unwrapped(await server.root.list('cubbyhole/many', wish()))
+
+    expect(inner.body.data?.keys).toHaveLength(1200)
+  })
 })
 
-test.each(['0', '', '0s'])('%j asks for none', async (ttl) => {
-  const answer = await server.root.read('auth/token/lookup-self', { headers: { 'X-Vault-Wrap-TTL': ttl } })
+describe('contract tokens §4.6: policies may force it', () => {
+  test.each([
+    { rule: 'min_wrapping_ttl = "100s" max_wrapping_ttl = "200s"', denied: [undefined, '99', '201'], wrapped: ['100', '200'] },
+    { rule: 'max_wrapping_ttl = "200s"', denied: [undefined, '201', '1000h'], wrapped: ['1', '500ms'] },
+    { rule: 'min_wrapping_ttl = "1s"', denied: [undefined, '0', '500ms'], wrapped: ['1', '1000h'] },
+  ])('$rule', async ({ rule, denied, wrapped }) => {
+    await server.root.write('sys/policies/acl/forced', {
+      policy: `path "cubbyhole/*" { capabilities = ["read", "create", "update", "list"] ${rule} }`,
+    })
+    const { body } = await server.root.write('auth/token/create', { policies: ['forced'], no_default_policy: true })
+    const client = server.as(String(body.auth?.client_token))
 
-  expect(answer.status).toBe(200)
-})
-
-test('a write or deletion that answers without a body is done all the same', async () => {
-  const written = await server.root.write('cubbyhole/a', { b: 'c' }, { headers: { 'X-Vault-Wrap-TTL': '60' } })
-  const deleted = await server.root.delete('cubbyhole/a', { headers: { 'X-Vault-Wrap-TTL': '60' } })
-
-  expect([written.status, deleted.status]).toEqual([204, 204])
+    for (const ttl of denied) {
+      const options = ttl === undefined ? {} : wish(ttl)
+      expect(await client.read('cubbyhole/a', options), ttl).toMatchObject({ status: 403, body: notAllowed })
+      expect(await client.list('cubbyhole/a', options), ttl).toMatchObject({ status: 403, body: notAllowed })
+    }
+    for (const ttl of wrapped) {
+      expect((await client.write('cubbyhole/a', { b: 'c' }, wish(ttl))).status, ttl).toBe(204)
+      expect((await client.read('cubbyhole/a', wish(ttl))).body.wrap_info, ttl).not.toBeNull()
+    }
+  })
 })

@@ -1,65 +1,85 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyPluginAsync } from 'fastify'
-import type { Caller } from '../../core/access.ts'
-import type { View } from '../../core/barrier/view.ts'
+import type { TokenStore } from '../../core/tokens/token-store.ts'
+import type { Cubbyhole, Cubbyholes } from '../../core/wrapping/cubbyholes.ts'
+import { isWrapping } from '../../core/wrapping/wrapper.ts'
 import { refuse } from '../../errors.ts'
-import { resource } from '../../http/resource.ts'
+import { type Exchange, limitOf, resource } from '../../http/resource.ts'
+import { levelOf } from './level.ts'
 
-/** Where the private store of a token lies; the token store empties it when the token ends. */
-export const cubbyholePrefix = (cubbyholeId: string) => `${cubbyholeId}/`
+export type CubbyholeParts = { readonly cubbyholes: Cubbyholes; readonly tokens: Pick<TokenStore, 'lookupByAccessor'> }
+
+const oldUnwrapWarning =
+  "Reading from 'cubbyhole/response' is deprecated. Please use sys/wrapping/unwrap, which makes sure that the token is a wrapping token."
 
 /** One private store per service token. Contract core-http §9.4. */
-export const cubbyhole: FastifyPluginAsync<{ view: View }> = async (app, { view }) => {
-  const storeOf = (caller: Caller | undefined): string => {
+export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubbyholes, tokens }) => {
+  const storeOf = ({ caller, mount }: Exchange<unknown, unknown>): Cubbyhole => {
     if (caller === undefined || caller.token.type !== 'service')
       throw refuse('invalid', "cubbyhole operations are only supported by 'service' type tokens")
-    return cubbyholePrefix(caller.token.cubbyhole_id)
+    const store = cubbyholes.of(caller.token, mount.namespace)
+    if (store === undefined) throw refuse('denied', 'permission denied')
+    return store
   }
-  const keyOf = (caller: Caller | undefined, path: string): string => {
-    const store = storeOf(caller)
-    if (path === '') throw refuse('invalid', 'missing path')
-    return store + path
+  const entryOf = (exchange: Exchange<unknown, { rest: string }>): { view: Cubbyhole['view']; key: string } => {
+    const { view, prefix } = storeOf(exchange)
+    if (exchange.params.rest === '') throw refuse('invalid', 'missing path')
+    return { view, key: prefix + exchange.params.rest }
   }
 
   resource(app, '/*', {
     help: 'A private store, gone with the token it belongs to.',
-    exists: async ({ caller, params }) => params.rest !== '' && (await view.get(keyOf(caller, params.rest))) !== undefined,
+    exists: async (exchange) => {
+      if (exchange.params.rest === '') return false
+      const { view, key } = entryOf(exchange)
+      return (await view.get(key)) !== undefined
+    },
     read: {
       summary: 'Read an entry',
       anyFields: true,
-      handle: async ({ caller, params }) => {
-        const data = await view.get(keyOf(caller, params.rest))
-        return typeof data === 'object' && data !== null ? { data } : undefined
+      handle: async (exchange) => {
+        const { view, key } = entryOf(exchange)
+        const data = await view.get(key)
+        if (typeof data !== 'object' || data === null) return undefined
+        const { caller } = exchange
+        return caller !== undefined && isWrapping(caller.token) ? { data, warnings: [oldUnwrapWarning] } : { data }
       },
     },
     write: {
       summary: 'Write an entry',
       anyFields: true,
-      handle: async ({ caller, params, sent }) => {
-        const key = keyOf(caller, params.rest)
+      handle: async (exchange) => {
+        const { view, key } = entryOf(exchange)
+        const { caller, sent } = exchange
         if (Object.keys(sent).length === 0) throw refuse('invalid', 'missing data fields')
+        // the last use of a token: nobody could ever read what is written
+        if (caller === undefined || caller.token.num_uses < 0) return undefined
         await view.write([{ key, value: sent }])
+        // a token that ended meanwhile may have had its cubbyhole emptied before this entry was there
+        if ((await tokens.lookupByAccessor(caller.token.accessor)) === undefined) await cubbyholes.empty(caller.token)
         return undefined
       },
     },
     list: {
       summary: 'List entries',
-      handle: async ({ caller, params }) => {
-        const prefix = storeOf(caller) + params.rest
-        const keys = await view.listKeys(prefix)
-        return { data: { keys: [...new Set(keys.map((key) => nextLevel(key.slice(prefix.length))))] } }
+      handle: async (exchange) => {
+        const { view, prefix } = storeOf(exchange)
+        const { after, limit } = exchange.sent
+        const keys = await levelOf(view, prefix + exchange.params.rest, {
+          after: typeof after === 'string' ? after : '',
+          limit: limitOf(limit),
+          giveWay: () => nextTurn(),
+        })
+        return { data: { keys }, paged: true }
       },
     },
     delete: {
       summary: 'Delete an entry',
-      handle: async ({ caller, params }) => {
-        await view.write([{ key: keyOf(caller, params.rest), value: undefined }])
+      handle: async (exchange) => {
+        const { view, key } = entryOf(exchange)
+        await view.write([{ key, value: undefined }])
         return undefined
       },
     },
   })
-}
-
-function nextLevel(rest: string): string {
-  const slash = rest.indexOf('/')
-  return slash < 0 ? rest : rest.slice(0, slash + 1)
 }

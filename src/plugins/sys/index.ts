@@ -7,10 +7,12 @@ import { type MountRouteParts, mountRoutes } from './mounts.ts'
 import { policyRoutes } from './policies.ts'
 import { toolRoutes } from './tools.ts'
 import { uiRoutes } from './ui.ts'
+import { type WrappingParts, wrappingRoutes } from './wrapping.ts'
 
 export { genericPlaces } from './api-document.ts'
 
 export type SysParts = MountRouteParts &
+  WrappingParts &
   ApiDocumentParts &
   Parameters<typeof policyRoutes>[1] &
   Parameters<typeof capabilityRoutes>[1] &
@@ -25,6 +27,7 @@ export const sys: FastifyPluginAsync<SysParts> = async (app, parts) => {
   uiRoutes(app)
   keyRoutes(app, parts)
   toolRoutes(app, parts)
+  wrappingRoutes(app, parts)
   apiDocumentRoute(app, parts)
   unknownPaths(app)
 }

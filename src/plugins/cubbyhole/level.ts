@@ -1,0 +1,39 @@
+import type { View } from '../../core/barrier/view.ts'
+
+export type LevelPage = {
+  /** Names come after this one; empty: from the first. */
+  readonly after: string
+  /** At most so many; 0 is all. */
+  readonly limit: number
+  /** Lets others work between two pages. */
+  giveWay(): Promise<unknown>
+}
+
+const pageSize = 1000
+/** No path has this character, so it comes after all keys of a folder. */
+const last = '\u{10ffff}'
+
+/** The names right below a prefix, sorted; a folder is one name that ends in `/`, whatever is in it, and what is in it is not read through. */
+export async function levelOf(view: View, prefix: string, { after, limit, giveWay }: LevelPage): Promise<string[]> {
+  const names: string[] = []
+  for (let from = after === '' ? undefined : startAfter(prefix + after); ; await giveWay()) {
+    const keys = await view.listKeys(prefix, { limit: pageSize, ...(from === undefined ? {} : { after: from }) })
+    let folder = ''
+    for (const key of keys) {
+      if (folder !== '' && key.startsWith(folder)) continue
+      const rest = key.slice(prefix.length)
+      const slash = rest.indexOf('/')
+      const name = slash < 0 ? rest : rest.slice(0, slash + 1)
+      folder = slash < 0 ? '' : prefix + name
+      // a start inside of a folder does not name it again
+      if (slash >= 0 && after.startsWith(name)) continue
+      names.push(name)
+      if (names.length === limit) return names
+    }
+    const end = keys.at(-1)
+    if (end === undefined || keys.length < pageSize) return names
+    from = folder === '' ? end : folder + last
+  }
+}
+
+const startAfter = (key: string): string => (key.endsWith('/') ? key + last : key)

@@ -1,0 +1,103 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { isWrapping, notAWrappingToken, type Wrapper } from '../../core/wrapping/wrapper.ts'
+import { refuse, type ServiceError } from '../../errors.ts'
+import { type Exchange, type Precheck, type Reply, resource } from '../../http/resource.ts'
+import { stringField } from '../../lib/fields.ts'
+import type { JsonValue } from '../../lib/json.ts'
+
+export type WrappingParts = {
+  readonly wrapper: Wrapper
+  /** Told of every wrapping token that is not valid: it may have been used by someone it was not meant for. */
+  onInvalid(attempt: { path: string; remoteAddress: string; requestId: string }): void
+}
+
+type Sent = Readonly<Record<string, JsonValue>>
+
+const tokenInput = z.object({
+  token: stringField.default('').meta({ description: 'The wrapping token; without it, the one that calls', writeOnly: true }),
+})
+
+/** `sys/wrapping/*`. Contract core-http §9.3. */
+export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: WrappingParts): void {
+  const precheck: Precheck = async (sent, { call, presented }) => {
+    if (call.operation === 'help') return
+    if ((await wrapper.find(meantToken(sent, presented))) !== undefined) return
+    onInvalid({ path: call.path, remoteAddress: call.remoteAddress, requestId: call.requestId })
+    throw notAWrappingToken()
+  }
+  /** A wrapping token was good before the caller was looked at: if the caller is the same and is not any more, another request was faster. */
+  const refusedCaller = (sent: Sent, presented: string): ServiceError | undefined =>
+    meantToken(sent, presented) === presented ? notAWrappingToken() : undefined
+
+  /** The wrapping token a request is about; throws the refusal of one that was used since it was checked. */
+  const meant = async ({ sent, caller }: Exchange<unknown, unknown>) => {
+    const id = meantToken(sent, caller?.tokenId ?? '')
+    const token = id === caller?.tokenId ? caller.token : await wrapper.find(id)
+    if (token === undefined || !isWrapping(token)) throw notAWrappingToken()
+    return token
+  }
+
+  resource(app, '/wrapping/wrap', {
+    help: 'Wraps what is sent: whoever has the token that comes back gets it, once.',
+    write: {
+      summary: 'Wrap data',
+      anyFields: true,
+      handle: ({ call, sent }) => {
+        if (call.wrapTtl === 0) throw refuse('invalid', 'endpoint requires response wrapping to be used')
+        return { data: sent }
+      },
+    },
+  })
+
+  const lookup = async ({ sent, presented }: Exchange<unknown, unknown>): Promise<Reply> => {
+    const token = await wrapper.find(meantToken(sent, presented()))
+    if (token === undefined) throw notAWrappingToken()
+    return { data: await wrapper.origin(token) }
+  }
+  resource(app, '/wrapping/lookup', {
+    help: 'When and by which path an answer was wrapped; the token is not used up.',
+    open: true,
+    precheck,
+    read: { summary: 'Look up a wrapping token', input: tokenInput, handle: lookup },
+    write: { summary: 'Look up a wrapping token', input: tokenInput, handle: lookup },
+  })
+
+  resource(app, '/wrapping/unwrap', {
+    help: 'Gives the answer behind a wrapping token, and ends the token.',
+    precheck,
+    refusedCaller,
+    write: {
+      summary: 'Unwrap an answer',
+      input: tokenInput,
+      handle: async (exchange) => {
+        const token = await meant(exchange)
+        const body = token === exchange.caller?.token ? await wrapper.spentBody(token) : await wrapper.unwrap(token)
+        return { raw: { status: 200, contentType: 'application/json', body } }
+      },
+    },
+  })
+
+  resource(app, '/wrapping/rewrap', {
+    help: 'Puts a wrapped answer behind another token, and ends the first.',
+    precheck,
+    refusedCaller,
+    write: {
+      summary: 'Exchange a wrapping token',
+      input: tokenInput,
+      handle: async (exchange) => ({ wrapInfo: await wrapper.rewrap(await meant(exchange), exchange.call.wrapTtl) }),
+    },
+  })
+}
+
+/** The token in the fields, else the one the request came with; throws without either. Contract core-http §9.3. */
+function meantToken({ token }: Sent, presented: string): string {
+  const refused = (why: string) => refuse('denied', `error validating wrapping token: ${why}`)
+  if (token === undefined || token === null) {
+    if (presented === '') throw refused('token is empty')
+    return presented
+  }
+  if (typeof token !== 'string') throw refused('could not decode token in request body')
+  if (token === '') throw refused('empty token in request body')
+  return token
+}
