@@ -37,7 +37,8 @@ export type LoginAlias = {
   readonly namespace: string
   readonly mountAccessor: string
   readonly name: string
-  readonly metadata: Readonly<Record<string, string>>
+  /** Null: none, of a name no login brought. */
+  readonly metadata: Readonly<Record<string, string>> | null
 }
 
 /** The identity of a login: as stored, or as it will be once `entries` are written. */
@@ -199,7 +200,7 @@ export class IdentityStore {
   }
 
   #newEntity(alias: LoginAlias): Entity {
-    const problem = metadataProblem(alias.metadata)
+    const problem = metadataProblem(alias.metadata ?? {})
     if (problem !== undefined) throw refuse('invalid', `invalid alias metadata: ${problem}`, { reason: 'metadata_invalid' })
     const draft = { mount_accessor: alias.mountAccessor, name: alias.name, metadata: alias.metadata, custom_metadata: null }
     return { ...newEntity({ namespace: alias.namespace, now: this.clock.now(), random: this.random }, draft), made_by_login: true }

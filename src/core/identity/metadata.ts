@@ -24,8 +24,8 @@ function pairProblem(key: string, value: string): string | undefined {
 }
 
 /** Same pairs, whatever their order. */
-export function sameMetadata(a: Readonly<Record<string, string>> | null, b: Readonly<Record<string, string>>): boolean {
-  const pairs = Object.entries(b)
+export function sameMetadata(a: Readonly<Record<string, string>> | null, b: Readonly<Record<string, string>> | null): boolean {
+  const pairs = Object.entries(b ?? {})
   const known = a ?? {}
   return Object.keys(known).length === pairs.length && pairs.every(([key, value]) => Object.hasOwn(known, key) && known[key] === value)
 }

@@ -111,7 +111,7 @@ async function store(parts: CreateParts, { input }: CreateRequest, draft: TokenD
 
 /** Token, entity and alias in one write. Contract tokens §2.5. */
 function storeForAlias(parts: CreateParts, { mount, input }: CreateRequest, draft: TokenDraft, name: string): Promise<Made> {
-  const alias: LoginAlias = { namespace: mount.namespace, mountAccessor: mount.accessor, name, metadata: {} }
+  const alias: LoginAlias = { namespace: mount.namespace, mountAccessor: mount.accessor, name, metadata: null }
   return withLoginIdentity(parts.identity, alias, async (login: LoginIdentity) => {
     const { entity, policies } = login.identity
     if (entity.disabled) throw refuse('denied', 'entity from given entity alias is disabled')

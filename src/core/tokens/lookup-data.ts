@@ -32,7 +32,7 @@ export function lookupData(token: Token, { id, now, identityPolicies, namespaceP
     ...(token.role === undefined ? {} : { role: token.role }),
     ...(token.period === 0 ? {} : { period: token.period }),
     ...(token.bound_cidrs.length === 0 ? {} : { bound_cidrs: token.bound_cidrs }),
-    ...(token.initial_root === true ? {} : { issue_time: formatTime(token.issue_time), renewable: token.renewable && !spent }),
+    ...(token.initial_root === true ? {} : { issue_time: formatTime(issueTime(token)), renewable: token.renewable && !spent }),
     ...(token.last_renewal === undefined
       ? {}
       : { last_renewal: formatTime(token.last_renewal), last_renewal_time: Math.floor(token.last_renewal / 1000) }),
@@ -40,6 +40,9 @@ export function lookupData(token: Token, { id, now, identityPolicies, namespaceP
     ...(namespacePath === '' ? {} : { namespace_path: namespacePath }),
   }
 }
+
+/** Of a batch token in whole seconds. Contract tokens §2.7. */
+const issueTime = ({ type, issue_time }: Token): number => (type === 'batch' ? Math.floor(issue_time / 1000) * 1000 : issue_time)
 
 /** Contract tokens §7: now is rounded to the second, the difference cut. */
 const secondsLeft = ({ expire_time }: Token, now: number): number =>
