@@ -2,17 +2,25 @@ import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../core/access.ts'
 import type { IdentityStore } from '../../core/identity/identity-store.ts'
+import type { Mount } from '../../core/mounts/mount.ts'
 import { type CreateParts, createToken, unknownTokenRole } from '../../core/tokens/create-token.ts'
 import { lookupData } from '../../core/tokens/lookup-data.ts'
 import { type RenewParts, renewToken } from '../../core/tokens/renew-token.ts'
 import type { Token } from '../../core/tokens/token.ts'
 import type { TokenRevoker } from '../../core/tokens/token-revoker.ts'
+import type { TokenRoleStore } from '../../core/tokens/token-role-store.ts'
+import type { TokenTidy } from '../../core/tokens/token-tidy.ts'
 import { fail, refuse } from '../../errors.ts'
-import { type Exchange, type Reply, resource, unknownPaths } from '../../http/resource.ts'
+import type { Call } from '../../http/call.ts'
+import { followsCaller, followsField, followsFieldOrCaller } from '../../http/follow.ts'
+import { type Exchange, namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
 import { boolField, durationField, intField, kvField, stringField, stringListField } from '../../lib/fields.ts'
 import type { JsonValue } from '../../lib/json.ts'
+import { accessorRoutes } from './accessors.ts'
+import { tokenRoleRoutes } from './roles.ts'
 
-export type TokenPluginParts = CreateParts & RenewParts & { readonly identity: IdentityStore; readonly revoker: TokenRevoker }
+export type TokenPluginParts = CreateParts &
+  RenewParts & { readonly identity: IdentityStore; readonly revoker: TokenRevoker; readonly roles: TokenRoleStore; readonly tidy: TokenTidy }
 
 const durationText = (what: string) => stringField.default('').describe(`${what}: seconds, or text like 1h30m`)
 
@@ -25,12 +33,12 @@ const createInput = z.object({
   renewable: boolField.default(true).describe('The token can be renewed'),
   ttl: durationText('How long the token lives'),
   lease: durationText('Old name of ttl'),
-  type: stringField.default('').describe('service'),
+  type: stringField.default('').describe('`service` or `batch`'),
   explicit_max_ttl: durationText('Hard end of the token, whatever is renewed'),
   period: durationText('The token can be renewed for ever, for so long each time; needs sudo'),
   display_name: stringField.default('').describe('Name of the token in logs'),
   num_uses: intField.default(0).describe('How often the token can be used; 0 is without limit'),
-  entity_alias: stringField.default('').describe('Only together with a token role'),
+  entity_alias: stringField.default('').describe('Name of the entity the token is made for; only with a token role that allows it'),
 })
 const tokenField = stringField.default('').describe('The token')
 const accessorInput = z.object({ accessor: stringField.default('').describe('Accessor of the token') })
@@ -41,11 +49,17 @@ type Sent = Readonly<Record<string, JsonValue>>
 
 /** `auth/token/*`: thin routes over the token store. Contract tokens §2. */
 export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) => {
-  const { tokens, identity, revoker, clock } = parts
+  const { tokens, identity, revoker, roles, tidy, clock } = parts
 
-  const described = async (found: Token, id: string): Promise<Reply> => {
+  const described = async (found: Token, id: string, call: Call): Promise<Reply> => {
     const known = found.entity_id === '' ? undefined : await identity.identityOf(found.entity_id)
-    return { data: lookupData(found, { id, now: clock.now(), identityPolicies: known?.policies ?? [], namespacePath: '' }) }
+    const namespacePath = namespaceOf(call).path
+    return { data: lookupData(found, { id, now: clock.now(), identityPolicies: known?.policies ?? [], namespacePath }) }
+  }
+  /** One of another namespace is nobody's here. */
+  const tokenOf = async (id: string, { namespace }: Mount): Promise<Token | undefined> => {
+    const found = await tokens.lookup(id)
+    return found?.namespace === namespace ? found : undefined
   }
 
   for (const form of ['create', 'create-orphan'] as const) {
@@ -67,32 +81,38 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     write: {
       summary: 'Create a token with a role',
       input: createInput,
-      handle: ({ params }) => {
-        throw unknownTokenRole(params.role_name)
+      handle: async ({ mount, call, caller, params, input }) => {
+        const role = await roles.find(mount.namespace, params.role_name)
+        if (role === undefined) throw unknownTokenRole(params.role_name)
+        const { token: own, acl } = signedIn(caller)
+        const { sudo } = acl.decide({ operation: 'update', path: call.path })
+        return createToken(parts, { mount, caller: own, sudo, form: 'create', role, input })
       },
     },
   })
 
-  const lookup = async ({ caller, input }: Exchange<{ token: string }, unknown>): Promise<Reply> => {
+  const lookup = async ({ mount, call, caller, input }: Exchange<{ token: string }, unknown>): Promise<Reply> => {
     const self = signedIn(caller)
-    if (input.token === '' || input.token === self.tokenId) return described(self.token, self.tokenId)
-    const found = await tokens.lookup(input.token)
+    if (input.token === '' || input.token === self.tokenId) return described(self.token, self.tokenId, call)
+    const found = await tokenOf(input.token, mount)
     if (found === undefined) throw refuse('denied', 'bad token')
-    return described(found, input.token)
+    return described(found, input.token, call)
   }
   resource(app, '/lookup', {
     help: 'Look up a token.',
     precheck: checkTokenText,
+    follows: followsFieldOrCaller('token'),
     read: { summary: 'Look up a token', input: lookupInput, handle: lookup },
     write: { summary: 'Look up a token', input: lookupInput, handle: lookup },
   })
 
-  const lookupSelf = ({ caller }: Exchange<unknown, unknown>): Promise<Reply> => {
+  const lookupSelf = ({ call, caller }: Exchange<unknown, unknown>): Promise<Reply> => {
     const self = signedIn(caller)
-    return described(self.token, self.tokenId)
+    return described(self.token, self.tokenId, call)
   }
   resource(app, '/lookup-self', {
     help: 'Look up the token of the caller.',
+    follows: followsCaller,
     read: { summary: 'Look up the own token', handle: lookupSelf },
     write: { summary: 'Look up the own token', input: lookupInput, handle: lookupSelf },
   })
@@ -101,7 +121,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     write: {
       summary: 'Look up a token by its accessor',
       input: accessorInput,
-      handle: async ({ input }) => described(await byAccessor(input.accessor), ''),
+      handle: async ({ mount, call, input }) => described(await byAccessor(input.accessor, mount), '', call),
     },
   })
 
@@ -112,17 +132,19 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
   resource(app, '/renew', {
     help: 'Renew a token.',
     precheck: checkTokenText,
+    follows: followsField('token'),
     write: {
       summary: 'Renew a token',
       input: lookupInput.extend({ increment }),
-      handle: async ({ input }) => {
+      handle: async ({ mount, input }) => {
         if (input.token === '') throw refuse('invalid', 'missing token ID')
-        return renew(await tokens.lookup(input.token), input.token, input.increment)
+        return renew(await tokenOf(input.token, mount), input.token, input.increment)
       },
     },
   })
   resource(app, '/renew-self', {
     help: 'Renew the token of the caller.',
+    follows: followsCaller,
     write: {
       summary: 'Renew the own token',
       input: lookupInput.extend({ increment }),
@@ -137,31 +159,33 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     write: {
       summary: 'Renew a token by its accessor',
       input: accessorInput.extend({ increment }),
-      handle: async ({ input }) => renew(await byAccessor(input.accessor), '', input.increment),
+      handle: async ({ mount, input }) => renew(await byAccessor(input.accessor, mount), '', input.increment),
     },
   })
 
   resource(app, '/revoke', {
     help: 'Revoke a token and all that were made with it.',
     precheck: checkTokenText,
+    follows: followsField('token'),
     write: {
       summary: 'Revoke a token',
       input: lookupInput,
-      handle: async ({ input }) => {
+      handle: async ({ mount, input }) => {
         if (input.token === '') throw refuse('invalid', 'missing token ID')
-        const found = await tokens.lookup(input.token)
-        if (found !== undefined) await revoker.revoke(found.accessor)
+        const found = await tokenOf(input.token, mount)
+        if (found !== undefined) await revoker.revoke(revocable(found).accessor)
         return undefined
       },
     },
   })
   resource(app, '/revoke-self', {
     help: 'Revoke the token of the caller.',
+    follows: followsCaller,
     write: {
       summary: 'Revoke the own token',
       input: lookupInput,
       handle: async ({ caller }) => {
-        await revoker.revoke(signedIn(caller).token.accessor)
+        await revoker.revoke(revocable(signedIn(caller).token).accessor)
         return undefined
       },
     },
@@ -171,10 +195,10 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     write: {
       summary: 'Revoke a token by its accessor',
       input: accessorInput,
-      handle: async ({ input }) => {
+      handle: async ({ mount, input }) => {
         if (input.accessor === '') throw fail('invalid', 'missing accessor')
         const found = await tokens.lookupByAccessor(input.accessor)
-        if (found === undefined) return { warnings: ['No token found with this accessor'] }
+        if (found?.namespace !== mount.namespace) return { warnings: ['No token found with this accessor'] }
         await revoker.revoke(found.accessor)
         return undefined
       },
@@ -183,28 +207,37 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
   resource(app, '/revoke-orphan', {
     help: 'Revoke a token; those made with it become orphans.',
     precheck: checkTokenText,
+    follows: followsField('token'),
     write: {
       summary: 'Revoke a token, not its children',
       input: lookupInput,
-      handle: async ({ caller, call, input }) => {
+      handle: async ({ mount, caller, call, input }) => {
         if (input.token === '') throw refuse('invalid', 'missing token ID')
         const { sudo } = signedIn(caller).acl.decide({ operation: 'update', path: call.path })
         if (!sudo) throw refuse('invalid', 'root or sudo privileges required to revoke and orphan')
-        const found = await tokens.lookup(input.token)
+        const found = await tokenOf(input.token, mount)
         if (found === undefined) throw refuse('invalid', 'token to revoke not found')
-        await revoker.revokeOrphan(found.accessor)
+        await revoker.revokeOrphan(revocable(found).accessor)
         return undefined
       },
     },
   })
+  tokenRoleRoutes(app, parts)
+  accessorRoutes(app, { tokens, tidy })
   unknownPaths(app)
 
-  async function byAccessor(accessor: string): Promise<Token> {
+  async function byAccessor(accessor: string, { namespace }: Mount): Promise<Token> {
     if (accessor === '') throw fail('invalid', 'missing accessor')
     const found = await tokens.lookupByAccessor(accessor)
-    if (found === undefined) throw fail('invalid', 'invalid accessor')
+    if (found?.namespace !== namespace) throw fail('invalid', 'invalid accessor')
     return found
   }
+}
+
+/** Contract tokens §1.6. */
+function revocable(found: Token): Token {
+  if (found.type === 'batch') throw refuse('invalid', 'batch tokens cannot be revoked')
+  return found
 }
 
 /** Contract tokens §0.4 step 4. */

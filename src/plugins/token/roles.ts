@@ -1,0 +1,45 @@
+import type { FastifyInstance } from 'fastify'
+import type { TokenRoleStore } from '../../core/tokens/token-role-store.ts'
+import { changedTokenRole, shownTokenRole, tokenRoleFields, tokenRoleWarnings } from '../../core/tokens/token-role.ts'
+import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
+import { refuse } from '../../errors.ts'
+import { resource } from '../../http/resource.ts'
+
+export type TokenRoleParts = { readonly roles: TokenRoleStore; readonly systemTtl: TtlBounds }
+
+/** `auth/token/roles`. Contract tokens §2.6. */
+export function tokenRoleRoutes(app: FastifyInstance, { roles, systemTtl }: TokenRoleParts): void {
+  resource(app, '/roles', {
+    help: 'List token roles.',
+    collection: true,
+    list: { summary: 'List token roles', handle: async ({ mount }) => ({ data: { keys: await roles.names(mount.namespace) } }) },
+  })
+  resource(app, '/roles/:role_name', {
+    help: 'A token role: what tokens made with it are like.',
+    exists: async ({ mount, params }) => (await roles.find(mount.namespace, params.role_name)) !== undefined,
+    read: {
+      summary: 'Read a token role',
+      handle: async ({ mount, params }) => {
+        const role = await roles.find(mount.namespace, params.role_name)
+        return role === undefined ? undefined : { data: shownTokenRole(role) }
+      },
+    },
+    write: {
+      summary: 'Create or change a token role',
+      input: tokenRoleFields,
+      handle: async ({ mount, params, input, sent }) => {
+        if (sent.token_type === null) throw refuse('invalid', "Invalid 'token_type' value: null")
+        const role = await roles.change(mount.namespace, params.role_name, (before) => changedTokenRole(before, input))
+        const warnings = tokenRoleWarnings(role.record, input, mountTtl(mount.config, systemTtl).maxTtl)
+        return warnings.length === 0 ? undefined : { warnings }
+      },
+    },
+    delete: {
+      summary: 'Delete a token role',
+      handle: async ({ mount, params }) => {
+        await roles.remove(mount.namespace, params.role_name)
+        return undefined
+      },
+    },
+  })
+}
