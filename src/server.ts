@@ -7,21 +7,26 @@ import { type Barrier, isEmpty, openBarrier, rootKeyKey } from './core/barrier/b
 import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
 import type { View } from './core/barrier/view.ts'
 import { IdentityStore } from './core/identity/identity-store.ts'
+import { IdentityTokens } from './core/identity-tokens/identity-tokens.ts'
+import { KeyRotator } from './core/identity-tokens/key-rotator.ts'
 import { firstMounts } from './core/mounts/first-mounts.ts'
 import type { Mount } from './core/mounts/mount.ts'
 import type { SystemTtls } from './core/mounts/mount-config.ts'
 import { entriesFor } from './core/mounts/mount-record.ts'
 import { MountStore } from './core/mounts/mount-store.ts'
+import { NamespaceLife } from './core/namespaces/namespace-life.ts'
+import { NamespaceStore } from './core/namespaces/namespace-store.ts'
 import { OutboundClient } from './core/outbound.ts'
 import { PolicyStore } from './core/policies/policy-store.ts'
 import { issueLogin } from './core/tokens/issue-login.ts'
 import { createInitialRootToken, ensureDevRootToken, takeRootTokenNote } from './core/tokens/root-token.ts'
 import { TokenRevoker } from './core/tokens/token-revoker.ts'
 import { TokenStore } from './core/tokens/token-store.ts'
+import { TokenTidy } from './core/tokens/token-tidy.ts'
+import { TokenRoleStore } from './core/tokens/token-role-store.ts'
 import { TokenSweeper } from './core/tokens/token-sweeper.ts'
 import { Cubbyholes } from './core/wrapping/cubbyholes.ts'
 import { Wrapper } from './core/wrapping/wrapper.ts'
-import { TokenRoleStore } from './core/tokens/token-role-store.ts'
 import { fail, ServiceError, StartError } from './errors.ts'
 import { admission, taintedRefusal } from './http/admission.ts'
 import { createApp } from './http/app.ts'
@@ -75,7 +80,11 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   const storage = opened.use(await openStorage(config, parts))
   const core = await openCore(config, parts, storage)
   opened.use(core.mounts)
-  if (config.background === 'on') opened.use(core.sweeper).start()
+  opened.use(core.namespaceLife)
+  if (config.background === 'on') {
+    opened.use(core.sweeper).start()
+    opened.use(core.keyRotator).start()
+  }
   const state = nodeState(config, core, storage)
   const app = await buildApp(config, parts, core, state)
   opened.defer(() => app.close())
@@ -83,6 +92,7 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   await app.listen({ host, port }).catch((cause: unknown) => {
     throw new StartError(2, `GATEHOUSE_LISTEN: cannot listen on ${host}:${port}: ${systemCode(cause)}`, { cause })
   })
+  if (config.apiAddr === undefined) core.reached.url = urlOf(app)
   state.started()
   // what it held is disposed in reverse order: the listener first, the storage last
   const held = opened.move()
@@ -127,6 +137,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
   log.info({ event: 'unsealed' }, 'the seal key opened the store')
   const root = barrier.view('')
   const core = root.view('core/')
+  const namespaces = await indispensable('the namespaces', NamespaceStore.open({ view: core, random }))
   const mounts = await indispensable(
     'the mount table',
     MountStore.open({
@@ -135,20 +146,42 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
       clock,
       system,
       revokeLeases: async () => {},
-      namespaceInTheWay: () => undefined,
+      namespaceInTheWay: (namespace, path) => namespaces.inTheWay(namespace, path),
+      isLive: (namespace) => namespaces.isLive(namespace),
       onFailure: (mount, error) => log.error({ err: error, mount: mount.path }, 'a mount could not be removed or moved'),
       onMoveEnd: ({ migration_id, migration_info }) => log.info({ migration_id, ...migration_info }, 'a move of a mount is over'),
     }),
   )
   const mountOf = (accessor: string) => mounts.table.byAccessor(accessor)
-  const tokens = await indispensable('the keys of tokens', TokenStore.open({ view: core, clock, random, sealer: barrier, mountOf }))
+  // a token ends with the namespace it was issued in, from the moment that is marked
+  const liveMountOf = (accessor: string) => {
+    const mount = mountOf(accessor)
+    return mount !== undefined && namespaces.isLive(mount.namespace) ? mount : undefined
+  }
+  const tokens = await indispensable('the keys of tokens', TokenStore.open({ view: core, clock, random, sealer: barrier, mountOf: liveMountOf }))
   const identities = await indispensable('the keys of identities', IdentityStore.open({ view: core, clock, random }))
+  /** Where clients reach the server; its own address is known once it listens. */
+  const reached = { url: config.apiAddr ?? '' }
+  const identityTokens = new IdentityTokens({
+    root,
+    clock,
+    random,
+    apiAddr: () => reached.url,
+    identityOf: (entityId) => identities.identityOf(entityId),
+  })
+  const keyRotator = new KeyRotator({
+    root,
+    keys: identityTokens.keys,
+    clock,
+    intervalMs: sweepIntervalMs,
+    onError: (err) => log.error({ err }, 'a key of identity tokens could not be rotated'),
+  })
+  const tokenRoles = new TokenRoleStore(core)
   const policies = await PolicyStore.open({ view: root.view('policy/'), clock })
   const cubbyholes = new Cubbyholes({
     mountOf: (namespace) => mounts.table.at(namespace, 'cubbyhole/'),
     viewOf: (mount) => mounts.viewOf(mount),
   })
-  const tokenRoles = new TokenRoleStore(core)
   const revoker = new TokenRevoker({
     tokens,
     view: core,
@@ -159,6 +192,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     revoker.revoke(accessor).catch((err: unknown) => log.error({ err }, 'a spent token could not be removed'))
   }
   const wrapper = new Wrapper({ tokens, cubbyholes, root, clock, tokenMountOf: (namespace) => mounts.table.at(namespace, 'auth/token/'), discard })
+  const tidy = new TokenTidy({ tokens, revoker, view: core, log })
   const sweeper = new TokenSweeper({
     revoker,
     intervalMs: sweepIntervalMs,
@@ -170,19 +204,39 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     parts.rootToken.tell(config.rootToken)
   } else if (barrier.initialized && rootToken !== undefined) parts.rootToken.tell(rootToken)
   await logRootTokenNote(core, log)
+  const namespaceLife = new NamespaceLife({
+    namespaces,
+    mounts,
+    random,
+    firstEntries: (id) => policies.firstEntries(id).map((entry) => ({ ...entry, key: `policy/${entry.key}` })),
+    steps: [
+      { name: 'requests', remove: (id) => mounts.closeNamespace(id) },
+      { name: 'policies', remove: (id) => policies.removeNamespace(id) },
+      { name: 'mounts', remove: (id) => mounts.removeNamespace(id) },
+    ],
+    onFailure: ({ id, path }, step, err) => log.error({ err, namespace: id, path, step }, 'a namespace could not be removed; it is tried again'),
+    onRemoved: ({ id, path }) => log.info({ event: 'namespace_removed', namespace: id, path }, 'a namespace is removed'),
+  })
   mounts.resumeRemovals()
-  const access = new Access({ tokens, identities, policies, clock })
+  namespaceLife.resume()
+  const access = new Access({ tokens, identities, policies, namespaces, clock })
   const clusterId = await clusterIdOf(root)
   return {
     barrier,
     root,
     core,
+    namespaces,
+    namespaceLife,
     mounts,
     tokens,
+    tokenRoles,
+    tidy,
     identities,
+    identityTokens,
+    keyRotator,
+    reached,
     policies,
     cubbyholes,
-    tokenRoles,
     revoker,
     discard,
     wrapper,
@@ -296,7 +350,7 @@ function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage:
 }
 
 async function buildApp(config: Config, { log }: ServerParts, core: Core, state: NodeState): Promise<FastifyInstance> {
-  const { mounts, access, random, clock, system, tokens, identities, policies, discard, revoker, wrapper } = core
+  const { namespaces, namespaceLife, mounts, access, random, clock, system, tokens, identities, policies, discard, revoker, wrapper } = core
   const jsonLimits = { maxStrings: config.maxJsonStrings, maxMemory: config.maxJsonMemory, maxDepth: 10_000 }
   const app = createApp({
     server: {
@@ -312,11 +366,14 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
     },
     route: mountRouter({
       random,
+      namespaceOf: (header, path) => namespaces.resolve(header, path),
       resolve: (namespace, path) => mounts.table.resolve(namespace, path),
       clientAddress: clientAddressReader({ trusted: config.trustedProxies, hops: config.trustedProxyHops, required: config.trustedProxyRequired }),
     }),
     admit: admission({
       access,
+      namespaces,
+      resolve: (namespace, path) => mounts.table.resolve(namespace, path),
       jsonLimits,
       isSealed: () => core.barrier.isSealed(),
     }),
@@ -348,6 +405,8 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
   })
   await app.register(sys, {
     prefix: '/system',
+    namespaces,
+    namespaceLife,
     mounts,
     document,
     policies,
@@ -378,15 +437,16 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
     tokens,
     identity: identities,
     revoker,
+    roles: core.tokenRoles,
+    tidy: core.tidy,
     view: core.core,
     systemTtl: system,
     clock,
     mountOf,
     policyExists,
-    roles: core.tokenRoles,
     renewalTerms: (issued, mount) => jwtMethod.renewalTerms(issued, mount),
   })
-  await app.register(identity, { prefix: '/identity' })
+  await app.register(identity, { prefix: '/identity', identityTokens: core.identityTokens, now: () => clock.now() })
   await app.register(cubbyhole, { prefix: '/cubbyhole', cubbyholes: core.cubbyholes, tokens })
   await app.register(cloud, { prefix: '/cloud' })
   const loginParts = { tokens, identity: identities, view: core.core, clock, systemTtl: system }

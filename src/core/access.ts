@@ -2,8 +2,11 @@ import { fail, refuse } from '../errors.ts'
 import { addressMatches } from '../lib/cidr.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { IdentityStore } from './identity/identity-store.ts'
-import type { Acl } from './policies/acl.ts'
+import { type Namespace, rootNamespace } from './namespaces/namespace.ts'
+import type { NamespaceStore } from './namespaces/namespace-store.ts'
+import { type Acl, rootAcl } from './policies/acl.ts'
 import type { PolicyStore } from './policies/policy-store.ts'
+import { noRights, RelativeAcl } from './policies/relative-acl.ts'
 import type { Token } from './tokens/token.ts'
 import type { TokenStore } from './tokens/token-store.ts'
 
@@ -13,10 +16,11 @@ export type Caller = {
   /** The id as presented; kept for the length of the request only. */
   readonly tokenId: string
   readonly identityPolicies: readonly string[]
+  /** For paths relative to the namespace of the request. */
   readonly acl: Acl
 }
 
-export type AccessParts = { tokens: TokenStore; identities: IdentityStore; policies: PolicyStore; clock: Clock }
+export type AccessParts = { tokens: TokenStore; identities: IdentityStore; policies: PolicyStore; namespaces: NamespaceStore; clock: Clock }
 
 const denied = () => refuse('denied', 'permission denied')
 
@@ -28,17 +32,20 @@ export class Access {
     this.#parts = parts
   }
 
-  /** Throws `denied` (bare) for a token that is missing, unknown, expired, spent, used from elsewhere, or whose entity is disabled or gone. */
-  authenticate(tokenId: string, remoteAddress: string): Promise<Caller> {
-    return this.#callerOf(tokenId, remoteAddress, true)
+  /**
+   * The caller of a request in `namespace`. Throws `denied` (bare) for a token that is missing, unknown, expired, spent, used from elsewhere, or whose
+   * entity is disabled or gone. One of another namespace that is not above this one is accepted, and has no rights.
+   */
+  authenticate(tokenId: string, remoteAddress: string, namespace: Namespace = rootNamespace): Promise<Caller> {
+    return this.#callerOf(tokenId, remoteAddress, namespace, true)
   }
 
   /** The same on a path that needs no token: it costs no use. Contract tokens §1.7. */
-  recognise(tokenId: string, remoteAddress: string): Promise<Caller> {
-    return this.#callerOf(tokenId, remoteAddress, false)
+  recognise(tokenId: string, remoteAddress: string, namespace: Namespace = rootNamespace): Promise<Caller> {
+    return this.#callerOf(tokenId, remoteAddress, namespace, false)
   }
 
-  async #callerOf(tokenId: string, remoteAddress: string, costs: boolean): Promise<Caller> {
+  async #callerOf(tokenId: string, remoteAddress: string, namespace: Namespace, costs: boolean): Promise<Caller> {
     if (tokenId === '') throw denied()
     const { tokens } = this.#parts
     let token = await tokens.lookup(tokenId)
@@ -50,23 +57,34 @@ export class Access {
     }
     const rights = await this.#rightsOf(token)
     if (rights === undefined) throw denied()
-    return { token, tokenId, ...rights }
+    const { identityPolicies, acl } = rights
+    return { token, tokenId, identityPolicies, acl: token.namespace === namespace.id ? acl : this.#seenFrom(namespace, token, acl) }
   }
 
-  /** What the token of this id may do. Throws for one that is not valid. Contract tokens §4.12. */
-  async aclOfToken(tokenId: string): Promise<Acl> {
-    return this.#aclOf(await this.#parts.tokens.lookup(tokenId), 'invalid token')
+  /** What the token of this id may do in a namespace. Throws for one that is not valid, or not of this namespace or one above. Contract tokens §4.12. */
+  async aclOfToken(tokenId: string, namespace: Namespace): Promise<Acl> {
+    const token = await this.#parts.tokens.lookup(tokenId)
+    const isNear = token !== undefined && this.#parts.namespaces.pathBelow(token.namespace, namespace) !== undefined
+    return this.#aclOf(isNear ? token : undefined, namespace, 'invalid token')
   }
 
-  /** What the token of this accessor may do. Throws for one that is not valid. Contract tokens §4.12. */
-  async aclOfAccessor(accessor: string): Promise<Acl> {
-    return this.#aclOf(await this.#parts.tokens.lookupByAccessor(accessor), 'invalid accessor')
+  /** What the token of this accessor may do. Throws for one that is not valid, or of another namespace. Contract tokens §4.12. */
+  async aclOfAccessor(accessor: string, namespace: Namespace): Promise<Acl> {
+    const token = await this.#parts.tokens.lookupByAccessor(accessor)
+    return this.#aclOf(token?.namespace === namespace.id ? token : undefined, namespace, 'invalid accessor')
   }
 
-  async #aclOf(token: Token | undefined, refusal: string): Promise<Acl> {
+  async #aclOf(token: Token | undefined, namespace: Namespace, refusal: string): Promise<Acl> {
     const rights = token === undefined ? undefined : await this.#rightsOf(token)
-    if (rights === undefined) throw fail('invalid', refusal)
-    return rights.acl
+    if (token === undefined || rights === undefined) throw fail('invalid', refusal)
+    return token.namespace === namespace.id ? rights.acl : this.#seenFrom(namespace, token, rights.acl)
+  }
+
+  /** A token acts in its own namespace and below, by its own namespace's policies; that of the policy `root` everywhere. Contract core-http §5.3. */
+  #seenFrom(namespace: Namespace, token: Token, acl: Acl): Acl {
+    if (acl === rootAcl) return acl
+    const prefix = this.#parts.namespaces.pathBelow(token.namespace, namespace)
+    return prefix === undefined ? noRights : new RelativeAcl(acl, prefix)
   }
 
   /** Undefined when the token's entity is disabled or gone. */

@@ -1,5 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { Access, Caller } from '../core/access.ts'
+import type { Mount } from '../core/mounts/mount.ts'
+import type { Namespace } from '../core/namespaces/namespace.ts'
+import type { NamespaceStore } from '../core/namespaces/namespace-store.ts'
 import type { AclOperation } from '../core/policies/capabilities.ts'
 import { fail, refuse, ServiceError } from '../errors.ts'
 import { FieldError } from '../lib/fields.ts'
@@ -12,18 +15,21 @@ import { isRelative } from './target.ts'
 
 export type AdmissionParts = {
   access: Access
+  namespaces: Pick<NamespaceStore, 'isRootOnly' | 'byId' | 'isLive' | 'lockRefusal'>
+  /** The mount a path of a namespace belongs to. */
+  resolve(namespace: string, path: string): { mount: Mount } | undefined
   jsonLimits: JsonLimits
   isSealed(): boolean
 }
 
 const rootOnly =
-  /^sys\/(?:audit|audit-hash|config\/(?:auditing|cors|reload|state|ui\/headers)|generate-recovery-token|generate-root|health|host-info|in-flight-req|init|internal\/counters\/config|internal\/inspect\/router|loggers|metrics|monitor|pprof|quotas|raw|rekey|rekey-recovery-key|seal|step-down|storage|unseal)(?:\/|$)/
+  /^sys\/(?:audit|audit-hash|config\/(?:auditing|cors|reload|state|ui\/headers)|generate-recovery-token|generate-root|health|host-info|in-flight-req|init|internal\/counters\/(?:activity|config)|internal\/inspect\/router|loggers|metrics|mfa\/method|monitor|pprof|quotas\/(?:config|lease-count|rate-limit)|raw|rekey|rekey-recovery-key|replication\/(?:merkle-check|recover|reindex|status)|seal|sealwrap\/rewrap|step-down|storage|sync\/config|unseal)(?:\/|$)/
 
 /**
  * Everything between a routed request and its handler, in the order of contract core-http §1.1 steps 10–22: the first refusal wins. Afterwards the
  * call holds its fields and its caller.
  */
-export function admission({ access, jsonLimits, isSealed }: AdmissionParts): (request: FastifyRequest) => Promise<void> {
+export function admission({ access, namespaces, resolve, jsonLimits, isSealed }: AdmissionParts): (request: FastifyRequest) => Promise<void> {
   return async (request) => {
     const rules = request.routeOptions.config.rules
     if (rules === undefined) return
@@ -35,18 +41,42 @@ export function admission({ access, jsonLimits, isSealed }: AdmissionParts): (re
     if (isRelative(call.path)) throw refuse('invalid', 'relative paths not supported')
     if (isSealed()) throw refuse('sealed', 'Vault is sealed')
     if (call.namespace === undefined) throw refuse('missing', 'namespace not found')
-    if (call.namespace.id !== 'root' && rootOnly.test(call.path)) throw refuse('invalid', 'operation only available in root namespace')
+    if (call.namespace.id !== 'root') {
+      checkServed(call, call.namespace)
+      if (rootOnly.test(call.path)) throw refuse('invalid', 'operation only available in root namespace')
+    }
     if ((call.operation === 'write' || call.operation === 'patch') && call.path.endsWith('/')) {
       throw refuse('invalid', "cannot write to a path ending in '/'")
     }
     if (call.operation === 'preflight') throw refuse('invalid', 'cannot handle internal-only request operation')
+    if (rules.follows !== undefined && !namespaces.isRootOnly) follow(call, rules.follows(call.sent, tokenOf(request.raw)))
     const checked = rules.precheck?.(call.sent, { call, presented: tokenOf(request.raw) })
     if (checked !== undefined) await checked
     if (rules.open) await admitOpen(call, rules, request, access)
     else await admitCaller(call, rules, request, access)
     if (call.mount?.tainted === true) throw taintedRefusal(call)
   }
+
+  /** Contract core-http §5.2.4. What unlocks a namespace is served in a locked one. */
+  function checkServed(call: Call, namespace: Namespace): void {
+    if (!namespaces.isLive(namespace.id)) throw taintedRefusal(call)
+    const isUnlocking = call.operation === 'write' && unlockPath.test(call.path)
+    const refusal = isUnlocking ? undefined : namespaces.lockRefusal(namespace)
+    if (refusal !== undefined) throw refusal
+  }
+
+  /** The same path in the namespace of this id, where there is such a one: there it has the same fixed mount. Contract core-http §5.2.3. */
+  function follow(call: Call, id: string | undefined): void {
+    const namespace = id === undefined || id === call.namespace?.id ? undefined : namespaces.byId(id)
+    const mount = namespace && resolve(namespace.id, call.path)?.mount
+    if (namespace === undefined || mount === undefined) return
+    call.namespace = namespace
+    call.mount = mount
+    if (namespace.id !== 'root') checkServed(call, namespace)
+  }
 }
+
+const unlockPath = /^sys\/namespaces\/api-lock\/unlock(?:\/|$)/
 
 /** The mount is on its way out. Contract core-http §1.8. */
 export const taintedRefusal = (call: Call) =>
@@ -72,7 +102,7 @@ async function admitOpen(call: Call, rules: RouteRules, request: FastifyRequest,
   if (rules.caller === 'none') return
   const token = tokenOf(request.raw)
   if (token === '' && rules.caller === 'optional') return
-  call.caller = await access.recognise(token, call.remoteAddress)
+  call.caller = await access.recognise(token, call.remoteAddress, call.namespace)
 }
 
 async function admitCaller(call: Call, rules: RouteRules, request: FastifyRequest, access: Access): Promise<void> {
@@ -92,7 +122,7 @@ async function admitCaller(call: Call, rules: RouteRules, request: FastifyReques
 
 async function authenticated(call: Call, { refusedCaller }: RouteRules, presented: string, access: Access): Promise<Caller> {
   try {
-    return await access.authenticate(presented, call.remoteAddress)
+    return await access.authenticate(presented, call.remoteAddress, call.namespace)
   } catch (error) {
     if (error instanceof ServiceError && error.kind === 'denied') throw refusedCaller?.(call.sent, presented) ?? error
     throw error

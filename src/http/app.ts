@@ -151,6 +151,7 @@ export function createApp(parts: AppParts): FastifyInstance {
         caller: 'none',
         sudo: false,
         precheck: undefined,
+        follows: undefined,
         refusedCaller: undefined,
         canonical: undefined,
         exists: undefined,

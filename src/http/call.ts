@@ -27,10 +27,11 @@ export type Call = {
   readonly path: string
   /** Raw query without `?`. */
   readonly query: string
-  readonly namespace: Namespace | undefined
+  /** `admit` moves a call that follows an id, with its mount. */
+  namespace: Namespace | undefined
   /** The namespace was written into the path: no copies at the top level of the envelope. Contract core-http §1.5. */
   readonly namespaceInPath: boolean
-  readonly mount: Mount | undefined
+  mount: Mount | undefined
   /** Path below the mount. */
   readonly below: string
   readonly early: EarlyReply | undefined

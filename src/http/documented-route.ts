@@ -5,7 +5,7 @@ export type DocumentAs = {
   /** Template below the mount (`/role/:name`); of a path that belongs to no mount, the whole of it. */
   readonly path: string
   /** Only the verb that is documented; `SEARCH` carries lists (mount-router.ts). */
-  readonly method: 'GET' | 'SEARCH' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'SEARCH' | 'POST' | 'PATCH' | 'DELETE'
   /** Of a path that belongs to no mount: below `/v1` or at the root of the server. */
   readonly at?: 'v1' | 'root'
   /** Instead of the schema of the route, when that serves several verbs. */

@@ -8,6 +8,8 @@ export type Reply = {
   data?: object | null
   warnings?: readonly string[]
   auth?: AuthBlock
+  /** What was asked for goes on in the background. */
+  status?: 202
   /** Of a list: `after` and `limit` were minded already. */
   paged?: true
   /** The answer is behind this token. */

@@ -1,12 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import type { Mount } from '../core/mounts/mount.ts'
-import { resolveNamespace, rootNamespace } from '../core/namespaces/namespace.ts'
+import { rootNamespace } from '../core/namespaces/namespace.ts'
+import type { NamespacePlace } from '../core/namespaces/namespace-tree.ts'
 import type { Random } from '../lib/random.ts'
 import type { Call, EarlyReply, Operation } from './call.ts'
 import { cleanTarget, decodePath, firstOf, hasUnprintable, isRelative } from './target.ts'
 
 export type RouterParts = {
   random: Random
+  /** The namespace of a request by its header and path; undefined when the header names none. Contract core-http §5.2. */
+  namespaceOf(header: string | undefined, path: string): NamespacePlace | undefined
   /** The mount a path of a namespace belongs to. Contract core-http §4.10. */
   resolve(namespace: string, path: string): { mount: Mount; below: string } | undefined
   clientAddress(request: IncomingMessage): string | EarlyReply
@@ -44,10 +47,11 @@ const outside: ReadonlyMap<string, string> = new Map([
  * Fastify's `rewriteUrl`: reads verb and target, finds namespace and mount, hangs the call on the request and answers with the canonical path of
  * the mount's plugin. Contract core-http §1.1 steps 1–9, §1.3, §4.10.
  */
-export function mountRouter({ random, resolve, clientAddress }: RouterParts): (request: IncomingMessage) => string {
+export function mountRouter({ random, namespaceOf, resolve, clientAddress }: RouterParts): (request: IncomingMessage) => string {
+  const places = { namespaceOf, resolve }
   return (request) => {
     const verb = request.method ?? 'GET'
-    const route = located(verb, request, resolve)
+    const route = located(verb, request, places)
     const address = clientAddress(request)
     request.call = {
       requestId: random.uuid(),
@@ -57,7 +61,7 @@ export function mountRouter({ random, resolve, clientAddress }: RouterParts): (r
       path: route.path,
       query: route.query,
       namespace: route.namespace,
-      namespaceInPath: false,
+      namespaceInPath: route.namespaceInPath,
       mount: route.mount,
       below: route.below,
       early: route.early ?? (typeof address === 'string' || route.url.startsWith('/-/health') ? undefined : address),
@@ -78,16 +82,20 @@ export function mountRouter({ random, resolve, clientAddress }: RouterParts): (r
   }
 }
 
+type Places = Pick<RouterParts, 'namespaceOf' | 'resolve'>
+
 /** Nothing stands between this and the process: what would be thrown here becomes an answer. */
-function located(verb: string, request: IncomingMessage, resolve: RouterParts['resolve']): Located {
+function located(verb: string, request: IncomingMessage, places: Places): Located {
   try {
-    return locate(verb, request.url ?? '/', request.headers['x-vault-namespace'], resolve)
+    return locate(verb, request.url ?? '/', request.headers['x-vault-namespace'], places)
   } catch {
     return early({ kind: 'refusal', status: 500, text: 'internal error' })
   }
 }
 
-type Located = Pick<Call, 'operation' | 'refusedStatus' | 'path' | 'query' | 'namespace' | 'mount' | 'below' | 'early'> & { url: string }
+type Located = Pick<Call, 'operation' | 'refusedStatus' | 'path' | 'query' | 'namespace' | 'namespaceInPath' | 'mount' | 'below' | 'early'> & {
+  url: string
+}
 
 const nowhere: Located = {
   operation: 'read',
@@ -95,6 +103,7 @@ const nowhere: Located = {
   path: '',
   query: '',
   namespace: rootNamespace,
+  namespaceInPath: false,
   mount: undefined,
   below: '',
   early: undefined,
@@ -103,7 +112,7 @@ const nowhere: Located = {
 
 const early = (reply: EarlyReply): Located => ({ ...nowhere, early: reply })
 
-function locate(verb: string, target: string, namespaceHeader: string | string[] | undefined, resolve: RouterParts['resolve']): Located {
+function locate(verb: string, target: string, namespaceHeader: string | string[] | undefined, places: Places): Located {
   const question = target.indexOf('?')
   const query = question < 0 ? '' : target.slice(question + 1)
   const raw = question < 0 ? target : target.slice(0, question)
@@ -131,16 +140,22 @@ function locate(verb: string, target: string, namespaceHeader: string | string[]
     return elsewhere({ operation: operation ?? 'preflight', url: `/-/node/${path.slice(4)}` })
   }
   if ((operation === 'list' || operation === 'scan') && !path.endsWith('/')) path += '/'
-  const place = resolveNamespace(header, path)
+  const place = places.namespaceOf(header, path)
   if (place === undefined || isRelative(path)) return elsewhere({ namespace: place?.namespace })
-  const hit = resolve(place.namespace.id, place.path)
-  if (hit === undefined) return elsewhere({ path: place.path, namespace: place.namespace })
+  const { namespace, taken } = place
+  if (taken > 0) path = path.slice(taken)
+  if (taken > 0 && operation !== 'help' && (path === 'sys/seal-status' || path === 'sys/leader')) {
+    return elsewhere({ operation: operation ?? 'preflight', url: `/-/node/${path.slice(4)}` })
+  }
+  const hit = places.resolve(namespace.id, path)
+  if (hit === undefined) return elsewhere({ path, namespace, namespaceInPath: taken > 0 })
   return {
     operation,
     refusedStatus: status,
     query,
-    path: place.path,
-    namespace: place.namespace,
+    path,
+    namespace,
+    namespaceInPath: taken > 0,
     mount: hit.mount,
     below: hit.below,
     early: undefined,

@@ -25,7 +25,7 @@ export type TemplateOperation = {
   readonly security?: readonly object[]
 }
 
-export type Verb = 'get' | 'post' | 'delete'
+export type Verb = 'get' | 'post' | 'patch' | 'delete'
 
 export type TemplatePath = {
   /** Below the mount: `/role/{name}`. */
@@ -49,7 +49,7 @@ type SwaggerOperation = {
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> }>>
   readonly security?: readonly object[]
 }
-type SwaggerItem = Readonly<Partial<Record<'get' | 'search' | 'post' | 'delete', SwaggerOperation>>>
+type SwaggerItem = Readonly<Partial<Record<'get' | 'search' | 'post' | 'patch' | 'delete', SwaggerOperation>>>
 
 /** Zod leaves out the default of a field with a transform; ours are in a form that may be sent, too (lib/fields.ts). */
 const withDefault = ({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }) => {
@@ -111,11 +111,12 @@ function arranged(paths: Readonly<Record<string, SwaggerItem>>, routeOf: Readonl
     }
     const get = merged(of('get'), of('search'))
     const post = of('post')
+    const patch = of('patch')
     const remove = of('delete')
     group.push({
       path: path.slice(route.group.length + 1),
       at: route.at,
-      operations: { ...(get && { get }), ...(post && { post }), ...(remove && { delete: remove }) },
+      operations: { ...(get && { get }), ...(post && { post }), ...(patch && { patch }), ...(remove && { delete: remove }) },
     })
   }
   return { paths: byGroup, components: { schemas, responses: sharedResponses } }

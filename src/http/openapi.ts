@@ -64,7 +64,7 @@ function pathItem({ path, at, operations }: TemplatePath, { shown, tag, ids, pla
   return item
 }
 
-const wordOf: Record<Verb, string> = { get: 'read', post: 'write', delete: 'delete' }
+const wordOf: Record<Verb, string> = { get: 'read', post: 'write', patch: 'patch', delete: 'delete' }
 
 /** Paths that differ in signs only would share an id. */
 function fresh(id: string, taken: Set<string>): string {

@@ -2,10 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } fro
 import { z } from 'zod'
 import type { Caller } from '../core/access.ts'
 import type { Mount } from '../core/mounts/mount.ts'
+import type { Namespace } from '../core/namespaces/namespace.ts'
 import { fail, refuse, type ServiceError } from '../errors.ts'
 import { convertFields, FieldError } from '../lib/fields.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
 import { type Call, type Converted, callOf } from './call.ts'
+import type { Follows } from './follow.ts'
 import { envelope, type Reply, wrappedEnvelope } from './envelope.ts'
 import { errorReply } from './error-reply.ts'
 import { sendJson, sendText } from './json-reply.ts'
@@ -48,6 +50,12 @@ type Sent = Readonly<Record<string, JsonValue>>
 /** `presented` is the token id the request came with, valid or not; empty for none. */
 export type Precheck = (sent: Sent, request: { readonly call: Call; readonly presented: string }) => Promise<void> | void
 
+/** The namespace of a call that has reached a handler. */
+export function namespaceOf({ namespace }: Call): Namespace {
+  if (namespace === undefined) throw new Error('a plugin was reached without a namespace')
+  return namespace
+}
+
 type Outcome = Promise<Reply | undefined> | Reply | undefined
 
 export type VerbSpec<Input extends z.ZodObject, Params> = {
@@ -62,7 +70,14 @@ export type VerbSpec<Input extends z.ZodObject, Params> = {
   handle(exchange: Exchange<z.output<Input>, Params>): Outcome
 }
 
-export type ResourceSpec<Params, Read extends z.ZodObject, Write extends z.ZodObject, List extends z.ZodObject, Remove extends z.ZodObject> = {
+export type ResourceSpec<
+  Params,
+  Read extends z.ZodObject,
+  Write extends z.ZodObject,
+  List extends z.ZodObject,
+  Remove extends z.ZodObject,
+  Patch extends z.ZodObject,
+> = {
   /** One line for `?help=1`. */
   help: string
   /** Needs no token. Contract core-http §3.2 rule 6. */
@@ -73,6 +88,8 @@ export type ResourceSpec<Params, Read extends z.ZodObject, Write extends z.ZodOb
   sudo?: boolean
   /** Looks at the fields before anyone looks at the caller; throws to refuse. Contract tokens §0.4 step 4, core-http §1.1 step 18. */
   precheck?: Precheck
+  /** Of a call that is served in the namespace of an id it brings, whatever namespace it was sent to. Contract core-http §5.2.3. */
+  follows?: Follows
   /** What a caller who is not accepted is told instead of `permission denied`, if anything. */
   refusedCaller?(sent: Sent, presented: string): ServiceError | undefined
   /** The path below the mount as it counts, where other spellings mean the same thing: what a rule denies there is denied in every spelling. */
@@ -84,8 +101,15 @@ export type ResourceSpec<Params, Read extends z.ZodObject, Write extends z.ZodOb
   read?: VerbSpec<Read, Params>
   write?: VerbSpec<Write, Params>
   list?: VerbSpec<List, Params>
+  /** A list of all that is below, whatever its depth. */
+  scan?: VerbSpec<List, Params>
+  /** Its body is a merge patch. */
+  patch?: VerbSpec<Patch, Params>
   delete?: VerbSpec<Remove, Params>
 }
+
+const verbs = ['read', 'write', 'list', 'scan', 'patch', 'delete'] as const
+type VerbName = (typeof verbs)[number]
 
 type AnyVerb = VerbSpec<z.ZodObject, never>
 
@@ -95,6 +119,7 @@ export type RouteRules = {
   readonly caller: 'none' | 'optional' | 'required-inside'
   readonly sudo: boolean
   readonly precheck: Precheck | undefined
+  readonly follows: Follows | undefined
   readonly refusedCaller: ((sent: Sent, presented: string) => ServiceError | undefined) | undefined
   readonly exists: ((exchange: Exchange<unknown, unknown>) => Promise<boolean> | boolean) | undefined
   readonly canonical: ((below: string) => string) | undefined
@@ -123,30 +148,32 @@ export function resource<
   Write extends z.ZodObject = typeof none,
   List extends z.ZodObject = typeof none,
   Remove extends z.ZodObject = typeof none,
->(app: FastifyInstance, path: Path, spec: ResourceSpec<Captures<Path>, Read, Write, List, Remove>): void {
-  const offered = { read: spec.read, write: spec.write, list: spec.list, delete: spec.delete }
+  Patch extends z.ZodObject = typeof none,
+>(app: FastifyInstance, path: Path, spec: ResourceSpec<Captures<Path>, Read, Write, List, Remove, Patch>): void {
   const captures = [...path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? '').concat(path.endsWith('*') ? ['rest'] : [])
   const base = path.replace(/:(\w+)/g, `:$1(${namePattern})`)
   const urls = spec.collection === true ? [base, `${base}/`] : [base]
   const left = new Set(allCarriers)
 
-  for (const operation of ['read', 'write', 'list', 'delete'] as const) {
+  for (const operation of verbs) {
     // the verbs of one resource share its captures; inputs differ, and each handler only ever meets values its own schema gave
-    const verb = offered[operation] as AnyVerb | undefined
+    const verb = spec[operation] as AnyVerb | undefined
     if (verb === undefined) continue
     left.delete(carrierOf[operation])
-    const rules = rulesOf(spec as unknown as ResourceSpec<unknown, Read, Write, List, Remove>, operation, verb, captures)
+    const rules = rulesOf(spec as unknown as ResourceSpec<unknown, Read, Write, List, Remove, Patch>, operation, verb, captures)
     for (const [index, url] of urls.entries()) {
+      // OpenAPI has no verb for a scan
+      const isShown = index === 0 && operation !== 'scan'
       app.route({
         method: carrierOf[operation],
         url,
-        schema: index === 0 ? documented(operation, verb, captures) : { hide: true },
-        config: { rules, help: spec.help, ...(index === 0 ? { document: { path: path.replace('*', ':path'), method: carrierOf[operation] } } : {}) },
+        schema: isShown ? documented(operation, verb, captures) : { hide: true },
+        config: { rules, help: spec.help, ...(isShown ? { document: { path: path.replace('*', ':path'), method: carrierOf[operation] } } : {}) },
         handler: (request, reply) => answer(request, reply, operation, verb, rules),
       })
     }
   }
-  const rest = rulesOf(spec as unknown as ResourceSpec<unknown, Read, Write, List, Remove>, 'header', undefined, captures)
+  const rest = rulesOf(spec as unknown as ResourceSpec<unknown, Read, Write, List, Remove, Patch>, 'header', undefined, captures)
   for (const url of urls) {
     app.route({
       method: [...left],
@@ -175,9 +202,9 @@ export function unknownPaths(app: FastifyInstance, { url = '/*', open = false }:
   })
 }
 
-function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodObject, D extends z.ZodObject>(
-  spec: ResourceSpec<unknown, R, W, L, D>,
-  operation: 'read' | 'write' | 'list' | 'delete' | 'header',
+function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodObject, D extends z.ZodObject, P extends z.ZodObject>(
+  spec: ResourceSpec<unknown, R, W, L, D, P>,
+  operation: VerbName | 'header',
   verb: AnyVerb | undefined,
   captures: readonly string[],
 ): RouteRules {
@@ -187,6 +214,7 @@ function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodOb
     caller: spec.caller ?? 'none',
     sudo: spec.sudo === true,
     precheck: spec.precheck,
+    follows: spec.follows,
     refusedCaller: spec.refusedCaller,
     canonical: spec.canonical,
     exists: operation === 'write' && spec.exists !== undefined ? (spec.exists as RouteRules['exists']) : undefined,
@@ -224,7 +252,7 @@ const paging = z.object({
 
 function inputOf(operation: string, verb: AnyVerb | undefined): z.ZodObject {
   const declared = verb?.input ?? none
-  return operation === 'list' ? paging.extend(declared.shape) : declared
+  return operation === 'list' || operation === 'scan' ? paging.extend(declared.shape) : declared
 }
 
 function convert(schema: z.ZodObject, sent: Record<string, JsonValue>, captures: readonly string[], anyFields: boolean): Converted {
@@ -235,13 +263,7 @@ function convert(schema: z.ZodObject, sent: Record<string, JsonValue>, captures:
 }
 
 /** From an admitted request to its answer: fields, handler, envelope. */
-async function answer(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  operation: 'read' | 'write' | 'list' | 'delete',
-  verb: AnyVerb,
-  rules: RouteRules,
-): Promise<FastifyReply> {
+async function answer(request: FastifyRequest, reply: FastifyReply, operation: VerbName, verb: AnyVerb, rules: RouteRules): Promise<FastifyReply> {
   const call = callOf(request.raw)
   if (call.converted === undefined) {
     try {
@@ -264,13 +286,14 @@ async function answer(
   const own = warningsOf(call.converted)
   const warnings = result?.warnings === undefined ? own : [...result.warnings, ...own]
   if (operation === 'list') return sendList(reply, call, result, warnings)
+  if (operation === 'scan' && result?.data) result = { ...result, data: page(result.data, call.sent) }
   if (result === undefined) {
     if (operation === 'read') throw refuse('missing', '')
     return reply.code(204).header('content-type', 'application/json').send()
   }
   return call.wrapTtl > 0
     ? sendWrapped(reply, call, envelope(call, { ...result, warnings }), result.auth?.accessor)
-    : send(reply, envelope(call, { ...result, warnings }))
+    : sendJson(reply, result.status ?? 200, envelope(call, { ...result, warnings }))
 }
 
 function warningsOf({ unknown, replaced }: Converted): string[] {
@@ -339,13 +362,13 @@ export function sendHelp(reply: FastifyReply, help: string): FastifyReply {
   return send(reply, `${JSON.stringify({ help, see_also: null, openapi: null })}\n`)
 }
 
-function documented(operation: 'read' | 'write' | 'list' | 'delete', verb: AnyVerb, captures: readonly string[]): FastifySchema {
+function documented(operation: VerbName, verb: AnyVerb, captures: readonly string[]): FastifySchema {
   const schema = verb.anyFields === true ? inputOf(operation, verb).loose() : inputOf(operation, verb)
   const hasFields = Object.keys(schema.shape).length > 0 || (verb.anyFields === true && operation === 'write')
   return {
     summary: verb.summary,
     ...(captures.length === 0 ? {} : { params: z.object(Object.fromEntries(captures.map(documentedCapture))) }),
-    ...(hasFields ? { [operation === 'write' ? 'body' : 'querystring']: schema } : {}),
+    ...(hasFields ? { [operation === 'write' || operation === 'patch' ? 'body' : 'querystring']: schema } : {}),
     ...(verb.output === undefined ? {} : { response: { 200: verb.output } }),
   }
 }

@@ -27,8 +27,9 @@ const fixedMounts: readonly Fixed[] = [
   { table: 'auth', path: 'auth/token/', type: 'token', plugin: 'token', description: 'token based credentials' },
 ]
 
-/** The mounts a namespace begins with: the fixed ones and the operator's. Accessors and uuids are fresh, so they must be stored once made. */
-export function firstMounts(random: Random, system: SystemTtls, defaults: readonly DefaultMount[], namespace = 'root'): Mount[] {
+/** The mounts a server begins with: the fixed ones and the operator's. Accessors and uuids are fresh, so they must be stored once made. */
+export function firstMounts(random: Random, system: SystemTtls, defaults: readonly DefaultMount[]): Mount[] {
+  const namespace = 'root'
   let table = new MountIndex([])
   for (const fixed of fixedMounts) table = table.with([fixedMount(fixed, namespace, table, random)])
   for (const { table: kind, path, type } of defaults) {
@@ -37,6 +38,10 @@ export function firstMounts(random: Random, system: SystemTtls, defaults: readon
   }
   return table.all()
 }
+
+/** The mounts a namespace below the root begins with: the fixed ones, with identifiers no mount of `table` has. Contract core-http §4.2, §5.3. */
+export const namespaceMounts = (random: Random, namespace: string, table: MountIndex): Mount[] =>
+  fixedMounts.map((fixed) => fixedMount(fixed, namespace, table, random))
 
 function fixedMount({ headers, local = false, seal_wrap = false, ...fixed }: Fixed, namespace: string, table: MountIndex, random: Random): Mount {
   const type = namespace === 'root' ? fixed.type : `ns_${fixed.type}`

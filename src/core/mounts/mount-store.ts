@@ -3,10 +3,11 @@ import type { Clock } from '../../lib/clock.ts'
 import { quoted } from '../../lib/go-text.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
+import { namespaceMounts } from './first-mounts.ts'
 import type { Mount } from './mount.ts'
 import type { SystemTtls } from './mount-config.ts'
 import type { MountPlace } from './mount-path.ts'
-import { mountEntry, mountRecords, readMount } from './mount-record.ts'
+import { entriesFor, mountEntry, mountRecords, readMount } from './mount-record.ts'
 import { MountRooms } from './mount-rooms.ts'
 import { MountIndex } from './mount-table.ts'
 import { isFixedMount, isTokenType } from './mount-types.ts'
@@ -24,6 +25,8 @@ export type MountStoreParts = {
   revokeLeases(mount: Mount): Promise<void>
   /** A namespace, or a mount in one, at, above or below the path of a secrets mount. */
   namespaceInTheWay(namespace: string, path: string): string | undefined
+  /** Whether the namespace of this id exists and is not being deleted. */
+  isLive(namespace: string): boolean
   /** Told of work in the background that failed: a removal that start-up resumed, a move. */
   onFailure(mount: Mount, error: unknown): void
   /** Told of each move that is over, well or not. */
@@ -126,6 +129,44 @@ export class MountStore implements AsyncDisposable {
     return id
   }
 
+  /**
+   * Begins a namespace: its fixed mounts, in one write with the entries of `plan` (full keys). `plan` sees the table no other change can get in
+   * front of, and throws to refuse; `written` is called before anyone else has a turn. False when an expectation did not hold.
+   */
+  beginNamespace(namespace: string, { plan, written }: { plan(table: MountIndex): readonly ViewEntry[]; written(): void }): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const entries = plan(this.#table)
+      const mounts = namespaceMounts(this.#parts.random, namespace, this.#table)
+      if (!(await this.#parts.view.write([...entries, ...entriesFor(mounts)]))) return false
+      for (const mount of mounts) this.#rooms.add(mount)
+      this.#table = this.#table.with(mounts)
+      written()
+      return true
+    })
+  }
+
+  /** Lets nobody into the mounts of a namespace that is being deleted; resolves once everyone has left, and no change to them is under way. */
+  async closeNamespace(namespace: string): Promise<void> {
+    const mounts = await this.#mountsOf(namespace)
+    await Promise.all(mounts.map((mount) => this.#rooms.close(mount)))
+  }
+
+  /** Deletes the mounts of a closed namespace with everything in them; may run again. */
+  async removeNamespace(namespace: string): Promise<void> {
+    for (const mount of await this.#mountsOf(namespace)) await this.#rooms.view(mount)?.deletePrefix('')
+    await this.#inTurn(async () => {
+      const mounts = this.#table.of(namespace)
+      await this.#records.write(mounts.map(({ uuid }) => ({ key: uuid, value: undefined })))
+      this.#table = this.#table.with([], mounts)
+      for (const mount of mounts) this.#rooms.remove(mount)
+    })
+  }
+
+  /** As they are when every change begun before is over. */
+  #mountsOf(namespace: string): Promise<Mount[]> {
+    return this.#inTurn(async () => this.#table.of(namespace))
+  }
+
   findMigration(id: string): Migration | undefined {
     return this.#migrations.find(id)
   }
@@ -201,6 +242,7 @@ export class MountStore implements AsyncDisposable {
       await this.#inTurn(async () => {
         const current = this.#table.byUuid(mount.uuid)
         if (current === undefined || current.tainted) throw refuse('invalid', `no matching mount at ${quoted(mount.path)}`)
+        if (!this.#parts.isLive(current.namespace) || !this.#parts.isLive(target.namespace)) throw refuse('invalid', 'namespace not found')
         checkFree(target, this.#surroundings())
         const { namespace, path } = target
         // one later than now: what it issued within this millisecond ends too

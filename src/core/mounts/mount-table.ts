@@ -78,9 +78,20 @@ export class MountIndex {
 
   /** The mounts of one table of a namespace, ordered by path. */
   list(namespace: string, table: MountTable): Mount[] {
-    return this.all()
-      .filter((mount) => mount.namespace === namespace && mount.table === table)
+    return this.of(namespace)
+      .filter((mount) => mount.table === table)
       .sort((a, b) => (a.path < b.path ? -1 : 1))
+  }
+
+  /** All mounts of a namespace. */
+  of(namespace: string): Mount[] {
+    const found: Mount[] = []
+    const left = [...(this.#rootByNamespace.get(namespace)?.next.values() ?? [])]
+    for (let at = left.pop(); at !== undefined; at = left.pop()) {
+      if (at.mount !== undefined) found.push(at.mount)
+      left.push(...at.next.values())
+    }
+    return found
   }
 
   all(): Mount[] {

@@ -48,6 +48,10 @@ export function checkFree({ namespace, table, path }: MountPlace, around: Surrou
   if (taken !== undefined) throw refuse('invalid', `path already in use at ${quoted(taken)}`)
 }
 
+/** Whether a caller in this namespace may know of a move: it went from or to somewhere in it. */
+export const concerns = ({ migration_info: { source_mount, target_mount } }: Migration, { path }: Namespace): boolean =>
+  source_mount.startsWith(path) || target_mount.startsWith(path)
+
 export type Migration = {
   readonly migration_id: string
   readonly migration_info: { readonly source_mount: string; readonly status: 'in-progress' | 'success' | 'failure'; readonly target_mount: string }

@@ -1,28 +1,36 @@
 /** A tenant of the server. Contract core-http §5. */
 export type Namespace = {
-  /** `root`, else six base62 characters. */
+  /** `root`, else six base62 characters that no other namespace ever has. */
   readonly id: string
   /** Full path from the root with trailing slash; empty for the root. */
   readonly path: string
 }
 
-export const rootNamespace: Namespace = { id: 'root', path: '' }
-
-/**
- * The namespace a request is in, from its header and path, and the path that is left below it; undefined when the header names none that exists.
- * Contract core-http §5.2. The root is the only one so far.
- */
-export function resolveNamespace(header: string | undefined, path: string): { namespace: Namespace; path: string } | undefined {
-  const name = header === undefined || header === '' ? '' : cleanName(header)
-  return name === '' || name === 'root' ? { namespace: rootNamespace, path } : undefined
+/** A namespace with all that is stored of it. Contract core-http §5.1. */
+export type NamespaceRecord = Namespace & {
+  readonly uuid: string
+  /** Being deleted: nothing in it answers any more. */
+  readonly tainted: boolean
+  /** Hash of the key that unlocks its API; empty while it is not locked. */
+  readonly unlock_key_hash: string
+  readonly custom_metadata: Readonly<Record<string, string>>
 }
 
-function cleanName(header: string): string {
-  const segments: string[] = []
-  for (const segment of header.split('/')) {
-    if (segment === '' || segment === '.') continue
-    if (segment === '..') segments.pop()
-    else segments.push(segment)
-  }
-  return segments.join('/')
+/** The namespace that is always there and never stored, locked or deleted. */
+export const rootNamespace: NamespaceRecord = {
+  id: 'root',
+  path: '',
+  uuid: '',
+  tainted: false,
+  unlock_key_hash: '',
+  custom_metadata: {},
+}
+
+/** The path from a namespace down to another one, empty for itself; undefined when that is neither it nor below it. */
+export const pathBelow = (upper: Namespace, lower: Namespace): string | undefined =>
+  lower.path.startsWith(upper.path) ? lower.path.slice(upper.path.length) : undefined
+
+/** The namespace one level up has this path; of the root there is none. */
+export function parentPath({ path }: Namespace): string | undefined {
+  return path === '' ? undefined : path.slice(0, path.lastIndexOf('/', path.length - 2) + 1)
 }

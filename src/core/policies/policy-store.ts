@@ -1,10 +1,10 @@
 import { fail, refuse, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { formatTime } from '../../lib/time.ts'
-import type { View } from '../barrier/view.ts'
+import type { View, ViewEntry } from '../barrier/view.ts'
 import { type Acl, bindAcl, type CompiledPolicies, compilePolicies, rootAcl } from './acl.ts'
 import { defaultPolicyText, responseWrapping, responseWrappingText } from './builtin.ts'
-import { decodePolicyText, type ParsedPolicy, parsePolicy } from './policy.ts'
+import { decodePolicyText, type ParsedPolicy, parsePolicy, policyBelow } from './policy.ts'
 import type { TemplateContext } from './templates.ts'
 import { WeightedCache } from './weighted-cache.ts'
 
@@ -16,6 +16,14 @@ export type PolicyStoreParts = {
   clock: Clock
   /** For how long a copy in memory may miss what another replica wrote. What this object writes acts at once. */
   maxAgeMs?: number
+}
+
+/** Policies of another namespace than the caller's, one below it: their paths count from there. */
+export type PolicySet = {
+  readonly namespace: string
+  readonly names: readonly string[]
+  /** The path from the caller's namespace down to it. */
+  readonly prefix: string
 }
 
 type LoadedPolicy = { readonly parsed: ParsedPolicy | undefined; readonly weight: number }
@@ -104,14 +112,31 @@ export class PolicyStore {
     return namespace === 'root' && below === '' ? [...names, 'root'] : names
   }
 
+  /** The records of a new namespace, for a batch that writes them together with other things. Keys are relative to the view of this store. */
+  firstEntries(namespace: string): ViewEntry[] {
+    return [{ key: `${namespace}/default`, value: this.#record(defaultPolicyText) }]
+  }
+
+  /** Removes all policies of a namespace that is going; may run again. */
+  async removeNamespace(namespace: string): Promise<void> {
+    try {
+      await this.#view.deletePrefix(`${namespace}/`)
+    } finally {
+      this.forget()
+    }
+  }
+
   /**
    * What these policies give this caller now. Names without a policy give nothing. `root` gives everything, in the root namespace, and counts only as
-   * the first name: it is the only policy of a token and never comes from an identity (§1.4).
+   * the first name: it is the only policy of a token and never comes from an identity (§1.4). `below` are policies that groups of namespaces below
+   * bring.
    */
-  async aclFor(namespace: string, policyNames: readonly string[], context: TemplateContext): Promise<Acl> {
+  async aclFor(namespace: string, policyNames: readonly string[], context: TemplateContext, below: readonly PolicySet[] = none): Promise<Acl> {
     if (policyNames[0] === 'root' && namespace === 'root') return rootAcl
-    const key = setKey(namespace, policyNames)
-    const compiled = this.#compiled.get(key, this.#clock.now()) ?? (await this.#compile(key, namespace, policyNames))
+    let key = setKey(namespace, policyNames)
+    for (const set of below) key += `//${set.prefix.length}:${set.prefix}${setKey(set.namespace, set.names)}`
+    const compiled =
+      this.#compiled.get(key, this.#clock.now()) ?? (await this.#compile(key, [{ namespace, names: policyNames, prefix: '' }, ...below]))
     return bindAcl(compiled, context)
   }
 
@@ -126,15 +151,20 @@ export class PolicyStore {
     return { policy, modified: formatTime(this.#clock.now()) }
   }
 
-  async #compile(key: string, namespace: string, policyNames: readonly string[]): Promise<CompiledPolicies> {
+  async #compile(key: string, sets: readonly PolicySet[]): Promise<CompiledPolicies> {
     const generation = this.#generation
-    const names = [...new Set(policyNames.map(policyName))]
-    const loaded = await Promise.all(names.map((name) => this.#load(namespace, name)))
+    const loaded = (await Promise.all(sets.map((set) => this.#loadSet(set)))).flat()
     const compiled = compilePolicies(loaded.flatMap(({ parsed }) => parsed ?? []))
     const weight = loaded.reduce((sum, policy) => sum + policy.weight, entryWeight + key.length)
     // a write since we began may have changed what we read
     if (generation === this.#generation) this.#compiled.set(key, { value: compiled, weight, expiresAt: this.#clock.now() + this.#maxAgeMs })
     return compiled
+  }
+
+  async #loadSet({ namespace, names, prefix }: PolicySet): Promise<LoadedPolicy[]> {
+    const loaded = await Promise.all([...new Set(names.map(policyName))].map((name) => this.#load(namespace, name)))
+    if (prefix === '') return loaded
+    return loaded.map(({ parsed, weight }) => ({ parsed: parsed && policyBelow(parsed, prefix), weight }))
   }
 
   async #load(namespace: string, name: string): Promise<LoadedPolicy> {
@@ -150,6 +180,8 @@ export class PolicyStore {
     return loaded
   }
 }
+
+const none: readonly PolicySet[] = []
 
 /** Not by a pattern: one would look at a run of slashes from each of its places. */
 function withoutEndSlashes(path: string): string {

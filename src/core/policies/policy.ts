@@ -47,6 +47,17 @@ export function parsePolicy(text: string): ParsedPolicy {
   return { stanzas, templated: stanzas.some(({ label }) => 'template' in label) }
 }
 
+/** The same rules for paths with `prefix` in front: so does a namespace above see the policy of one below it. Contract core-http §5.3. */
+export function policyBelow(policy: ParsedPolicy, prefix: string): ParsedPolicy {
+  return { ...policy, stanzas: policy.stanzas.map((stanza) => ({ ...stanza, label: labelBelow(stanza.label, prefix) })) }
+}
+
+function labelBelow(label: PolicyStanza['label'], prefix: string): PolicyStanza['label'] {
+  if ('pattern' in label) return { pattern: patternOf(prefix + label.pattern.text) }
+  const [first = '', ...rest] = label.template.literals
+  return { template: { ...label.template, literals: [prefix + first, ...rest] } }
+}
+
 const topLevelKeys: ReadonlySet<string> = new Set(['name', 'path'])
 
 const stanzaKeys: ReadonlySet<string> = new Set([

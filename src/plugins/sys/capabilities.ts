@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Access } from '../../core/access.ts'
 import type { Acl } from '../../core/policies/acl.ts'
 import { fail, refuse } from '../../errors.ts'
-import { type Reply, resource } from '../../http/resource.ts'
+import { namespaceOf, type Reply, resource } from '../../http/resource.ts'
 import { commaListField, stringField } from '../../lib/fields.ts'
 
 const paths = z.object({
@@ -26,10 +26,10 @@ export function capabilityRoutes(app: FastifyInstance, { access }: { access: Acc
     write: {
       summary: 'Capabilities of a token',
       input: paths.extend({ token: stringField.default('') }),
-      handle: async ({ input }) => {
+      handle: async ({ input, call }) => {
         if (input.token === '') throw refuse('invalid', 'no token found')
         wanted(input)
-        return judged(await access.aclOfToken(input.token), input)
+        return judged(await access.aclOfToken(input.token, namespaceOf(call)), input)
       },
     },
   })
@@ -38,9 +38,9 @@ export function capabilityRoutes(app: FastifyInstance, { access }: { access: Acc
     write: {
       summary: 'Capabilities of a token, by its accessor',
       input: paths.extend({ accessor: stringField.default('') }),
-      handle: async ({ input }) => {
+      handle: async ({ input, call }) => {
         if (input.accessor === '') throw refuse('invalid', 'missing accessor')
-        return judged(await access.aclOfAccessor(input.accessor), input)
+        return judged(await access.aclOfAccessor(input.accessor, namespaceOf(call)), input)
       },
     },
   })

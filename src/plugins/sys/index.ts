@@ -4,6 +4,7 @@ import { type ApiDocumentParts, apiDocumentRoute } from './api-document.ts'
 import { capabilityRoutes } from './capabilities.ts'
 import { keyRoutes } from './keys.ts'
 import { type MountRouteParts, mountRoutes } from './mounts.ts'
+import { type NamespaceRouteParts, namespaceRoutes } from './namespaces.ts'
 import { policyRoutes } from './policies.ts'
 import { toolRoutes } from './tools.ts'
 import { uiRoutes } from './ui.ts'
@@ -12,6 +13,7 @@ import { type WrappingParts, wrappingRoutes } from './wrapping.ts'
 export { genericPlaces } from './api-document.ts'
 
 export type SysParts = MountRouteParts &
+  NamespaceRouteParts &
   WrappingParts &
   ApiDocumentParts &
   Parameters<typeof policyRoutes>[1] &
@@ -24,6 +26,7 @@ export const sys: FastifyPluginAsync<SysParts> = async (app, parts) => {
   policyRoutes(app, parts)
   capabilityRoutes(app, parts)
   mountRoutes(app, parts)
+  namespaceRoutes(app, parts)
   uiRoutes(app)
   keyRoutes(app, parts)
   toolRoutes(app, parts)

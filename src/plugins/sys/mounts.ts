@@ -5,13 +5,17 @@ import type { SystemTtls } from '../../core/mounts/mount-config.ts'
 import { mountInfo, tuneInfo } from '../../core/mounts/mount-info.ts'
 import { type MountPlace, placeOf, shownPath } from '../../core/mounts/mount-path.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
+import { concerns, type MoveSide } from '../../core/mounts/move.ts'
+import type { Namespace } from '../../core/namespaces/namespace.ts'
+import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { fail, refuse } from '../../errors.ts'
-import { type Reply, resource, unknownPaths } from '../../http/resource.ts'
+import { namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
 import { boolField, commaListField, kvField, mapField, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go-text.ts'
 
 export type MountRouteParts = {
   mounts: MountStore
+  namespaces: NamespaceStore
   systemTtls: SystemTtls
   /** The reported product version. */
   version: string
@@ -125,16 +129,23 @@ function tableRoutes(app: FastifyInstance, { mounts, systemTtls, version }: Moun
   })
 }
 
-function moveRoutes(app: FastifyInstance, { mounts }: MountRouteParts): void {
+/** A path may lead into a namespace below. Contract core-http §4.8. */
+function sideOf(namespaces: NamespaceStore, base: Namespace, asked: string): MoveSide {
+  const path = asked.startsWith('/') ? asked.slice(1) : asked
+  const { namespace, taken } = namespaces.resolve(undefined, base.path + path) ?? { namespace: base, taken: base.path.length }
+  return { namespace, path: path.slice(taken - base.path.length) }
+}
+
+function moveRoutes(app: FastifyInstance, { mounts, namespaces }: MountRouteParts): void {
   resource(app, '/remount', {
     help: 'Move a mount to another path. Its data stay, its tokens and leases end.',
     sudo: true,
     write: {
       summary: 'Move a mount',
       input: moveInput,
-      handle: ({ call: { namespace }, input: { from, to } }) => {
-        if (namespace === undefined) throw new Error('a request reached a mount without a namespace')
-        const id = mounts.remount({ namespace, path: from }, { namespace, path: to })
+      handle: ({ call, input: { from, to } }) => {
+        const base = namespaceOf(call)
+        const id = mounts.remount(sideOf(namespaces, base, from), sideOf(namespaces, base, to))
         return {
           data: { migration_id: id },
           warnings: ["Mount move has been queued. Progress will be reported in Gatehouse's server log, tagged with the returned migration_id"],
@@ -146,9 +157,9 @@ function moveRoutes(app: FastifyInstance, { mounts }: MountRouteParts): void {
     help: 'How far a move of a mount is.',
     read: {
       summary: 'Read the state of a move',
-      handle: ({ params }) => {
+      handle: ({ params, call }) => {
         const migration = mounts.findMigration(params.migration_id)
-        return migration && { data: migration }
+        return migration && concerns(migration, namespaceOf(call)) ? { data: migration } : undefined
       },
     },
   })

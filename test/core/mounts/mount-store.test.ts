@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { openBarrier } from '../../../src/core/barrier/barrier.ts'
 import type { View } from '../../../src/core/barrier/view.ts'
-import { firstMounts } from '../../../src/core/mounts/first-mounts.ts'
+import { firstMounts, namespaceMounts } from '../../../src/core/mounts/first-mounts.ts'
 import type { Mount } from '../../../src/core/mounts/mount.ts'
 import { placeOf } from '../../../src/core/mounts/mount-path.ts'
 import { entriesFor } from '../../../src/core/mounts/mount-record.ts'
+import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
 import { MountStore, type MountStoreParts } from '../../../src/core/mounts/mount-store.ts'
 import { rootNamespace } from '../../../src/core/namespaces/namespace.ts'
 import { refuse } from '../../../src/errors.ts'
@@ -41,6 +42,7 @@ async function openMounts(parts: Partial<MountStoreParts> = {}) {
       system,
       revokeLeases: async () => {},
       namespaceInTheWay: () => undefined,
+      isLive: () => true,
       onFailure: (_, error) => failures.push(error),
       onMoveEnd: () => {},
       ...parts,
@@ -107,9 +109,9 @@ describe('the first mounts', () => {
   })
 
   test('of a child namespace have types of their own', () => {
-    const mounts = firstMounts(systemRandom, system, [], 'abc123')
+    const mounts = namespaceMounts(systemRandom, 'abc123', new MountIndex([]))
 
-    expect(mounts.map((mount) => mount.type).sort()).toEqual(['ns_cubbyhole', 'ns_identity', 'ns_system', 'ns_token'])
+    expect(mounts.map(({ type }) => type).sort()).toEqual(['ns_cubbyhole', 'ns_identity', 'ns_system', 'ns_token'])
     expect(mounts.every((mount) => mount.namespace === 'abc123')).toBe(true)
   })
 })
@@ -329,6 +331,7 @@ const openAgain = (root: View) =>
     system,
     revokeLeases: async () => {},
     namespaceInTheWay: () => undefined,
+    isLive: () => true,
     onFailure: () => {},
     onMoveEnd: () => {},
   })

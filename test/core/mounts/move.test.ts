@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
 import { Migrations, planMove } from '../../../src/core/mounts/move.ts'
-import { rootNamespace } from '../../../src/core/namespaces/namespace.ts'
+import { type Namespace, rootNamespace } from '../../../src/core/namespaces/namespace.ts'
 import { aMount } from './a-mount.ts'
 
 const child = { id: 'abc123', path: 'ns1/' }
@@ -19,7 +19,7 @@ const around = {
   system: { defaultTtl: 1, maxTtl: 1 },
   namespaceInTheWay: (_: string, path: string) => (path.startsWith('ns1/') ? 'ns1/' : undefined),
 }
-const side = (path: string, namespace = rootNamespace) => ({ namespace, path })
+const side = (path: string, namespace: Namespace = rootNamespace) => ({ namespace, path })
 
 test.each([
   { from: '', to: 'x', text: "both 'from' and 'to' path must be specified as a string" },

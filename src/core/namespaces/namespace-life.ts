@@ -1,0 +1,153 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { refuse } from '../../errors.ts'
+import { quoted } from '../../lib/go-text.ts'
+import type { Random } from '../../lib/random.ts'
+import type { ViewEntry } from '../barrier/view.ts'
+import type { MountIndex } from '../mounts/mount-table.ts'
+import type { MountStore } from '../mounts/mount-store.ts'
+import { writeAttempts } from '../stored-record.ts'
+import { Turns } from '../turns.ts'
+import type { Namespace, NamespaceRecord } from './namespace.ts'
+import { nameFault } from './namespace-name.ts'
+import type { NamespaceStore } from './namespace-store.ts'
+
+/** One part of what belongs to a namespace that is being deleted. Runs again when it failed or the server stopped: it then takes away what is left. */
+export type RemovalStep = { readonly name: string; remove(namespaceId: string): Promise<void> }
+
+export type NamespaceLifeParts = {
+  readonly namespaces: NamespaceStore
+  readonly mounts: MountStore
+  readonly random: Random
+  /** The first records of a new namespace beside its mounts; full keys. */
+  firstEntries(namespaceId: string): readonly ViewEntry[]
+  /** In this order; the mounts go last. */
+  readonly steps: readonly RemovalStep[]
+  /** Told of a step that failed; it is tried again. */
+  onFailure(namespace: Namespace, step: string, error: unknown): void
+  onRemoved(namespace: Namespace): void
+}
+
+const firstPauseMs = 1_000
+const longestPauseMs = 60_000
+
+/** How namespaces come and go. Contract core-http §5.1, §5.3. */
+export class NamespaceLife implements AsyncDisposable {
+  readonly #parts: NamespaceLifeParts
+  readonly #turns = new Turns()
+  readonly #removals = new Map<string, { readonly done: Promise<void>; wake: AbortController }>()
+  #stopped = false
+
+  constructor(parts: NamespaceLifeParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Makes a namespace below another, with its fixed mounts and the policy `default`, in one write. `metadata` may throw, once nothing else is in the way.
+   * Throws the refusals of contract core-http §5.1.
+   */
+  create(parent: Namespace, name: string, metadata: () => NamespaceRecord['custom_metadata']): Promise<NamespaceRecord> {
+    return this.#inTurn(async () => {
+      const fault = nameFault(parent, name)
+      if (fault !== undefined) throw refuse('invalid', fault)
+      const path = `${parent.path}${name}/`
+      const { namespaces } = this.#parts
+      const known = namespaces.byPath(path)
+      if (known !== undefined) return this.replaceMetadata(known, metadata())
+      if (!namespaces.isLive(parent.id)) throw refuse('invalid', 'namespace not found')
+      for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+        const made = await this.#begin(parent, { path, name, metadata })
+        if (made !== undefined) return made
+      }
+      throw new Error('no namespace id is free')
+    })
+  }
+
+  /** The namespace with other metadata. Throws when it is being deleted. */
+  replaceMetadata({ id }: Namespace, custom_metadata: NamespaceRecord['custom_metadata']): Promise<NamespaceRecord> {
+    return this.#parts.namespaces.change(id, (record) => {
+      if (record.tainted) throw refuse('invalid', `namespace ${quoted(record.path)} is being deleted`)
+      return { ...record, custom_metadata }
+    })
+  }
+
+  /**
+   * Marks a namespace as gone, which ends all it has issued, and takes away what is in it in the background. Throws when it has children. For one that
+   * is marked already, the work goes on at once.
+   */
+  async remove(namespace: NamespaceRecord): Promise<void> {
+    const tainted = await this.#inTurn(async () => {
+      const { namespaces } = this.#parts
+      if (namespaces.hasChildren(namespace)) throw refuse('invalid', 'unable to delete namespace containing child namespaces')
+      return namespaces.change(namespace.id, (record) => ({ ...record, tainted: true }))
+    })
+    this.#start(tainted)
+  }
+
+  /** Goes on with what a stop of the server left half deleted. */
+  resume(): void {
+    for (const namespace of this.#parts.namespaces.all()) if (namespace.tainted) this.#start(namespace)
+  }
+
+  /** Resolves when the step at hand is over; the rest waits for the next start. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true
+    for (const { wake } of this.#removals.values()) wake.abort()
+    await Promise.all([...this.#removals.values()].map(({ done }) => done))
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    return this.#turns.take('tree', work)
+  }
+
+  /** Undefined: the id it drew was used before. */
+  async #begin(parent: Namespace, { path, name, metadata }: { path: string; name: string; metadata(): NamespaceRecord['custom_metadata'] }) {
+    const { namespaces, mounts, random, firstEntries } = this.#parts
+    const { id, entry } = namespaces.freshId()
+    const draft = { id, path, uuid: random.uuid(), tainted: false, unlock_key_hash: '' }
+    let record: NamespaceRecord | undefined
+    const plan = (table: MountIndex): ViewEntry[] => {
+      const mount = table.inTheWay(parent.id, `${name}/`)
+      if (mount !== undefined) throw refuse('invalid', `new namespace conflicts with existing mount: ${mount.path}`)
+      record = { ...draft, custom_metadata: metadata() }
+      return [...[namespaces.entryOf(record), entry].map((one) => ({ ...one, key: `core/${one.key}` })), ...firstEntries(id)]
+    }
+    const written = () => {
+      if (record !== undefined) namespaces.written(record)
+    }
+    return (await mounts.beginNamespace(id, { plan, written })) ? record : undefined
+  }
+
+  #start(namespace: NamespaceRecord): void {
+    const running = this.#removals.get(namespace.id)
+    if (running !== undefined) {
+      running.wake.abort()
+      return
+    }
+    const removal = { wake: new AbortController(), done: Promise.resolve() }
+    this.#removals.set(namespace.id, removal)
+    removal.done = this.#removeAll(namespace, removal).finally(() => this.#removals.delete(namespace.id))
+  }
+
+  async #removeAll(namespace: NamespaceRecord, removal: { wake: AbortController }): Promise<void> {
+    for (let wait = firstPauseMs; !this.#stopped; wait = Math.min(2 * wait, longestPauseMs)) {
+      if (await this.#removeOnce(namespace)) return
+      // cut short by a second call, or by the end of the server
+      await pause(wait, undefined, { signal: removal.wake.signal, ref: false }).catch(() => undefined)
+      if (removal.wake.signal.aborted) removal.wake = new AbortController()
+    }
+  }
+
+  async #removeOnce(namespace: NamespaceRecord): Promise<boolean> {
+    for (const step of [...this.#parts.steps, { name: 'record', remove: () => this.#parts.namespaces.forget(namespace) }]) {
+      if (this.#stopped) return false
+      try {
+        await step.remove(namespace.id)
+      } catch (error) {
+        if (!this.#stopped) this.#parts.onFailure(namespace, step.name, error)
+        return false
+      }
+    }
+    this.#parts.onRemoved(namespace)
+    return true
+  }
+}

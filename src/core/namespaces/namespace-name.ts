@@ -1,0 +1,39 @@
+import { excerpt, quoted } from '../../lib/go-text.ts'
+import type { Namespace } from './namespace.ts'
+
+/** The longest full path a namespace may have, in UTF-16 units. */
+const maxPathLength = 1024
+
+const reserved = new Set(['root', 'sys', 'audit', 'auth', 'cubbyhole', 'identity', '.', '..'])
+const reservedAtRoot = new Set(['ui', 'v1', 'docs', 'robots.txt', '.well-known', 'metrics', 'health'])
+
+/** Why a name can be no namespace's, whatever there is already. Contract core-http §5.1, README decisions (base path). */
+export function nameFault(parent: Namespace, name: string): string | undefined {
+  if (name === '') return 'namespace name cannot be empty'
+  if (name.includes('/')) return 'namespace name cannot contain /'
+  if (reserved.has(name) || (parent.path === '' && reservedAtRoot.has(name))) {
+    return `${quoted(`${name}/`)} is a reserved path and cannot be used as a namespace name`
+  }
+  if (/\s/u.test(name)) return `${quoted(name)} contains space characters that cannot be used in a namespace name`
+  const wildcard = /[+*]/.exec(name)?.[0]
+  if (wildcard !== undefined) return `${quoted(name)} contains wildcard characters that cannot be used in a namespace name: '${wildcard}'`
+  if (/[^\p{L}\p{M}\p{N}\p{P}\p{S}]/u.test(name)) return `${quoted(name)} contains non-printable characters that cannot be used in a namespace name`
+  if (parent.path.length + name.length >= maxPathLength)
+    return `the path of namespace ${quoted(excerpt(name))} is longer than ${maxPathLength} characters`
+  return undefined
+}
+
+/**
+ * The segments a namespace header names, none for the root; undefined for one that leads out of the root. Node.js reads headers as Latin-1, clients
+ * write them as UTF-8. Contract core-http §5.2.
+ */
+export function segmentsOfHeader(header: string): string[] | undefined {
+  const text = /^[\0-\x7f]*$/.test(header) ? header : Buffer.from(header, 'latin1').toString('utf8')
+  const segments: string[] = []
+  for (const segment of text.split('/')) {
+    if (segment === '' || segment === '.') continue
+    if (segment !== '..') segments.push(segment)
+    else if (segments.pop() === undefined) return undefined
+  }
+  return segments.length === 1 && segments[0] === 'root' ? [] : segments
+}

@@ -1,0 +1,115 @@
+import { type Namespace, type NamespaceRecord, parentPath, rootNamespace } from './namespace.ts'
+import { segmentsOfHeader } from './namespace-name.ts'
+
+/** The namespace a request is in, and how many characters at the start of its path have named it. */
+export type NamespacePlace = { readonly namespace: NamespaceRecord; readonly taken: number }
+
+type Node = { readonly children: Map<string, Node>; place: NamespacePlace }
+
+const nodeOf = (namespace: NamespaceRecord): Node => ({ children: new Map(), place: { namespace, taken: 0 } })
+
+/** All namespaces, by path and by id. Finding one takes time by the length of what is asked only. */
+export class NamespaceTree {
+  readonly #root = nodeOf(rootNamespace)
+  readonly #byId = new Map<string, NamespaceRecord>([[rootNamespace.id, rootNamespace]])
+
+  /** No namespace but the root exists. */
+  get isRootOnly(): boolean {
+    return this.#byId.size === 1
+  }
+
+  /** Undefined when the header names no namespace. Contract core-http §5.2. */
+  resolve(header: string | undefined, path: string): NamespacePlace | undefined {
+    let at = header === undefined || header === '' ? this.#root : this.#named(header)
+    if (at === undefined) return undefined
+    let taken = 0
+    while (at.children.size > 0) {
+      const end = path.indexOf('/', taken)
+      const next: Node | undefined = end < 0 ? undefined : at.children.get(path.slice(taken, end))
+      if (next === undefined) break
+      at = next
+      taken = end + 1
+    }
+    return taken === 0 ? at.place : { namespace: at.place.namespace, taken }
+  }
+
+  byId(id: string): NamespaceRecord | undefined {
+    return this.#byId.get(id)
+  }
+
+  /** `path` is a full one, with trailing slash. */
+  byPath(path: string): NamespaceRecord | undefined {
+    return this.#at(path)?.place.namespace
+  }
+
+  /** Direct children, ordered by path. */
+  childrenOf({ path }: Namespace): NamespaceRecord[] {
+    const children = this.#at(path)?.children.values() ?? []
+    return [...children].map(({ place }) => place.namespace).sort(byPath)
+  }
+
+  /** All below, ordered by path. */
+  descendantsOf({ path }: Namespace): NamespaceRecord[] {
+    const found: NamespaceRecord[] = []
+    const left = [...(this.#at(path)?.children.values() ?? [])]
+    for (let node = left.pop(); node !== undefined; node = left.pop()) {
+      found.push(node.place.namespace)
+      left.push(...node.children.values())
+    }
+    return found.sort(byPath)
+  }
+
+  hasChildren({ path }: Namespace): boolean {
+    return (this.#at(path)?.children.size ?? 0) > 0
+  }
+
+  /** The namespace and all above it, the root first. */
+  lineOf({ path }: Namespace): NamespaceRecord[] {
+    const line = [rootNamespace]
+    let at: Node | undefined = this.#root
+    for (const name of segmentsOf(path)) {
+      at = at?.children.get(name)
+      if (at !== undefined) line.push(at.place.namespace)
+    }
+    return line
+  }
+
+  /** Takes in a new one, whose parent must be there, or a changed one. */
+  put(record: NamespaceRecord): void {
+    const known = this.#at(record.path)
+    if (known === undefined) {
+      const parent = this.#at(parentPath(record) ?? '')
+      if (parent === undefined) throw new Error(`namespace ${record.id} has no parent`)
+      parent.children.set(lastSegment(record), nodeOf(record))
+    } else {
+      known.place = { namespace: record, taken: 0 }
+    }
+    this.#byId.set(record.id, record)
+  }
+
+  /** One without children. */
+  remove(record: NamespaceRecord): void {
+    this.#at(parentPath(record) ?? '')?.children.delete(lastSegment(record))
+    this.#byId.delete(record.id)
+  }
+
+  #named(header: string): Node | undefined {
+    let at: Node | undefined = this.#root
+    const segments = segmentsOfHeader(header)
+    if (segments === undefined) return undefined
+    for (const name of segments) at = at?.children.get(name)
+    return at
+  }
+
+  #at(path: string): Node | undefined {
+    let at: Node | undefined = this.#root
+    for (const name of segmentsOf(path)) at = at?.children.get(name)
+    return at
+  }
+}
+
+const segmentsOf = (path: string): string[] => (path === '' ? [] : path.slice(0, -1).split('/'))
+
+export const lastSegment = ({ path }: Namespace): string => path.slice(path.lastIndexOf('/', path.length - 2) + 1, -1)
+
+const byPath = (a: Namespace, b: Namespace): number => (a.path < b.path ? -1 : 1)

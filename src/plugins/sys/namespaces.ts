@@ -1,0 +1,134 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Caller } from '../../core/access.ts'
+import { patchedMetadata, readMetadata } from '../../core/namespaces/custom-metadata.ts'
+import type { Namespace, NamespaceRecord } from '../../core/namespaces/namespace.ts'
+import type { NamespaceLife } from '../../core/namespaces/namespace-life.ts'
+import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
+import { refuse } from '../../errors.ts'
+import { type Exchange, namespaceOf, type Reply, resource } from '../../http/resource.ts'
+import { mapField, stringField } from '../../lib/fields.ts'
+
+export type NamespaceRouteParts = { readonly namespaces: NamespaceStore; readonly namespaceLife: NamespaceLife }
+
+const metadataInput = z.object({ custom_metadata: mapField.optional().describe('Notes about the namespace, text by name; replaced as a whole') })
+const patchInput = z.object({ custom_metadata: mapField.optional().describe('Notes to change; null deletes one, or all') })
+const unlockInput = z.object({ unlock_key: stringField.default('').describe('The key locking gave; not needed with sudo') })
+
+/** `sys/namespaces`: the namespaces below that of the request. Contract core-http §5.1. */
+export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLife }: NamespaceRouteParts): void {
+  const childOf = (parent: Namespace, rest: string): NamespaceRecord | undefined => namespaces.byPath(`${parent.path}${childName(rest)}/`)
+
+  resource(app, '/namespaces', {
+    help: 'The namespaces below this one.',
+    collection: true,
+    list: {
+      summary: 'List the namespaces one level below',
+      handle: ({ call }) => listed(namespaceOf(call), namespaces.childrenOf(namespaceOf(call))),
+    },
+    scan: { summary: 'List all namespaces below', handle: ({ call }) => listed(namespaceOf(call), namespaces.descendantsOf(namespaceOf(call))) },
+  })
+
+  resource(app, '/namespaces/*', {
+    help: 'A namespace: a part of the server with its own mounts, policies, tokens and identities.',
+    read: {
+      summary: 'Read a namespace',
+      handle: ({ call, params }) => {
+        const found = childOf(namespaceOf(call), params.rest)
+        return found && { data: shown(found) }
+      },
+    },
+    write: {
+      summary: 'Create a namespace, or replace its notes',
+      input: metadataInput,
+      handle: async ({ call, params, input }) => {
+        const parent = namespaceOf(call)
+        const known = childOf(parent, params.rest)
+        if (known !== undefined) return { data: shown(await namespaceLife.replaceMetadata(known, readMetadata(input.custom_metadata))) }
+        return { data: shown(await namespaceLife.create(parent, params.rest, () => readMetadata(input.custom_metadata))) }
+      },
+    },
+    patch: {
+      summary: 'Change some notes of a namespace',
+      input: patchInput,
+      handle: async ({ call, params, input }) => {
+        const known = childOf(namespaceOf(call), params.rest)
+        if (known === undefined || known.tainted) throw refuse('invalid', 'namespace not found')
+        const change = (record: NamespaceRecord) => ({
+          ...record,
+          custom_metadata: patchedMetadata(record.custom_metadata, input.custom_metadata),
+        })
+        return { data: shown(await namespaces.change(known.id, change)) }
+      },
+    },
+    delete: {
+      summary: 'Delete a namespace with everything in it',
+      handle: async ({ call, params }) => {
+        const known = childOf(namespaceOf(call), params.rest)
+        if (known === undefined) return { data: null, warnings: ['requested namespace does not exist'] }
+        await namespaceLife.remove(known)
+        return { data: { status: 'in-progress' } }
+      },
+    },
+  })
+
+  const lock = async ({ call }: Exchange<unknown, unknown>, rest: string): Promise<Reply> => {
+    return { data: { unlock_key: await namespaces.lock(lockTarget(namespaces, namespaceOf(call), rest)) } }
+  }
+  const lockHelp = 'Lock the API of a namespace and all below it.'
+  resource(app, '/namespaces/api-lock/lock', {
+    help: lockHelp,
+    write: { summary: 'Lock the namespace of the request', handle: (exchange) => lock(exchange, '') },
+  })
+  resource(app, '/namespaces/api-lock/lock/*', {
+    help: lockHelp,
+    write: { summary: 'Lock a namespace', handle: (exchange) => lock(exchange, exchange.params.rest) },
+  })
+
+  const unlock = async ({ call, caller, input }: Exchange<z.output<typeof unlockInput>, unknown>, rest: string): Promise<Reply | undefined> => {
+    const withoutKey = input.unlock_key === '' && hasSudo(caller, call.path)
+    await namespaces.unlock(lockTarget(namespaces, namespaceOf(call), rest), withoutKey ? undefined : input.unlock_key)
+    return withoutKey ? { warnings: ['Namespace unlocked using sudo capabilities'] } : undefined
+  }
+  const unlockHelp = 'Unlock the API of a namespace.'
+  resource(app, '/namespaces/api-lock/unlock', {
+    help: unlockHelp,
+    write: { summary: 'Unlock the namespace of the request', input: unlockInput, handle: (exchange) => unlock(exchange, '') },
+  })
+  resource(app, '/namespaces/api-lock/unlock/*', {
+    help: unlockHelp,
+    write: { summary: 'Unlock a namespace', input: unlockInput, handle: (exchange) => unlock(exchange, exchange.params.rest) },
+  })
+}
+
+/** One level at a time: deeper ones are made in their parent's context. */
+function childName(rest: string): string {
+  const name = rest.endsWith('/') ? rest.slice(0, -1) : rest
+  if (name.includes('/')) throw refuse('invalid', 'namespace name cannot contain /')
+  return name
+}
+
+const shown = ({ id, uuid, path, tainted, unlock_key_hash, custom_metadata }: NamespaceRecord) => ({
+  id,
+  uuid,
+  path,
+  tainted,
+  locked: unlock_key_hash !== '',
+  custom_metadata,
+})
+
+function listed(base: Namespace, found: readonly NamespaceRecord[]): Reply | undefined {
+  if (found.length === 0) return undefined
+  const keyOf = ({ path }: Namespace) => path.slice(base.path.length)
+  return { data: { keys: found.map(keyOf), key_info: Object.fromEntries(found.map((one) => [keyOf(one), shown(one)])) } }
+}
+
+/** The namespace of the request, or one below it. */
+function lockTarget(namespaces: NamespaceStore, base: Namespace, rest: string): Namespace {
+  const below = rest === '' || rest.endsWith('/') ? rest : `${rest}/`
+  const found = namespaces.byPath(base.path + below)
+  if (found === undefined || found.tainted) throw refuse('invalid', 'requested namespace does not exist')
+  return found
+}
+
+const hasSudo = (caller: Caller | undefined, path: string): boolean => caller?.acl.decide({ operation: 'update', path }).sudo === true
