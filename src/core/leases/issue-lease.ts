@@ -1,0 +1,43 @@
+import { base62, type Random } from '../../lib/random.ts'
+import type { Mount } from '../mounts/mount.ts'
+import { suffixOf } from '../namespaces/suffix.ts'
+import type { Lifetime } from '../tokens/lifetime.ts'
+import type { Token } from '../tokens/token.ts'
+import type { Lease, LeasedSecret } from './lease.ts'
+import { cutToOwner } from './lease-renewal.ts'
+
+const randomLength = 24
+
+export type NewLease = {
+  readonly mount: Mount
+  readonly path: string
+  readonly secret: LeasedSecret
+  /** The token that asked. */
+  readonly token: Token
+  /** Hash of the token the lease ends with; empty for nobody. */
+  readonly owner: string
+  readonly life: Lifetime & { ok: true }
+  readonly now: number
+  readonly random: Random
+}
+
+/** Accessor of the token a caller's leases end with: those of a batch token with its parent; empty for nobody. Contract tokens §1.6. */
+export const ownerOf = (token: Token): string => (token.type === 'batch' ? token.parent : token.accessor)
+
+/** A lease that is not stored yet. */
+export function newLease({ mount, path, secret, token, owner, life, now, random }: NewLease): Lease {
+  const ownerEnd = token.type === 'batch' ? token.expire_time : null
+  return {
+    id: `${path}/${base62(random, randomLength)}${suffixOf(mount.namespace)}`,
+    namespace: mount.namespace,
+    path,
+    plugin: mount.plugin,
+    mount_accessor: mount.accessor,
+    owner,
+    ...(ownerEnd === null ? {} : { owner_end: ownerEnd }),
+    issue_time: now,
+    expire_time: cutToOwner(now + life.ttl * 1000, ownerEnd),
+    renewable: secret.renewable,
+    internal: secret.internal,
+  }
+}

@@ -1,0 +1,232 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Clock } from '../../lib/clock.ts'
+import type { Random } from '../../lib/random.ts'
+import type { View } from '../barrier/view.ts'
+import { irrevocablePrefix, readScheduled, retryPrefix, scheduleKey } from './lease-keys.ts'
+import { type DueRow, findLanes, LeaseLane } from './lease-lane.ts'
+import type { LeaseRecords } from './lease-records.ts'
+import { type LeaseRevoker, RevocationFailure } from './lease-revoker.ts'
+import { afterFailure } from './retry.ts'
+import { Slots } from './slots.ts'
+
+export type LeaseExpiryParts = {
+  readonly view: View
+  readonly records: LeaseRecords
+  readonly revoker: LeaseRevoker
+  readonly clock: Clock
+  readonly random: Random
+  /** Told of failures of the server's own; those of engines are kept with the lease. */
+  onError(error: unknown): void
+  /** Told of each lease that has become irrevocable. */
+  onIrrevocable(lease: { id: string; revoke_error?: string }): void
+}
+
+/** Revocations at a time, all mounts together. */
+const atOnce = 200
+/** The clock is looked at so often at least: it may be set. */
+const longestPauseMs = 10_000
+/** After a failure of the server's own. */
+const holdMs = 60_000
+const dayMs = 24 * 3600 * 1000
+/** Of an irrevocable lease, before the daily attempt includes it. */
+const leastAgeMs = 3600 * 1000
+const pageSize = 64
+
+/** Takes back what has ended: when it is due, with retries, fair between mounts. One timer, whatever the number of leases. Contract tokens §6.6. */
+export class LeaseExpiry implements AsyncDisposable {
+  readonly #parts: LeaseExpiryParts
+  readonly #lanes = new Map<string, LeaseLane>()
+  readonly #slots = new Slots(atOnce)
+  #timer: NodeJS.Timeout | undefined
+  #timerAt = Number.POSITIVE_INFINITY
+  #started = false
+  #stopped = false
+  #starting: Promise<void> | undefined
+  #daily: Promise<void> | undefined
+  #nextDaily: number
+
+  constructor(parts: LeaseExpiryParts) {
+    this.#parts = parts
+    this.#nextDaily = parts.clock.now() + dayMs
+  }
+
+  /** Begins in the background; what failed in an earlier life is tried anew at once. */
+  start(): void {
+    this.#started = true
+    this.#begin().catch((error: unknown) => this.#parts.onError(error))
+  }
+
+  /** Works off all that is due now, and waits for it. */
+  async run(): Promise<void> {
+    await this.#begin()
+    this.#wake()
+    await this.#settled()
+  }
+
+  /** A lease of this mount is to be worked on at that time. */
+  noticed(mountAccessor: string, at: number): void {
+    this.#lane(mountAccessor).wakeAt(at)
+    this.#arm(at)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+    this.#parts.revoker.stop()
+    await this.#starting?.catch(() => undefined)
+    await this.#settled()
+  }
+
+  #begin(): Promise<void> {
+    this.#starting ??= this.#resume().catch((error: unknown) => {
+      this.#starting = undefined
+      this.#arm(this.#parts.clock.now() + holdMs)
+      throw error
+    })
+    return this.#starting
+  }
+
+  /** The counters of failures live as long as the process: a start begins anew. */
+  async #resume(): Promise<void> {
+    const { view, records } = this.#parts
+    for (let after: string | undefined; !this.#stopped; await nextTurn()) {
+      const page: string[] = await view.listKeys(retryPrefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+      await Promise.all(page.map((key) => records.change(refOf(key), (lease) => (lease.retry ? { ...lease, retry: undefined } : undefined))))
+      after = page.at(-1)
+      if (after === undefined) break
+    }
+    for (const accessor of await findLanes(view)) this.#lane(accessor)
+    this.#wake()
+  }
+
+  #lane(accessor: string): LeaseLane {
+    const known = this.#lanes.get(accessor)
+    if (known !== undefined) return known
+    const lane = new LeaseLane(this.#parts.view, accessor)
+    this.#lanes.set(accessor, lane)
+    return lane
+  }
+
+  #wake(): void {
+    if (this.#stopped) return
+    const now = this.#parts.clock.now()
+    for (const lane of this.#lanes.values()) {
+      if (lane.next <= now) lane.running ??= this.#work(lane)
+    }
+    if (this.#nextDaily <= now) {
+      this.#nextDaily = now + dayMs
+      this.#daily ??= this.#retryIrrevocable(now)
+    }
+    this.#arm(Math.min(this.#nextDaily, ...[...this.#lanes.values()].filter((lane) => lane.running === undefined).map((lane) => lane.next)))
+  }
+
+  #arm(at: number): void {
+    if (!this.#started || this.#stopped || at >= this.#timerAt) return
+    clearTimeout(this.#timer)
+    this.#timerAt = at
+    const delay = Math.min(Math.max(at - this.#parts.clock.now(), 0), longestPauseMs)
+    this.#timer = setTimeout(() => {
+      this.#timerAt = Number.POSITIVE_INFINITY
+      if (this.#starting === undefined) this.start()
+      else this.#wake()
+    }, delay)
+    this.#timer.unref()
+  }
+
+  async #settled(): Promise<void> {
+    for (;;) {
+      const work = [...this.#lanes.values()].flatMap((lane) => [lane.running ?? [], ...lane.attempts].flat()).concat(this.#daily ?? [])
+      if (work.length === 0) return
+      await Promise.all(work)
+    }
+  }
+
+  /** Starts what is due in a lane, as slots become free; does not wait for engines. */
+  async #work(lane: LeaseLane): Promise<void> {
+    try {
+      while (!this.#stopped) {
+        const rows = await lane.due(this.#parts.clock.now())
+        if (rows.length === 0) break
+        for (const row of rows) {
+          await lane.slots.take()
+          await this.#slots.take()
+          this.#start(lane, row)
+        }
+        await nextTurn()
+      }
+    } catch (error) {
+      this.#parts.onError(error)
+      lane.wakeAt(this.#parts.clock.now() + holdMs)
+    }
+    lane.running = undefined
+    this.#wake()
+  }
+
+  #start(lane: LeaseLane, row: DueRow): void {
+    lane.hold(row.key)
+    const attempt = this.#attempt(row)
+      .then(
+        () => lane.letGo(row.key),
+        (error: unknown) => {
+          this.#parts.onError(error)
+          lane.hold(row.key, this.#parts.clock.now() + holdMs)
+          this.#arm(lane.next)
+        },
+      )
+      .finally(() => {
+        lane.attempts.delete(attempt)
+        lane.slots.give()
+        this.#slots.give()
+      })
+    lane.attempts.add(attempt)
+  }
+
+  async #attempt(row: DueRow): Promise<void> {
+    if (this.#stopped) return
+    const { records, revoker, clock, random, view, onIrrevocable } = this.#parts
+    let found = false
+    try {
+      await revoker.revoke(row, (lease) => {
+        found = true
+        return scheduleKey(lease) === row.key
+      })
+      // a row without a lease
+      if (!found && (await records.find(row)) === undefined) await view.write([{ key: row.key, value: undefined }])
+    } catch (error) {
+      if (!(error instanceof RevocationFailure)) throw error
+      if (this.#stopped) return
+      const [byte = 0] = random.bytes(1)
+      const after = await records.change(row, (lease) => afterFailure(lease, error.cause, clock.now(), byte / 255))
+      if (after?.revoke_error !== undefined) onIrrevocable(after)
+    }
+  }
+
+  /** Contract tokens §6.6: once a day, those that ended more than an hour ago. */
+  async #retryIrrevocable(now: number): Promise<void> {
+    try {
+      for (let after: string | undefined; !this.#stopped; await nextTurn()) {
+        const page = await this.#parts.view.listKeys(irrevocablePrefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+        const old = page.filter((key) => readScheduled(key.slice(irrevocablePrefix.length)).time < now - leastAgeMs)
+        await Promise.all(old.map((key) => this.#tryAgain(key)))
+        after = old.at(-1)
+        if (after === undefined) break
+      }
+    } catch (error) {
+      this.#parts.onError(error)
+    }
+    this.#daily = undefined
+  }
+
+  async #tryAgain(key: string): Promise<void> {
+    await this.#slots.take()
+    try {
+      await this.#parts.revoker.revoke(readScheduled(key.slice(irrevocablePrefix.length)), (lease) => scheduleKey(lease) === key)
+    } catch (error) {
+      if (!(error instanceof RevocationFailure)) throw error
+    } finally {
+      this.#slots.give()
+    }
+  }
+}
+
+const refOf = (retryKey: string) => readScheduled(retryKey.slice(retryKey.indexOf('/', retryPrefix.length) + 1))

@@ -1,0 +1,77 @@
+import type { View } from '../barrier/view.ts'
+import { behind, lanePrefix, lanes, readScheduled } from './lease-keys.ts'
+import type { LeaseRef } from './lease.ts'
+import { Slots } from './slots.ts'
+
+/** A row of the schedule whose time has come. */
+export type DueRow = LeaseRef & { readonly key: string }
+
+/** Revocations of one mount at a time: a mount that hangs leaves the others room. */
+const atOnce = 100
+const pageSize = 64
+
+/** The leases of one mount that end, in order of time. */
+export class LeaseLane {
+  /** When there is work next, as far as is known. */
+  next = 0
+  /** Its schedule is being read. */
+  running: Promise<void> | undefined
+  /** Revocations under way. */
+  readonly attempts = new Set<Promise<void>>()
+  readonly slots = new Slots(atOnce)
+  readonly #view: View
+  readonly #prefixes: readonly string[]
+  /** Rows being worked on, and rows the server itself failed on, with the time they may be looked at again. */
+  readonly #held = new Map<string, number>()
+
+  constructor(view: View, mountAccessor: string) {
+    this.#view = view
+    this.#prefixes = lanes.map((lane) => lanePrefix(lane, mountAccessor))
+  }
+
+  /** Rows that are due and not held: a page of them, none only if there is none. */
+  async due(now: number): Promise<DueRow[]> {
+    for (const [key, until] of this.#held) if (until <= now) this.#held.delete(key)
+    this.next = Number.POSITIVE_INFINITY
+    const due: DueRow[] = []
+    for (const prefix of this.#prefixes) {
+      for (const key of await this.#view.listKeys(prefix, { limit: pageSize + this.#held.size })) {
+        const { time, ...ref } = readScheduled(key.slice(prefix.length))
+        const until = this.#held.get(key)
+        if (until === undefined && time <= now) due.push({ key, ...ref })
+        else this.wakeAt(Math.max(time, until ?? 0))
+        if (time > now) break
+      }
+    }
+    return due
+  }
+
+  wakeAt(time: number): void {
+    if (time < this.next) this.next = time
+  }
+
+  /** Keeps a row from being met again until it is let go, or that time has come. */
+  hold(key: string, until = Number.POSITIVE_INFINITY): void {
+    this.#held.set(key, until)
+    this.wakeAt(until)
+  }
+
+  letGo(key: string): void {
+    this.#held.delete(key)
+  }
+}
+
+/** The mounts that have leases in the schedule: one look for each. */
+export async function findLanes(view: View): Promise<Set<string>> {
+  const accessors = new Set<string>()
+  for (const lane of lanes) {
+    for (let after: string | undefined; ; ) {
+      const [key] = await view.listKeys(lane, { limit: 1, ...(after === undefined ? {} : { after }) })
+      if (key === undefined) break
+      const accessor = key.slice(lane.length, key.indexOf('/', lane.length))
+      accessors.add(accessor)
+      after = behind(lanePrefix(lane, accessor))
+    }
+  }
+  return accessors
+}

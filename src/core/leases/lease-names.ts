@@ -1,0 +1,30 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { View } from '../barrier/view.ts'
+import { behind, leasePrefix } from './lease-keys.ts'
+
+const pageSize = 1000
+
+/** What follows `prefix` up to the next slash. */
+export function nextName(id: string, prefix: string): string {
+  const slash = id.indexOf('/', prefix.length)
+  return slash < 0 ? id.slice(prefix.length) : id.slice(prefix.length, slash + 1)
+}
+
+/** The next level below a prefix of the ids of a namespace's secret leases; what lies below a folder is leapt over, not read. Contract tokens §6.3. */
+export async function secretLeaseNames(view: View, namespace: string, prefix: string): Promise<string[]> {
+  const base = `${leasePrefix}${namespace}/${prefix}`
+  const names: string[] = []
+  let limit = 1
+  for (let after: string | undefined; ; await nextTurn()) {
+    const page: string[] = await view.listKeys(base, { limit, ...(after === undefined ? {} : { after }) })
+    const size = page.length
+    for (const key of page) {
+      const name = nextName(key, base)
+      if (names.at(-1) !== name) names.push(name)
+    }
+    const last = names.at(-1)
+    if (size < limit || last === undefined) return names
+    after = last.endsWith('/') ? behind(base + last) : page.at(-1)
+    limit = last.endsWith('/') ? 1 : pageSize
+  }
+}

@@ -1,0 +1,86 @@
+import { fail } from '../../errors.ts'
+import type { View, ViewEntry } from '../barrier/view.ts'
+import { writeAttempts } from '../stored-record.ts'
+import { isIrrevocable, type Lease, type LeaseRef, readLease } from './lease.ts'
+import { leaseKey, ownerKey, scheduledAt, scheduleKey } from './lease-keys.ts'
+
+/** Told of what changed, once it is durable. */
+export type LeaseWatch = {
+  added(key: string): void
+  removed(key: string): void
+  /** A lease of this mount is to be worked on at that time. */
+  scheduled(mountAccessor: string, at: number): void
+}
+
+/** Leases as stored: the record and its rows always change in one write, on condition that nobody else has changed it. */
+export class LeaseRecords {
+  readonly #view: View
+  readonly #watch: LeaseWatch
+
+  constructor(view: View, watch: LeaseWatch) {
+    this.#view = view
+    this.#watch = watch
+  }
+
+  async find(ref: LeaseRef): Promise<Lease | undefined> {
+    const value = await this.#view.get(leaseKey(ref))
+    return value === undefined ? undefined : readLease(value)
+  }
+
+  async add(lease: Lease): Promise<void> {
+    const entries: ViewEntry[] = [{ key: leaseKey(lease), value: lease, expect: 'absent' }, scheduleRow(lease)]
+    if (lease.owner !== '') entries.push({ key: ownerKey(lease), value: true })
+    if (!(await this.#view.write(entries))) throw fail('internal', 'internal error', { cause: new Error('a lease id was given twice') })
+    this.#watch.added(leaseKey(lease))
+    this.#noteSchedule(lease)
+  }
+
+  /** `change` may run again; it gives undefined to leave the lease as it is. Gives back what is stored then; undefined when there is no such lease. */
+  async change(ref: LeaseRef, change: (lease: Lease) => Lease | undefined): Promise<Lease | undefined> {
+    const key = leaseKey(ref)
+    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+      const stored = await this.#view.read(key)
+      if (stored === undefined) return undefined
+      const before = readLease(stored.value)
+      const after = change(before)
+      if (after === undefined) return before
+      const entries: ViewEntry[] = [{ key, value: after, expect: stored.revision }, scheduleRow(after)]
+      if (scheduleKey(before) !== scheduleKey(after)) entries.push({ key: scheduleKey(before), value: undefined })
+      if (!(await this.#view.write(entries))) continue
+      this.#noteSchedule(after)
+      return after
+    }
+    throw tooManyChanges()
+  }
+
+  /** Deletes the lease whatever it is by now: its secret is gone. */
+  async remove(ref: LeaseRef): Promise<void> {
+    const key = leaseKey(ref)
+    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+      const stored = await this.#view.read(key)
+      if (stored === undefined) return
+      const lease = readLease(stored.value)
+      const entries: ViewEntry[] = [
+        { key, value: undefined, expect: stored.revision },
+        { key: scheduleKey(lease), value: undefined },
+      ]
+      if (lease.owner !== '') entries.push({ key: ownerKey(lease), value: undefined })
+      if (!(await this.#view.write(entries))) continue
+      this.#watch.removed(key)
+      return
+    }
+    throw tooManyChanges()
+  }
+
+  #noteSchedule(lease: Lease): void {
+    if (!isIrrevocable(lease)) this.#watch.scheduled(lease.mount_accessor, scheduledAt(lease))
+  }
+}
+
+const tooManyChanges = () => fail('unavailable', 'too many changes to one lease at a time')
+
+/** The row of an irrevocable lease holds what lists show of it. */
+const scheduleRow = (lease: Lease): ViewEntry => ({
+  key: scheduleKey(lease),
+  value: isIrrevocable(lease) ? { mount_accessor: lease.mount_accessor, error: lease.revoke_error } : true,
+})

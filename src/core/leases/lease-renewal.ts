@@ -1,0 +1,36 @@
+import { refuse } from '../../errors.ts'
+import { lifetime, type TtlBounds } from '../tokens/lifetime.ts'
+import { isIrrevocable, type Lease } from './lease.ts'
+import type { Renewal } from './lease-backend.ts'
+
+/** Why a lease cannot be renewed whatever is asked. Contract tokens §6.4. */
+export function renewalRefusal(lease: Lease, now: number): string | undefined {
+  if (isIrrevocable(lease)) return 'lease is expired and has failed previous revocation attempts'
+  if (lease.expire_time <= now) return 'lease expired'
+  return lease.renewable ? undefined : 'lease is not renewable'
+}
+
+/** The lease as a renewal leaves it, and what was cut. Throws the refusal of one that has reached its hard end. Contract tokens §1.9, §6.4. */
+export function renewed(
+  lease: Lease,
+  terms: Renewal & { readonly increment: number },
+  bounds: TtlBounds,
+  now: number,
+): { lease: Lease; warnings: string[] } {
+  const life = lifetime(bounds, terms, now, lease.issue_time)
+  if (!life.ok) throw refuse('invalid', life.reason)
+  const after: Lease = {
+    ...lease,
+    expire_time: cutToOwner(now + life.ttl * 1000, lease.owner_end),
+    last_renewal: now,
+    renewable: terms.renewable ?? lease.renewable,
+    internal: terms.internal ?? lease.internal,
+  }
+  return { lease: after, warnings: life.warnings }
+}
+
+/** A batch token's secrets end with it. Contract tokens §1.6. */
+export const cutToOwner = (end: number, ownerEnd: number | null | undefined): number => Math.min(end, ownerEnd ?? Number.POSITIVE_INFINITY)
+
+/** `lease_duration`: to the nearest second. Contract tokens §6.2. */
+export const shownDuration = (lease: Lease, now: number): number => Math.round((lease.expire_time - now) / 1000)

@@ -1,0 +1,314 @@
+import { fail, refuse } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Random } from '../../lib/random.ts'
+import type { View } from '../barrier/view.ts'
+import type { Mount } from '../mounts/mount.ts'
+import { lifetime, mountTtl, type TtlBounds } from '../tokens/lifetime.ts'
+import type { Token } from '../tokens/token.ts'
+import type { TokenStore } from '../tokens/token-store.ts'
+import { newLease, ownerOf } from './issue-lease.ts'
+import type { Lease, LeasedSecret, LeaseRef } from './lease.ts'
+import { failureText, type LeaseBackend } from './lease-backend.ts'
+import { LeaseCount } from './lease-count.ts'
+import { LeaseExpiry } from './lease-expiry.ts'
+import { type IrrevocableLease, irrevocableLeases } from './irrevocable.ts'
+import { nextName, secretLeaseNames } from './lease-names.ts'
+import { LeaseOwners } from './lease-owners.ts'
+import { LeaseRecords } from './lease-records.ts'
+import { renewalRefusal, renewed, shownDuration } from './lease-renewal.ts'
+import { LeaseRevoker, RevocationFailure } from './lease-revoker.ts'
+import { isTokenRenewable, type ShownLease, shownSecretLease, shownTokenLease } from './lease-view.ts'
+import { PrefixRevocation } from './prefix-revocation.ts'
+import { endedNow, queuedNow } from './retry.ts'
+import { TokenLeases } from './token-leases.ts'
+
+/** Where the store tells what nobody else hears of. */
+export type LeaseLog = {
+  warn(fields: object, text: string): void
+  error(fields: object, text: string): void
+}
+
+export type LeaseStoreParts = {
+  /** The core's view. */
+  readonly view: View
+  readonly clock: Clock
+  readonly random: Random
+  readonly tokens: TokenStore
+  readonly systemTtl: TtlBounds
+  readonly log: LeaseLog
+  mountOf(accessor: string): Mount | undefined
+  /** Ends a token and all below it. */
+  revokeToken(accessor: string): Promise<unknown>
+  /** Time an engine has for one revocation or renewal; default 90 s. Contract tokens §6.6. */
+  readonly callLimitMs?: number
+}
+
+export type LeaseRequest = {
+  readonly caller: { readonly token: Token }
+  readonly mount: Mount
+  /** Request path relative to the namespace. */
+  readonly path: string
+  readonly secret: LeasedSecret
+}
+
+/** What an answer says of a lease; `duration` in seconds. */
+export type IssuedLease = { readonly id: string; readonly renewable: boolean; readonly duration: number; readonly warnings: readonly string[] }
+
+const defaultCallLimitMs = 90_000
+
+const lastUse = 'Secret cannot be returned; token had one use left, so leased credentials were immediately revoked.'
+
+/** Leases of secrets, and those of tokens as far as they look alike: issue, look-up, renewal, revocation, expiry. Contract tokens §6. */
+export class LeaseStore implements AsyncDisposable {
+  /** Takes back what ends; not running until started. */
+  readonly expiry: LeaseExpiry
+  readonly #parts: LeaseStoreParts
+  readonly #backends = new Map<string, LeaseBackend>()
+  readonly #count: LeaseCount
+  readonly #records: LeaseRecords
+  readonly #revoker: LeaseRevoker
+  readonly #tokenLeases: TokenLeases
+  readonly #prefixes: PrefixRevocation
+  readonly #owners: LeaseOwners
+  readonly #stopped = new AbortController()
+  #counting: Promise<void> = Promise.resolve()
+
+  constructor(parts: LeaseStoreParts) {
+    const { view, clock, random, tokens, log } = parts
+    this.#parts = parts
+    this.#count = new LeaseCount(view, (count) => log.warn({ event: 'many_leases', count }, 'there are very many leases'))
+    this.#records = new LeaseRecords(view, {
+      added: (key) => this.#count.added(key),
+      removed: (key) => this.#count.removed(key),
+      scheduled: (accessor, at) => this.expiry.noticed(accessor, at),
+    })
+    this.#revoker = new LeaseRevoker({
+      records: this.#records,
+      backendOf: (plugin) => this.#backends.get(plugin),
+      limitMs: parts.callLimitMs ?? defaultCallLimitMs,
+    })
+    this.expiry = new LeaseExpiry({
+      ...{ view, clock, random, records: this.#records, revoker: this.#revoker },
+      onError: (err) => log.error({ err }, 'leases that ended could not be worked on'),
+      onIrrevocable: ({ id, revoke_error }) => log.warn({ event: 'lease_irrevocable', lease_id: id, error: revoke_error }, 'a lease is irrevocable'),
+    })
+    this.#tokenLeases = new TokenLeases(tokens)
+    this.#owners = new LeaseOwners({ view, clock, tokens, records: this.#records, onError: (err) => log.error({ err }, 'leases of ended tokens') })
+    this.#prefixes = new PrefixRevocation({
+      ...{ view, clock, records: this.#records, revoker: this.#revoker, tokenLeases: this.#tokenLeases },
+      revokeToken: parts.revokeToken,
+    })
+  }
+
+  /** Tells how leases of a plugin's mounts are renewed and revoked. */
+  register(plugin: string, backend: LeaseBackend): void {
+    this.#backends.set(plugin, backend)
+  }
+
+  /** Begins the work in the background: expiry, the count, and what a stop has interrupted. */
+  start(): void {
+    this.expiry.start()
+    this.#counting = this.#count.start(this.#stopped.signal).catch((err: unknown) => this.#parts.log.error({ err }, 'leases could not be counted'))
+    this.#owners.resume()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped.abort()
+    await this.#owners[Symbol.asyncDispose]()
+    await this.expiry[Symbol.asyncDispose]()
+    await this.#counting
+  }
+
+  /**
+   * Makes a lease of a secret that was just made. When that fails, or the caller's token has ended in the meantime or with this request, the secret is taken
+   * back and the failure thrown. Contract tokens §1.7, §6.2.
+   */
+  async issue({ caller: { token }, mount, path, secret }: LeaseRequest): Promise<IssuedLease> {
+    const { clock, tokens, random, systemTtl } = this.#parts
+    const now = clock.now()
+    const life = lifetime(mountTtl(mount.config, systemTtl), { ttl: secret.ttl, maxTtl: secret.maxTtl }, now)
+    if (!life.ok) throw new Error('a new lease is past its end')
+    const accessor = ownerOf(token)
+    const owner = accessor === '' ? '' : tokens.keys.hashOf(accessor)
+    const lease = newLease({ mount, path, secret, token, owner, life, now, random })
+    const ends = token.num_uses < 0
+    try {
+      await this.#records.add(ends ? { ...lease, expire_time: now } : lease)
+    } catch (cause) {
+      await this.#revokeUnstored(lease)
+      throw fail('internal', 'internal error', { cause })
+    }
+    if (ends) {
+      await this.#takeBack(lease)
+      throw refuse('invalid', lastUse)
+    }
+    // asked after the lease is stored: a token that ends later finds it among its leases
+    if (!(await this.#isStillValid(token))) {
+      await this.#takeBack(lease)
+      throw refuse('denied', 'permission denied')
+    }
+    return { id: lease.id, renewable: lease.renewable, duration: shownDuration(lease, now), warnings: life.warnings }
+  }
+
+  async #isStillValid(token: Token): Promise<boolean> {
+    const { tokens } = this.#parts
+    return token.type === 'batch' ? tokens.isValid(token) : (await tokens.lookupByAccessor(token.accessor)) !== undefined
+  }
+
+  /** Credentials without a lease must not exist. */
+  async #revokeUnstored(lease: Lease): Promise<void> {
+    await this.#revoker.ask(lease).catch((err: unknown) => {
+      this.#parts.log.error(
+        { err, event: 'secret_without_lease', path: lease.path, mount: lease.mount_accessor },
+        'a secret has no lease and could not be taken back',
+      )
+    })
+  }
+
+  /** Ends a lease at once; what fails is tried again like any that has ended. */
+  async #takeBack(ref: LeaseRef): Promise<void> {
+    await this.#records.change(ref, (lease) => endedNow(lease, this.#parts.clock.now()))
+    await this.#revoker.revoke(ref).catch((error: unknown) => {
+      if (!(error instanceof RevocationFailure)) throw error
+    })
+  }
+
+  /** What a look-up shows; undefined for an id this namespace does not know. Contract tokens §6.3. */
+  async lookup(ref: LeaseRef, namespacePath: string): Promise<ShownLease | undefined> {
+    const now = this.#parts.clock.now()
+    if (this.#tokenLeases.isTokenLease(ref.id)) {
+      const token = await this.#tokenLeases.find(ref)
+      return token && shownTokenLease(ref.id, token, now, namespacePath)
+    }
+    const lease = await this.#records.find(ref)
+    return lease && shownSecretLease(lease, now, namespacePath)
+  }
+
+  /** The next path level below a prefix, which is empty or ends in a slash. Contract tokens §6.3. */
+  async list(namespace: string, prefix: string): Promise<string[]> {
+    if (prefix.startsWith(tokenPaths)) {
+      const names = new Set<string>()
+      for await (const { id } of this.#tokenLeases.under(namespace, prefix)) names.add(nextName(id, prefix))
+      return [...names].sort()
+    }
+    const names = await secretLeaseNames(this.#parts.view, namespace, prefix)
+    if (prefix !== '') return names
+    const { done } = await this.#tokenLeases.under(namespace, tokenPaths).next()
+    return done ? names : [tokenPaths, ...names].sort()
+  }
+
+  /**
+   * Gives a lease more time; `increment` in seconds, 0 is unset. Undefined: its engine has nothing to renew, it stays as it is. Throws the refusals of
+   * contract tokens §6.4.
+   */
+  renew(ref: LeaseRef, increment: number): Promise<(IssuedLease & { data: object | null }) | undefined> {
+    return this.#tokenLeases.isTokenLease(ref.id) ? this.#refuseTokenRenewal(ref) : this.#revoker.inTurn(ref, () => this.#renew(ref, increment))
+  }
+
+  async #refuseTokenRenewal(ref: LeaseRef): Promise<never> {
+    const token = await this.#tokenLeases.find(ref)
+    if (token === undefined) throw refuse('invalid', 'lease not found')
+    if (!isTokenRenewable(token)) throw refuse('invalid', 'lease is not renewable')
+    throw refuse('invalid', 'tokens cannot be renewed through this endpoint')
+  }
+
+  async #renew(ref: LeaseRef, increment: number): Promise<(IssuedLease & { data: object | null }) | undefined> {
+    const { clock, systemTtl } = this.#parts
+    const lease = this.#renewable(await this.#records.find(ref))
+    if (!(await this.#hasBatchOwner(lease))) throw refuse('invalid', 'cannot renew lease, no valid associated token')
+    const mount = this.#parts.mountOf(lease.mount_accessor)
+    if (mount === undefined || mount.tainted) throw failedToRenew('unsupported path')
+    const terms = await this.#revoker
+      .call(lease, (backend, signal) => backend.renew(lease, signal))
+      .catch((error: unknown) => {
+        throw failedToRenew(failureText(error), error)
+      })
+    if (terms === undefined) return undefined
+    let warnings: readonly string[] = []
+    const now = clock.now()
+    const after = await this.#records.change(ref, (stored) => {
+      const result = renewed(this.#renewable(stored), { ...terms, increment }, mountTtl(mount.config, systemTtl), now)
+      warnings = result.warnings
+      return result.lease
+    })
+    const { id, renewable } = this.#present(after)
+    return { id, renewable, duration: shownDuration(this.#present(after), now), warnings, data: terms.data ?? null }
+  }
+
+  #present(lease: Lease | undefined): Lease {
+    if (lease === undefined) throw refuse('invalid', 'lease not found')
+    return lease
+  }
+
+  #renewable(found: Lease | undefined): Lease {
+    const lease = this.#present(found)
+    const refusal = renewalRefusal(lease, this.#parts.clock.now())
+    if (refusal !== undefined) throw refuse('invalid', refusal)
+    return lease
+  }
+
+  /** Of a lease that a batch token asked for: is the token it belongs to still valid? */
+  async #hasBatchOwner({ owner, owner_end }: Lease): Promise<boolean> {
+    if (owner_end === undefined || owner === '') return true
+    const stored = await this.#parts.tokens.tokenByHash(owner)
+    return stored !== undefined && (await this.#parts.tokens.isValid(stored.token))
+  }
+
+  /** Revokes one lease, now or (`sync` false) as soon as it can be; nothing to do for one that is unknown. Contract tokens §6.5. */
+  async revoke(ref: LeaseRef, { sync }: { sync: boolean }): Promise<void> {
+    if (this.#tokenLeases.isTokenLease(ref.id)) {
+      const token = await this.#tokenLeases.find(ref)
+      if (token !== undefined) await this.#parts.revokeToken(token.accessor)
+    } else if (sync) {
+      await this.#revoker.revoke(ref).catch((error: unknown) => {
+        throw error instanceof RevocationFailure ? refuse('invalid', `failed to revoke entry: ${failureText(error.cause)}`, { cause: error }) : error
+      })
+    } else await this.#records.change(ref, (lease) => queuedNow(lease, this.#parts.clock.now()))
+  }
+
+  /** Revokes the lease of exactly this id, or else all below it. Contract tokens §6.5. */
+  async revokePrefix(namespace: string, prefix: string, mode: 'sync' | 'async' | 'force'): Promise<void> {
+    await this.#prefixes.revoke(namespace, prefix, mode)
+  }
+
+  /** Revokes all a mount has handed out and waits for it; throws at the first that fails. What an auth mount issued ends by itself. Contract core-http §4.5. */
+  async revokeMount(mount: Mount): Promise<void> {
+    if (mount.table === 'auth') await this.sweepOwners()
+    else await this.#prefixes.revokeBelow(mount.namespace, mount.path, 'sync')
+  }
+
+  /** Revokes what is left in a namespace, and throws at the first that fails. */
+  async removeNamespace(namespace: string): Promise<void> {
+    await this.#prefixes.revokeBelow(namespace, '', 'sync')
+  }
+
+  /** Ends the leases of a token now, in the background: its engine is not waited for. Contract tokens §6.8. */
+  async endOwned(token: Token): Promise<void> {
+    if (token.type === 'service') await this.#owners.end(this.#parts.tokens.keys.hashOf(token.accessor))
+  }
+
+  /** Ends, in the background, the leases of tokens that are no longer valid; goes on after a restart. */
+  async sweepOwners(): Promise<void> {
+    await this.#owners.sweep()
+  }
+
+  /** Looks, in the background, for leases whose owner is gone and rows that stand for nothing; false when that is under way. Contract tokens §6.6. */
+  tidy(): boolean {
+    return this.#owners.tidy()
+  }
+
+  /** The irrevocable leases of some namespaces, by the time they ended. Contract tokens §6.6. */
+  irrevocable(namespaces: readonly string[]): AsyncGenerator<IrrevocableLease> {
+    return irrevocableLeases(this.#parts.view, new Set(namespaces))
+  }
+
+  /** Resolves when nothing is under way in the background. For tests. */
+  async settled(): Promise<void> {
+    await this.#owners.settled()
+    await this.expiry.run()
+  }
+}
+
+const tokenPaths = 'auth/'
+
+const failedToRenew = (text: string, cause?: unknown) => refuse('invalid', `failed to renew entry: ${text}`, { cause })

@@ -1,0 +1,56 @@
+import { formatTime } from '../../lib/time.ts'
+import { suffixOf } from '../namespaces/suffix.ts'
+import type { Token } from '../tokens/token.ts'
+import { isIrrevocable, type Lease } from './lease.ts'
+
+/** What a look-up shows of a lease. Contract tokens §6.3. */
+export type ShownLease = {
+  readonly id: string
+  readonly path: string
+  readonly issue_time: string
+  readonly expire_time: string | null
+  readonly last_renewal: string | null
+  readonly renewable: boolean
+  /** Seconds left; 0 if it never ends. */
+  readonly ttl: number
+  readonly namespace_path?: string
+  readonly revoke_error?: string
+}
+
+type Shown = Pick<Lease, 'id' | 'path' | 'issue_time' | 'last_renewal' | 'renewable'> & { readonly expire_time: number | null }
+
+function shown(lease: Shown, now: number, namespacePath: string): ShownLease {
+  return {
+    id: lease.id,
+    path: lease.path,
+    issue_time: formatTime(lease.issue_time),
+    expire_time: lease.expire_time === null ? null : formatTime(lease.expire_time),
+    last_renewal: lease.last_renewal === undefined ? null : formatTime(lease.last_renewal),
+    renewable: lease.renewable,
+    ttl: lease.expire_time === null ? 0 : secondsLeft(lease.expire_time, now),
+    ...(namespacePath === '' ? {} : { namespace_path: namespacePath }),
+  }
+}
+
+/** Contract tokens §7: now is rounded to the second, the difference cut. `|| 0`: never −0. */
+const secondsLeft = (end: number, now: number): number => Math.trunc((end - Math.round(now / 1000) * 1000) / 1000) || 0
+
+export function shownSecretLease(lease: Lease, now: number, namespacePath: string): ShownLease {
+  const base = shown(lease, now, namespacePath)
+  const renewable = lease.renewable && lease.expire_time > now && !isIrrevocable(lease)
+  return { ...base, renewable, ...(lease.revoke_error === undefined ? {} : { revoke_error: lease.revoke_error }) }
+}
+
+export const shownTokenLease = (id: string, token: Token, now: number, namespacePath: string): ShownLease =>
+  shown({ ...token, id, renewable: isTokenRenewable(token) }, now, namespacePath)
+
+/** Is there anything to renew? A token without end is as good as one that must not be. */
+export const isTokenRenewable = (token: Token): boolean => token.renewable && token.expire_time !== null
+
+/** Id of a token's lease. Contract tokens §6.1. */
+export const tokenLeaseId = (token: Token, hash: string): string => `${token.path}/h${hash}${suffixOf(token.namespace)}`
+
+const tokenLease = /^(.+)\/h([0-9a-f]{64})(?:\.[0-9A-Za-z]{6})?$/s
+
+/** The hash in the id of a token's lease; undefined for any other id. */
+export const hashOfTokenLease = (id: string): string | undefined => tokenLease.exec(id)?.[2]

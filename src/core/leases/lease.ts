@@ -1,0 +1,64 @@
+import { fail } from '../../errors.ts'
+
+/** What an engine hands out with a secret so that it can be taken back. Spans are seconds, 0 is unset. Contract tokens §6.2. */
+export type LeasedSecret = {
+  readonly ttl: number
+  readonly maxTtl: number
+  readonly renewable: boolean
+  /** What the engine needs to renew or revoke it; never shown. */
+  readonly internal: Readonly<Record<string, unknown>>
+}
+
+/**
+ * A secret that was handed out, as stored: enough to take it back, and nothing of what the caller got. Times are milliseconds since the epoch. Token leases
+ * are no records: see token-leases.ts. Contract tokens §6.1.
+ */
+export type Lease = {
+  /** Request path, slash, 24 base62 characters, and what ids of the namespace end in. */
+  readonly id: string
+  /** Namespace id. */
+  readonly namespace: string
+  /** Request path that made it. */
+  readonly path: string
+  /** Name the engine registered its backend under. */
+  readonly plugin: string
+  readonly mount_accessor: string
+  /** Hash of the token it ends with; empty when it belongs to nobody. */
+  readonly owner: string
+  /** End of the batch token that asked for it: it never lasts longer. */
+  readonly owner_end?: number
+  readonly issue_time: number
+  readonly expire_time: number
+  readonly last_renewal?: number
+  readonly renewable: boolean
+  readonly internal: LeasedSecret['internal']
+  /** Its revocation failed and is tried again at `at`. */
+  readonly retry?: { readonly at: number; readonly failures: number }
+  /** Why it is irrevocable. */
+  readonly revoke_error?: string
+}
+
+/** Names a lease. Without its namespace an id means nothing. */
+export type LeaseRef = Pick<Lease, 'namespace' | 'id'>
+
+export const isIrrevocable = (lease: Lease): boolean => lease.revoke_error !== undefined
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
+
+/** A stored record as a lease. The record was sealed by this server: only its outline is checked. Throws kind `internal`. */
+export function readLease(value: unknown): Lease {
+  if (!looksLikeLease(value)) throw fail('internal', 'internal error', { cause: new Error('a stored lease has not the shape of one') })
+  return value
+}
+
+function looksLikeLease(value: unknown): value is Lease {
+  if (typeof value !== 'object' || value === null) return false
+  const lease: Partial<Record<keyof Lease, unknown>> = value
+  return (
+    [lease.id, lease.namespace, lease.path, lease.plugin, lease.mount_accessor, lease.owner].every(isText) &&
+    [lease.issue_time, lease.expire_time].every(isCount) &&
+    typeof lease.renewable === 'boolean' &&
+    typeof lease.internal === 'object'
+  )
+}

@@ -1,0 +1,93 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { refuse } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { View } from '../barrier/view.ts'
+import type { LeaseRef } from './lease.ts'
+import { failureText } from './lease-backend.ts'
+import { leaseKey, leasePrefix, readRef } from './lease-keys.ts'
+import type { LeaseRecords } from './lease-records.ts'
+import { type LeaseRevoker, RevocationFailure } from './lease-revoker.ts'
+import { queuedNow } from './retry.ts'
+import type { TokenLeases } from './token-leases.ts'
+
+export type PrefixRevocationParts = {
+  readonly view: View
+  readonly clock: Clock
+  readonly records: LeaseRecords
+  readonly revoker: LeaseRevoker
+  readonly tokenLeases: TokenLeases
+  revokeToken(accessor: string): Promise<unknown>
+}
+
+/** `async`: ended now, taken back in the background. `force`: dropped whatever the engine says. */
+export type RevocationMode = 'sync' | 'async' | 'force'
+
+/** Leases worked on beside each other. */
+const pageSize = 32
+const countPage = 1000
+
+/** Revokes all leases below a path. Contract tokens §6.5. */
+export class PrefixRevocation {
+  readonly #parts: PrefixRevocationParts
+
+  constructor(parts: PrefixRevocationParts) {
+    this.#parts = parts
+  }
+
+  /** The lease of exactly this id and no other, if there is one; else all below `<prefix>/`. */
+  async revoke(namespace: string, prefix: string, mode: RevocationMode): Promise<void> {
+    const { records, tokenLeases, revokeToken } = this.#parts
+    const ref = { namespace, id: prefix }
+    if (tokenLeases.isTokenLease(prefix)) {
+      const token = await tokenLeases.find(ref)
+      if (token !== undefined) await revokeToken(token.accessor)
+    } else if ((await records.find(ref)) !== undefined) await this.#revokePage([ref], mode, { before: 0, total: 1 })
+    else await this.revokeBelow(namespace, `${prefix}/`, mode)
+  }
+
+  /** All below a prefix that is empty or ends in a slash. Stops at the first failure, which tells how far it got. */
+  async revokeBelow(namespace: string, prefix: string, mode: RevocationMode): Promise<void> {
+    if (prefix.startsWith('auth/')) {
+      for await (const { token } of this.#parts.tokenLeases.under(namespace, prefix)) await this.#parts.revokeToken(token.accessor)
+      return
+    }
+    const base = leaseKey({ namespace, id: prefix })
+    const total = mode === 'sync' ? await this.#countBelow(base) : 0
+    let before = 0
+    for (let after: string | undefined; ; await nextTurn()) {
+      const page: string[] = await this.#parts.view.listKeys(base, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+      const refs = page.map((key) => readRef(key.slice(leasePrefix.length)))
+      await this.#revokePage(refs, mode, { before, total: Math.max(total, before + refs.length) })
+      before += refs.length
+      after = page.at(-1)
+      if (after === undefined) return
+    }
+  }
+
+  async #countBelow(base: string): Promise<number> {
+    let count = 0
+    for (let after: string | undefined; ; await nextTurn()) {
+      const page: string[] = await this.#parts.view.listKeys(base, { limit: countPage, ...(after === undefined ? {} : { after }) })
+      count += page.length
+      after = page.at(-1)
+      if (after === undefined) return count
+    }
+  }
+
+  async #revokePage(refs: readonly LeaseRef[], mode: RevocationMode, { before, total }: { before: number; total: number }): Promise<void> {
+    const { records, revoker, clock } = this.#parts
+    const outcomes = await Promise.allSettled(
+      refs.map((ref) => {
+        if (mode === 'async') return records.change(ref, (lease) => queuedNow(lease, clock.now()))
+        return mode === 'force' ? revoker.force(ref) : revoker.revoke(ref)
+      }),
+    )
+    for (const [index, outcome] of outcomes.entries()) {
+      if (outcome.status === 'fulfilled') continue
+      const error: unknown = outcome.reason
+      if (!(error instanceof RevocationFailure)) throw error
+      const text = `failed to revoke "${refs[index]?.id}" (${before + index + 1} / ${total}): failed to revoke entry: ${failureText(error.cause)}`
+      throw refuse('invalid', text, { cause: error })
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import { failureText, isUnrecoverable } from './lease-backend.ts'
+import type { Lease } from './lease.ts'
+
+const mostFailures = 6
+const longestError = 240
+
+/** Pause after failure n, in milliseconds: 20, 40, 80, 160, 320 s, each ± 50 %. `fraction` is a random number from 0 to 1. Contract tokens §6.6. */
+export const retryDelayMs = (failure: number, fraction: number): number => 2 ** failure * 10_000 * (0.5 + fraction)
+
+/** A lease after a revocation that failed: to be tried again, or irrevocable. One that is irrevocable stays so, with its first error. */
+export function afterFailure(lease: Lease, cause: unknown, now: number, fraction: number): Lease | undefined {
+  if (lease.revoke_error !== undefined) return undefined
+  const failures = (lease.retry?.failures ?? 0) + 1
+  const text = failureText(cause)
+  if (isUnrecoverable(cause)) return irrevocable(lease, text)
+  if (failures >= mostFailures) return irrevocable(lease, `out of retries: ${text}`)
+  return { ...lease, retry: { at: now + retryDelayMs(failures, fraction), failures } }
+}
+
+const irrevocable = (lease: Lease, error: string): Lease => ({ ...lease, retry: undefined, revoke_error: error.slice(0, longestError) })
+
+/** A lease that ends now. One that has ended is left to its retries. */
+export const endedNow = (lease: Lease, now: number): Lease | undefined => (lease.expire_time <= now ? undefined : { ...lease, expire_time: now })
+
+/** The same for a caller who asks for it: it is tried at once and from the start. An irrevocable one stays so. Contract tokens §6.6. */
+export const queuedNow = (lease: Lease, now: number): Lease => ({ ...lease, retry: undefined, expire_time: now })
