@@ -1,7 +1,13 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { unknownPaths } from '../../http/resource.ts'
+import { type IdentityTokenParts, identityTokenRoutes } from './oidc.ts'
+import { type RevokeTokensParts, revokeTokensRoutes } from './revoke-tokens.ts'
 
-/** Entities and aliases are made by logins; managing them over HTTP comes with a later version: each path is 404 until then. */
-export const identity: FastifyPluginAsync = async (app) => {
+export type IdentityPluginParts = IdentityTokenParts & RevokeTokensParts
+
+/** `identity/*`: thin routes over identities and the tokens that tell of them. Contract tokens §5. */
+export const identity: FastifyPluginAsync<IdentityPluginParts> = async (app, parts) => {
+  identityTokenRoutes(app, parts)
+  revokeTokensRoutes(app, parts)
   unknownPaths(app)
 }

@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify'
+import type { IdentityStore } from '../../core/identity/identity-store.ts'
+import type { EntityCutOffs } from '../../core/tokens/entity-cut-offs.ts'
+import type { TokenTidy } from '../../core/tokens/token-tidy.ts'
+import { refuse } from '../../errors.ts'
+import { resource } from '../../http/resource.ts'
+
+export type RevokeTokensParts = {
+  readonly identities: IdentityStore
+  readonly cutOffs: EntityCutOffs
+  readonly tidy: Pick<TokenTidy, 'startAfresh'>
+}
+
+/** `identity/entity/id/:id/revoke-tokens`: someone leaves, or lost a laptop. */
+export function revokeTokensRoutes(app: FastifyInstance, { identities, cutOffs, tidy }: RevokeTokensParts): void {
+  /** The entity's id and those of all that were merged into it: their tokens are this person's. Empty for one that is not of this namespace. */
+  const idsOf = async (id: string, namespace: string): Promise<readonly string[]> => {
+    const known = await identities.identityOf(id)
+    if (known?.entity.namespace_id !== namespace) return []
+    return [known.entity.id, ...(known.entity.merged_entity_ids ?? [])]
+  }
+  resource(app, '/entity/id/:id/revoke-tokens', {
+    help: 'End all tokens of a person, and all that was made with them.',
+    sudo: true,
+    write: {
+      summary: 'Revoke all tokens of an entity',
+      handle: async ({ mount, params }) => {
+        const done = new Set<string>()
+        // again, as another entity may have been merged into it in the meantime
+        for (let left = await idsOf(params.id, mount.namespace); left.length > 0; ) {
+          await cutOffs.set(left)
+          for (const id of left) done.add(id)
+          left = (await idsOf(params.id, mount.namespace)).filter((id) => !done.has(id))
+        }
+        if (done.size === 0) throw refuse('missing', '')
+        tidy.startAfresh()
+        return undefined
+      },
+    },
+  })
+}
