@@ -3,17 +3,22 @@ import { refuse } from '../../errors.ts'
 import { parseDuration } from '../../lib/duration.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { isJsonNumber, type JsonObject, JsonSyntaxError, type JsonValue, jsonNumber, parseLossless } from '../../lib/json.ts'
-import type { Identity } from '../identity/identity-store.ts'
+import type { Entity } from '../identity/entity.ts'
 import { parseTemplate } from '../policies/templates.ts'
 
 /** Claims the server sets itself. Contract tokens §5.9. */
 const reservedClaims = ['iat', 'aud', 'exp', 'iss', 'sub', 'namespace', 'nonce', 'auth_time', 'at_hash', 'c_hash']
 
+const isReserved = (name: string): boolean => reservedClaims.includes(name)
+
 const maxTemplateLength = 65_536
 const maxDirectives = 256
 const maxDepth = 64
 
-export type ClaimContext = Pick<Identity, 'entity' | 'groups'> & {
+export type ClaimContext = {
+  readonly entity: Pick<Entity, 'id' | 'name' | 'metadata' | 'aliases'>
+  /** Direct and inherited. */
+  readonly groups: readonly { readonly id: string; readonly name: string }[]
   /** Milliseconds since the epoch. */
   readonly now: number
 }
@@ -21,8 +26,8 @@ export type ClaimContext = Pick<Identity, 'entity' | 'groups'> & {
 /** What stands for `{{ … }}` once it is known whose token it is. */
 type Directive = (context: ClaimContext) => JsonValue
 
-/** A template taken apart: JSON in which a text that is a mark stands for a directive. */
-export type ClaimTemplate = { readonly claims: JsonObject; readonly directives: ReadonlyMap<string, Directive> }
+/** A template taken apart: JSON in which a text that is a mark stands for a directive; an object, or the mark of what gives one. */
+export type ClaimTemplate = { readonly claims: JsonValue; readonly directives: ReadonlyMap<string, Directive> }
 
 /**
  * The claims of a role: a JSON object in which a value can be `{{ … }}`. It is read as JSON once, here: what is filled in later stands as a whole
@@ -36,16 +41,19 @@ export function parseClaimTemplate(text: string): ClaimTemplate {
   const marks = names.map((_, index) => `${secret}:${index}`)
   const directives = new Map(names.map((name, index) => [marks[index] ?? '', directiveOf(name)]))
   const json = literals.map((literal, index) => literal + (index < marks.length ? JSON.stringify(marks[index]) : '')).join('')
-  const claims = text === '' ? {} : parsedObject(json)
+  const claims = text === '' ? {} : parsed(json)
   if (!isSound(claims, directives, maxDepth)) throw badJson('a directive can only stand for a value, and nesting has an end')
-  const reserved = Object.keys(claims).find((name) => reservedClaims.includes(name))
+  if (!isObject(fillMarks(claims, directives, nobody))) throw badJson('it must be a JSON object')
+  const reserved = isObject(claims) ? Object.keys(claims).find(isReserved) : undefined
   if (reserved !== undefined) throw refuse('invalid', `top level key ${quoted(reserved)} not allowed. Restricted keys: ${reservedClaims.join(', ')}`)
   return { claims, directives }
 }
 
-/** The claims of one person at one moment. What is not there is an empty text or object. */
-export const fillClaims = ({ claims, directives }: ClaimTemplate, context: ClaimContext): JsonObject =>
-  filledObject(claims, (text) => directives.get(text)?.(context) ?? text)
+/** The claims of one person at one moment. What is not there is an empty text or object; metadata that are all of the claims can not name a reserved one. */
+export function fillClaims({ claims, directives }: ClaimTemplate, context: ClaimContext): JsonObject {
+  const filled = fillMarks(claims, directives, context)
+  return isObject(filled) ? Object.fromEntries(Object.entries(filled).filter(([name]) => !isReserved(name))) : {}
+}
 
 function directivesOf(text: string): { literals: readonly string[]; names: readonly string[] } {
   const template = parseTemplate(text)
@@ -55,18 +63,18 @@ function directivesOf(text: string): { literals: readonly string[]; names: reado
   return template
 }
 
+/** What a directive gives at the least. */
+const nobody: ClaimContext = { entity: { id: '', name: '', metadata: null, aliases: [] }, groups: [], now: 0 }
+
 const badJson = (detail: string) => refuse('invalid', `error parsing template JSON: ${detail}`)
 
-function parsedObject(json: string): JsonObject {
-  let value: JsonValue
+function parsed(json: string): JsonValue {
   try {
-    value = parseLossless(json)
+    return parseLossless(json)
   } catch (error) {
     if (error instanceof JsonSyntaxError) throw badJson(error.message)
     throw error
   }
-  if (!isObject(value)) throw badJson('it must be a JSON object')
-  return value
 }
 
 const isObject = (value: JsonValue): value is JsonObject =>
@@ -80,17 +88,13 @@ function isSound(value: JsonValue, directives: ReadonlyMap<string, Directive>, d
   return !names.some((name) => directives.has(name)) && Object.values(value).every((item) => isSound(item, directives, depthLeft - 1))
 }
 
-type FillText = (text: string) => JsonValue
-
-function filled(value: JsonValue, fill: FillText): JsonValue {
-  if (typeof value === 'string') return fill(value)
-  if (Array.isArray(value)) return value.map((item) => filled(item, fill))
-  return isObject(value) ? filledObject(value, fill) : value
+/** The value with what its marks stand for. A member may have any name, `__proto__` too. */
+function fillMarks(value: JsonValue, directives: ReadonlyMap<string, Directive>, context: ClaimContext): JsonValue {
+  if (typeof value === 'string') return directives.get(value)?.(context) ?? value
+  if (Array.isArray(value)) return value.map((item) => fillMarks(item, directives, context))
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, fillMarks(item, directives, context)]))
 }
-
-/** A member may have any name, `__proto__` too. */
-const filledObject = (object: JsonObject, fill: FillText): JsonObject =>
-  Object.fromEntries(Object.entries(object).map(([name, item]) => [name, filled(item, fill)]))
 
 const aliasPrefix = 'identity.entity.aliases.'
 const entityPrefix = 'identity.entity.'
