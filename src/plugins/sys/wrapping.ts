@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { namespaceIdOf } from '../../core/namespaces/suffix.ts'
 import { isWrapping, notAWrappingToken, type Wrapper } from '../../core/wrapping/wrapper.ts'
 import { refuse, type ServiceError } from '../../errors.ts'
+import type { Follows } from '../../http/follow.ts'
 import { type Exchange, type Precheck, type Reply, resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import type { JsonValue } from '../../lib/json.ts'
@@ -59,6 +61,7 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
     help: 'When and by which path an answer was wrapped; the token is not used up.',
     open: true,
     precheck,
+    follows: followsWrappingToken,
     read: { summary: 'Look up a wrapping token', input: tokenInput, handle: lookup },
     write: { summary: 'Look up a wrapping token', input: tokenInput, handle: lookup },
   })
@@ -66,6 +69,7 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
   resource(app, '/wrapping/unwrap', {
     help: 'Gives the answer behind a wrapping token, and ends the token.',
     precheck,
+    follows: followsWrappingToken,
     refusedCaller,
     write: {
       summary: 'Unwrap an answer',
@@ -81,6 +85,7 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
   resource(app, '/wrapping/rewrap', {
     help: 'Puts a wrapped answer behind another token, and ends the first.',
     precheck,
+    follows: followsWrappingToken,
     refusedCaller,
     write: {
       summary: 'Exchange a wrapping token',
@@ -89,6 +94,9 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
     },
   })
 }
+
+/** A wrapping token is of the namespace its id ends in, whoever uses it. Contract core-http §5.2.3. */
+const followsWrappingToken: Follows = ({ token }, presented) => namespaceIdOf(typeof token === 'string' ? token : presented)
 
 /** The token in the fields, else the one the request came with; throws without either. Contract core-http §9.3. */
 function meantToken({ token }: Sent, presented: string): string {

@@ -121,6 +121,8 @@ describe('paths', () => {
     '/auth/token/revoke-orphan': 'post',
     '/cubbyhole/{path}': 'get post delete',
     '/sys/auth': 'get',
+    '/sys/namespaces': 'get',
+    '/sys/namespaces/{path}': 'get post patch delete',
     '/sys/auth/{path}': 'get post delete',
     '/sys/mounts': 'get',
     '/sys/mounts/{path}': 'get post delete',
@@ -167,7 +169,7 @@ describe('paths', () => {
     const operations = operationsOf(await documentFor(server.root))
 
     expect(operations.filter(({ at }) => at.includes('*') || at.includes('/-/') || at.includes('(') || at.startsWith('/system'))).toEqual([])
-    expect(new Set(operations.map(({ verb }) => verb))).toEqual(new Set(['get', 'post', 'delete']))
+    expect(new Set(operations.map(({ verb }) => verb))).toEqual(new Set(['get', 'post', 'patch', 'delete']))
   })
 
   test('those that clients find without /v1 say so', async () => {
