@@ -6,6 +6,7 @@ import { Access } from './core/access.ts'
 import { type Barrier, isEmpty, openBarrier, rootKeyKey } from './core/barrier/barrier.ts'
 import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
 import type { View } from './core/barrier/view.ts'
+import { GroupStore } from './core/identity/group-store.ts'
 import { IdentityStore } from './core/identity/identity-store.ts'
 import { IdentityTokens } from './core/identity-tokens/identity-tokens.ts'
 import { KeyRotator } from './core/identity-tokens/key-rotator.ts'
@@ -159,7 +160,21 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     return mount !== undefined && namespaces.isLive(mount.namespace) ? mount : undefined
   }
   const tokens = await indispensable('the keys of tokens', TokenStore.open({ view: core, clock, random, sealer: barrier, mountOf: liveMountOf }))
-  const identities = await indispensable('the keys of identities', IdentityStore.open({ view: core, clock, random }))
+  const groups = await indispensable(
+    'the groups',
+    GroupStore.open({
+      view: core,
+      clock,
+      random,
+      mountOf,
+      isSameOrAbove: (upper, lower) => {
+        const namespace = namespaces.byId(lower)
+        return namespace !== undefined && namespaces.pathBelow(upper, namespace) !== undefined
+      },
+    }),
+  )
+  const identities = await indispensable('the keys of identities', IdentityStore.open({ view: core, clock, random, memberships: groups }))
+  groups.onChange((affected) => identities.forget(affected === 'all' ? 'all' : [...affected]))
   /** Where clients reach the server; its own address is known once it listens. */
   const reached = { url: config.apiAddr ?? '' }
   const identityTokens = new IdentityTokens({
@@ -212,6 +227,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     steps: [
       { name: 'requests', remove: (id) => mounts.closeNamespace(id) },
       { name: 'policies', remove: (id) => policies.removeNamespace(id) },
+      { name: 'groups', remove: (id) => groups.removeNamespace(id) },
       { name: 'mounts', remove: (id) => mounts.removeNamespace(id) },
     ],
     onFailure: ({ id, path }, step, err) => log.error({ err, namespace: id, path, step }, 'a namespace could not be removed; it is tried again'),
@@ -446,7 +462,15 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
     policyExists,
     renewalTerms: (issued, mount) => jwtMethod.renewalTerms(issued, mount),
   })
-  await app.register(identity, { prefix: '/identity', identityTokens: core.identityTokens, now: () => clock.now() })
+  await app.register(identity, {
+    prefix: '/identity',
+    identityTokens: core.identityTokens,
+    now: () => clock.now(),
+    identities,
+    mountOf,
+    cutOffs: tokens.cutOffs,
+    tidy: core.tidy,
+  })
   await app.register(cubbyhole, { prefix: '/cubbyhole', cubbyholes: core.cubbyholes, tokens })
   await app.register(cloud, { prefix: '/cloud' })
   const loginParts = { tokens, identity: identities, view: core.core, clock, systemTtl: system }

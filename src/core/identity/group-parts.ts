@@ -18,8 +18,8 @@ export type GroupParts = {
   readonly keys: IdentityKeys
   readonly reader: GroupReader
   mountOf(accessor: string): Mount | undefined
-  /** Ids of a namespace and of those above it: whose entities and groups its groups may have as members. */
-  withAncestors(namespaceId: string): readonly string[]
+  /** Is this the namespace `lower` itself, or one above it? Its entities and groups may be members of groups of `lower` then. */
+  isSameOrAbove(upper: string, lower: string): boolean
 }
 
 /** A stored group with the revision a change hangs on. */

@@ -1,37 +1,11 @@
-import type { ViewEntry } from '../barrier/view.ts'
 import { canonicalName } from './canonical-name.ts'
 import type { Group } from './group.ts'
 import { changesKey } from './group-keys.ts'
 import type { GroupParts } from './group-parts.ts'
 import type { Memberships } from './group-reader.ts'
+import type { GroupLogin, GroupRefresh } from './memberships.ts'
 import { membershipRows } from './group-write.ts'
 import { entityKey } from './identity-keys.ts'
-
-/** A login or renewal, as far as groups go. */
-export type GroupLogin = {
-  /** Of the mount, and so of its aliases. */
-  readonly namespace: string
-  readonly mountAccessor: string
-  readonly entityId: string
-  /** The entity is made by this very login. */
-  readonly isNew?: boolean
-  /** What the provider calls the groups of the caller, or what matched when the token was issued. */
-  readonly names: readonly string[]
-}
-
-/** What a login or renewal does to the groups of its entity. */
-export type GroupRefresh = {
-  /** Names that stand for a group here, each once: what a renewal of the token looks at. */
-  readonly matched: readonly string[]
-  /** Whether anything has to be written. */
-  readonly changes: boolean
-  /** The groups afterwards. */
-  readonly memberships: Memberships
-  /** What to write: to be asked for in the same turn as the write is given to storage, as each time gives other counts. */
-  entries(): ViewEntry[]
-  /** To be called once they are written, or when it is not known whether they were. */
-  written(): void
-}
 
 const none: Memberships = { direct: [], inherited: [] }
 
@@ -42,7 +16,7 @@ const none: Memberships = { direct: [], inherited: [] }
 export async function groupRefresh(parts: GroupParts, login: GroupLogin, changed: (entityId: string) => void): Promise<GroupRefresh> {
   const { reader } = parts
   const aliases = await reader.aliasesOf(login.namespace, login.mountAccessor)
-  const current = login.isNew === true ? none : await reader.membershipsOf(login.entityId)
+  const current = login.entity === 'made' ? none : await reader.membershipsOf(login.entityId)
   const { matched, wanted } = matches(aliases, login.names)
   const external = current.direct.filter(({ type }) => type === 'external')
   const leaves = external.filter((group) => !wanted.has(group.id) && isOfMount(group, login.mountAccessor)).map(({ id }) => id)
@@ -51,28 +25,27 @@ export async function groupRefresh(parts: GroupParts, login: GroupLogin, changed
     // an alias may have been read that goes with its group at this moment
     if (!external.some((group) => group.id === id) && (await reader.group(id)) !== undefined) joins.push(id)
   }
-  const unchanged: GroupRefresh = { matched, changes: false, memberships: current, entries: () => [], written: () => undefined }
+  const unchanged: GroupRefresh = { matched, memberships: current, entries: [], counts: () => [], written: () => undefined }
   if (joins.length === 0 && leaves.length === 0) return unchanged
 
   const direct = [...current.direct.map(({ id }) => id).filter((id) => !leaves.includes(id)), ...joins].sort()
   const touched = [...joins, ...leaves]
   const [memberships, entity] = await Promise.all([
     reader.membershipsBy(direct),
-    login.isNew === true ? undefined : parts.view.read(entityKey(login.entityId)),
+    login.entity === 'kept' ? parts.view.read(entityKey(login.entityId)) : undefined,
     ...touched.map((id) => reader.changesOf(id)),
   ])
-  if (login.isNew !== true && entity === undefined) return unchanged
+  if (login.entity === 'kept' && entity === undefined) return unchanged
   return {
     matched,
-    changes: true,
     memberships,
-    entries: () => [
+    entries: [
       ...joins.flatMap((id) => membershipRows(id, login.entityId, true)),
       ...leaves.flatMap((id) => membershipRows(id, login.entityId, undefined)),
-      ...touched.map((id): ViewEntry => ({ key: changesKey(id), value: reader.nextChange(id) })),
       // as it is: should the entity be removed or merged at this moment, one of the two writes is refused and looks again
       ...(entity === undefined ? [] : [{ key: entity.key, value: entity.value, expect: entity.revision }]),
     ],
+    counts: () => touched.map((id) => ({ key: changesKey(id), value: reader.nextChange(id) })),
     written: () => changed(login.entityId),
   }
 }

@@ -11,10 +11,10 @@ import { dropMembers, groupEnd } from './group-end.ts'
 import { aliasIdPrefix, changesKey, gonePrefix, groupPrefix } from './group-keys.ts'
 import { type GroupParts, type GroupStep, groupNameKey, storedGroup, union } from './group-parts.ts'
 import { type Affected, GroupReader, type Memberships } from './group-reader.ts'
-import { type GroupLogin, type GroupRefresh, groupRefresh } from './group-refresh.ts'
+import { groupRefresh } from './group-refresh.ts'
 import { type GroupWrite, groupWrite, membershipRows, type Written } from './group-write.ts'
 import { IdentityKeys } from './identity-keys.ts'
-import type { MembershipChange, Memberships as MembershipSource } from './memberships.ts'
+import type { GroupLogin, GroupRefresh, MembershipChange, Memberships as MembershipSource } from './memberships.ts'
 import { canonicalName } from './canonical-name.ts'
 
 export type GroupStoreParts = {
@@ -23,8 +23,8 @@ export type GroupStoreParts = {
   readonly clock: Clock
   readonly random: Random
   mountOf(accessor: string): Mount | undefined
-  /** Ids of a namespace and of those above it. */
-  withAncestors(namespaceId: string): readonly string[]
+  /** Is this the namespace `lower` itself, or one above it? */
+  isSameOrAbove(upper: string, lower: string): boolean
 }
 
 /** What of a group lies beside its record. */
@@ -130,12 +130,12 @@ export class GroupStore implements MembershipSource {
   }
 
   /** The refresh of a renewal, which is a write of its own: by then the token is renewed, whoever else changes the entity. Contract tokens §3.5. */
-  async refresh(login: GroupLogin): Promise<void> {
+  async refresh(login: Omit<GroupLogin, 'entity'>): Promise<void> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const refresh = await this.refreshForLogin(login)
-      if (!refresh.changes) return
+      const refresh = await this.refreshForLogin({ ...login, entity: 'kept' })
+      if (refresh.entries.length === 0) return
       try {
-        if (await this.#parts.view.write(refresh.entries())) return
+        if (await this.#parts.view.write([...refresh.entries, ...refresh.counts()])) return
       } finally {
         refresh.written()
       }

@@ -121,7 +121,7 @@ async function hasEntity(parts: GroupParts, group: Group, id: string): Promise<b
 
 /** Entities and groups of the namespace itself and of those above it. Contract core-http §5.3, README (decisions). */
 const mayBeMember = (parts: GroupParts, group: Group, id: string): boolean =>
-  isIdentityId(id) && parts.withAncestors(group.namespace_id).includes(namespaceIdOf(id))
+  isIdentityId(id) && parts.isSameOrAbove(namespaceIdOf(id), group.namespace_id)
 
 async function childChanges(parts: GroupParts, group: Group, sent: readonly string[] | undefined): Promise<Changes> {
   if (sent === undefined) return noChanges

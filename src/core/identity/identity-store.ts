@@ -10,7 +10,7 @@ import { canonicalName } from './canonical-name.ts'
 import { aliasOf, type Entity, type EntityAlias, lastLoginDay } from './entity.ts'
 import { EntityRecords } from './entity-records.ts'
 import { entityKey, IdentityKeys, identityPrefixes } from './identity-keys.ts'
-import { type MemberGroup, type Memberships, noMemberships } from './memberships.ts'
+import { type GroupLogin, type GroupRefresh, type MemberGroup, type Memberships, type MembershipsOf, noMemberships } from './memberships.ts'
 import { metadataProblem, sameMetadata } from './metadata.ts'
 import { newEntity } from './new-entity.ts'
 
@@ -26,11 +26,16 @@ export type IdentityStoreParts = {
 /** What an entity brings to a request. Contract tokens §1.4. */
 export type Identity = {
   readonly entity: Entity
-  /** Its own and those of its groups, each once, in order; never `root`. */
+  /** Its own and those of its groups in its namespace, each once, in order; never `root`. */
   readonly policies: readonly string[]
-  /** Direct and inherited ones. */
+  /** Those of its namespace, direct and inherited ones: what path templates see. */
   readonly groups: readonly MemberGroup[]
+  /** What groups of other namespaces add, in order of the namespaces. Contract core-http §5.3. */
+  readonly policiesByNamespace: readonly NamespacePolicies[]
 }
+
+/** Policies of one namespace, and the groups there that bring them. */
+export type NamespacePolicies = { readonly namespace: string; readonly names: readonly string[]; readonly groups: readonly MemberGroup[] }
 
 /** A login's name at its mount. */
 export type LoginAlias = {
@@ -39,13 +44,19 @@ export type LoginAlias = {
   readonly name: string
   /** Null: none, of a name no login brought. */
   readonly metadata: Readonly<Record<string, string>> | null
+  /** What the provider calls its groups; absent: this is no login, and groups stay as they are. */
+  readonly groupNames?: readonly string[]
 }
 
 /** The identity of a login: as stored, or as it will be once `entries` are written. */
 export type LoginIdentity = {
   readonly identity: Identity
-  /** Empty for a known name with known metadata. */
+  /** Group names that matched: what a renewal of the token looks at. Contract tokens §3.5. */
+  readonly groupAliases: readonly string[]
+  /** Empty for a known name with known metadata and groups. */
   readonly entries: readonly ViewEntry[]
+  /** Further entries, to be asked for once, in the same turn as the write is given to storage. */
+  counts(): ViewEntry[]
   /** To be called once the entries are written. */
   written(): void
   /** To be called when they were not written, because someone else was quicker, or may not be, because the write failed. */
@@ -53,7 +64,7 @@ export type LoginIdentity = {
 }
 
 const cacheLimit = 10_000
-/** Names, metadata and policies of an entity whose copy is kept in memory. */
+/** Names, metadata and policies of an entity whose copy is kept in memory; its groups are shared with others. */
 const maxCachedText = 8192
 const dayMs = 86_400_000
 const cacheKeyOf = ({ mountAccessor, name }: LoginAlias): string => `${mountAccessor}/${canonicalName(name)}`
@@ -74,7 +85,7 @@ export class IdentityStore {
   readonly random: Random
   readonly #view: View
   /** By the id of the entity itself, never by one that was merged into it. */
-  readonly #identities = new RecordCache<Identity>(cacheLimit, maxCachedText)
+  readonly #identities = new RecordCache<Identity>(cacheLimit, maxCachedText, ({ entity }) => entity)
   /** Entity id by mount accessor and canonical name. May be out of date: the entity decides which aliases it has. */
   readonly #aliasRows = new RecordCache<EntityRef>(cacheLimit, maxCachedText)
   /** Id of the entity that another one was merged into. */
@@ -116,7 +127,7 @@ export class IdentityStore {
   #load(entityId: string): Promise<Identity | undefined> {
     return this.#identities.read(entityId, async () => {
       const stored = await this.records.ofAnyNamespace(entityId)
-      return stored === undefined ? undefined : this.#identityWith(stored.entity)
+      return stored === undefined ? undefined : identityWith(stored.entity, await this.memberships.membershipsOf(entityId))
     })
   }
 
@@ -130,7 +141,9 @@ export class IdentityStore {
     const identity = known === undefined ? undefined : await this.identityOf(known.entityId)
     const found = identity === undefined ? undefined : aliasOf(identity.entity, alias.mountAccessor, alias.name)
     if (identity !== undefined && found !== undefined && this.#changesOf(identity.entity, found, alias) === undefined) {
-      return { identity, entries: [], written: ignore, overtaken: ignore }
+      const groups = await this.#groupsOf(alias, identity.entity.id, 'kept')
+      if (groups === undefined || groups.entries.length === 0) return unchanged(identity, groups)
+      return this.#change(identityWith(identity.entity, groups.memberships), cacheKey, [], groups)
     }
     if (canonicalName(alias.name) === '') throw refuse('invalid', 'missing name in alias', { reason: 'user_claim_invalid' })
     return this.#readForLogin(alias, cacheKey)
@@ -155,31 +168,45 @@ export class IdentityStore {
         { key: nameKey, value: fresh.id, expect: 'absent' },
         { key: rowKey, value: fresh.id, expect: row?.revision ?? 'absent' },
       ]
-      return this.#change(identityWith(fresh, []), cacheKey, entries, true)
+      const groups = await this.#groupsOf(alias, fresh.id, 'made')
+      return this.#change(identityWith(fresh, groups?.memberships), cacheKey, entries, groups, true)
     }
     const changes = this.#changesOf(stored.entity, found, alias)
-    if (changes === undefined) {
+    const groups = await this.#groupsOf(alias, stored.entity.id, changes === undefined ? 'kept' : 'changed')
+    const identity = identityWith({ ...stored.entity, ...changes }, groups?.memberships ?? (await this.memberships.membershipsOf(stored.entity.id)))
+    if (changes === undefined && (groups === undefined || groups.entries.length === 0)) {
       this.#aliasRows.set(cacheKey, { entityId: stored.entity.id })
-      return { identity: await this.#identityWith(stored.entity), entries: [], written: ignore, overtaken: ignore }
+      return unchanged(identity, groups)
     }
-    const changed: Entity = { ...stored.entity, ...changes }
-    const entries: ViewEntry[] = [{ key: entityKey(changed.id), value: changed, expect: stored.revision }]
-    return this.#change(await this.#identityWith(changed), cacheKey, entries, false)
+    const entries: ViewEntry[] = changes === undefined ? [] : [{ key: entityKey(stored.entity.id), value: identity.entity, expect: stored.revision }]
+    return this.#change(identity, cacheKey, entries, groups)
+  }
+
+  async #groupsOf(
+    { namespace, mountAccessor, groupNames }: LoginAlias,
+    entityId: string,
+    entity: GroupLogin['entity'],
+  ): Promise<GroupRefresh | undefined> {
+    return groupNames === undefined ? undefined : this.memberships.refreshForLogin({ namespace, mountAccessor, entityId, entity, names: groupNames })
   }
 
   /** A fresh entity is kept as written; the copy of a changed one goes, so that the next request reads what is stored then. */
-  #change(identity: Identity, cacheKey: string, entries: readonly ViewEntry[], isFresh: boolean): LoginIdentity {
+  #change(identity: Identity, cacheKey: string, entries: readonly ViewEntry[], groups: GroupRefresh | undefined, isFresh = false): LoginIdentity {
     const { id } = identity.entity
     const drops = this.#identities.drops
     return {
       identity,
-      entries,
+      groupAliases: groups?.matched ?? [],
+      entries: groups === undefined ? entries : [...entries, ...groups.entries],
+      counts: () => groups?.counts() ?? [],
       written: () => {
+        groups?.written()
         if (isFresh) this.#identities.set(id, identity, drops)
         else this.#identities.drop(id)
         this.#aliasRows.set(cacheKey, { entityId: id })
       },
       overtaken: () => {
+        groups?.written()
         this.#identities.drop(id)
         this.#aliasRows.drop(cacheKey)
       },
@@ -213,11 +240,6 @@ export class IdentityStore {
       this.#day = { from, text: formatTime(from).slice(0, -'T00:00:00Z'.length) }
     }
     return this.#day.text
-  }
-
-  async #identityWith(entity: Entity): Promise<Identity> {
-    const { direct, inherited } = await this.memberships.membershipsOf(entity.id)
-    return identityWith(entity, [...direct, ...inherited])
   }
 
   /**
@@ -286,12 +308,35 @@ export type Drawn<T> = { readonly result: T; readonly change?: IdentityChange | 
 
 type EntityRef = { readonly entityId: string }
 
-/** `root` never comes from an identity (contract tokens §1.4). */
-function identityWith(entity: Entity, groups: readonly MemberGroup[]): Identity {
-  if (groups.length === 0) return { entity, policies: entity.policies, groups }
-  const policies = new Set([...entity.policies, ...groups.flatMap((group) => group.policies)])
-  return { entity, policies: [...policies].sort(), groups }
+/** `root` never comes from an identity, and policies of a namespace only from its own entities and groups. Contract tokens §1.4, core-http §5.3. */
+function identityWith(entity: Entity, { direct, inherited }: MembershipsOf = { direct: [], inherited: [] }): Identity {
+  if (direct.length === 0) return { entity, policies: entity.policies, groups: [], policiesByNamespace: [] }
+  const byNamespace = Map.groupBy([...direct, ...inherited], (group) => group.namespace_id)
+  const groups = byNamespace.get(entity.namespace_id) ?? []
+  byNamespace.delete(entity.namespace_id)
+  return {
+    entity,
+    policies: policiesOf([entity, ...groups]),
+    groups,
+    policiesByNamespace: [...byNamespace.keys()].sort().map((namespace) => {
+      const theirs = byNamespace.get(namespace) ?? []
+      return { namespace, names: policiesOf(theirs), groups: theirs }
+    }),
+  }
 }
+
+const policiesOf = (holders: readonly { readonly policies: readonly string[] }[]): string[] =>
+  [...new Set(holders.flatMap(({ policies }) => policies))].sort()
+
+/** A login that leaves everything as it is. */
+const unchanged = (identity: Identity, groups: GroupRefresh | undefined): LoginIdentity => ({
+  identity,
+  groupAliases: groups?.matched ?? [],
+  entries: [],
+  counts: () => [],
+  written: ignore,
+  overtaken: ignore,
+})
 
 /** A login in another spelling changes nothing. */
 const isChanged = (known: EntityAlias, login: LoginAlias): boolean => known.name === login.name && !sameMetadata(known.metadata, login.metadata)

@@ -12,23 +12,52 @@ export type MemberGroup = {
 /** Groups an entity is in: by itself, and by a group that is a member of another. */
 export type MembershipsOf = { readonly direct: readonly MemberGroup[]; readonly inherited: readonly MemberGroup[] }
 
+/** A login, as far as groups go. */
+export type GroupLogin = {
+  /** Of the mount, and so of its group aliases. */
+  readonly namespace: string
+  readonly mountAccessor: string
+  readonly entityId: string
+  /** What becomes of the entity's record: made, changed, or left as it is by the login itself. */
+  readonly entity: 'made' | 'changed' | 'kept'
+  /** What the provider calls the groups of the caller, or what matched when the token was issued. */
+  readonly names: readonly string[]
+}
+
+/** What a login or renewal does to the groups of its entity. Contract tokens §3.5. */
+export type GroupRefresh = {
+  /** Names that stand for a group here, each once: what a renewal of the token looks at. */
+  readonly matched: readonly string[]
+  /** The groups afterwards. */
+  readonly memberships: MembershipsOf
+  /** Empty when nothing changes. */
+  readonly entries: readonly ViewEntry[]
+  /** Further entries, to be asked for once, in the same turn as the write is given to storage: each time they count on. */
+  counts(): ViewEntry[]
+  /** To be called once they are written, or when it is not known whether they were. */
+  written(): void
+}
+
 /** What a change of entities means for groups: records to write with it, and what to do once they are written. */
 export type MembershipChange = { readonly entries: readonly ViewEntry[]; written(): void }
 
 /** Which groups an entity is in: what entities need to know of groups. */
 export interface Memberships {
   membershipsOf(entityId: string): Promise<MembershipsOf>
+  refreshForLogin(login: GroupLogin): Promise<GroupRefresh>
   /** The entity leaves all its groups. */
   entityGone(entityId: string): Promise<MembershipChange>
   /** Wherever one of `from` is a member, `to` is from now on, and they are not. */
   entitiesMoved(from: readonly string[], to: string): Promise<MembershipChange>
 }
 
+const none: MembershipsOf = { direct: [], inherited: [] }
 const noChange = async (): Promise<MembershipChange> => ({ entries: [], written: () => undefined })
 
 /** A house without groups. */
 export const noMemberships: Memberships = {
-  membershipsOf: async () => ({ direct: [], inherited: [] }),
+  membershipsOf: async () => none,
+  refreshForLogin: async () => ({ matched: [], memberships: none, entries: [], counts: () => [], written: () => undefined }),
   entityGone: noChange,
   entitiesMoved: noChange,
 }

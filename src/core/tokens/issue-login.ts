@@ -1,7 +1,7 @@
 import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { View } from '../barrier/view.ts'
-import type { Identity, IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'
+import type { IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { authBlock, type Issued } from './auth-block.ts'
 import { loginTokenName } from './display-name.ts'
@@ -50,21 +50,25 @@ export type LoginRequest = {
 /** Entity, alias and token of a login, in one write. Contract tokens §3.1 steps 3 to 7. */
 export async function issueLogin(parts: LoginParts, request: LoginRequest): Promise<Issued> {
   const { mount, auth } = request
-  const alias: LoginAlias = { namespace: mount.namespace, mountAccessor: mount.accessor, ...auth.alias }
+  const alias: LoginAlias = { namespace: mount.namespace, mountAccessor: mount.accessor, ...auth.alias, groupNames: auth.groupNames }
   return withLoginIdentity(parts.identity, alias, (login) => issue(parts, request, login))
 }
 
 /** Undefined: someone else changed the entity in the meantime. */
 async function issue(parts: LoginParts, request: LoginRequest, login: LoginIdentity): Promise<Issued | undefined> {
   if (login.identity.entity.disabled) throw refuse('denied', 'permission denied', { reason: 'entity_disabled' })
-  const { draft, warnings } = loginDraft(parts, request, login.identity)
+  const { draft, warnings } = loginDraft(parts, request, login)
   const minted = draft.type === 'batch' ? await parts.tokens.mintBatch(draft) : parts.tokens.mint(draft)
   if (!(await writeWithIdentity(parts.view, minted, login))) return undefined
   parts.tokens.remember(minted.token)
   return { auth: authBlock(minted.token, minted.id, login.identity.policies), warnings }
 }
 
-function loginDraft(parts: LoginParts, { mount, path, auth }: LoginRequest, identity: Identity): { draft: TokenDraft; warnings: string[] } {
+function loginDraft(
+  parts: LoginParts,
+  { mount, path, auth }: LoginRequest,
+  { identity, groupAliases }: LoginIdentity,
+): { draft: TokenDraft; warnings: string[] } {
   const type = loginTokenType(mount.config.token_type, auth.tokenType)
   const life = lifetime(mountTtl(mount.config, parts.systemTtl), auth, parts.clock.now())
   if (!life.ok) throw refuse('invalid', life.reason)
@@ -89,6 +93,7 @@ function loginDraft(parts: LoginParts, { mount, path, auth }: LoginRequest, iden
     renewable: type === 'service',
     mount_accessor: mount.accessor,
     internal: auth.internal,
+    ...(groupAliases.length === 0 ? {} : { group_aliases: groupAliases }),
   }
   return { draft, warnings: life.warnings }
 }

@@ -34,7 +34,7 @@ async function issueInTurn<T extends object>(
 
 /** A new token and the entity it belongs to, in one write. False when the entity is no longer what it was, or the token is there already. */
 export async function writeWithIdentity(view: View, minted: Minted, login: LoginIdentity): Promise<boolean> {
-  const entries = login.entries.length === 0 ? minted.entries : [...login.entries, ...minted.entries]
+  const entries = login.entries.length === 0 ? minted.entries : [...login.entries, ...login.counts(), ...minted.entries]
   let written = false
   try {
     // a batch token of a known entity leaves nothing to write
