@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Config } from './config.ts'
 import { Access } from './core/access.ts'
 import { type Barrier, isEmpty, openBarrier, rootKeyKey } from './core/barrier/barrier.ts'
@@ -10,11 +10,14 @@ import { GroupStore } from './core/identity/group-store.ts'
 import { IdentityStore } from './core/identity/identity-store.ts'
 import { IdentityTokens } from './core/identity-tokens/identity-tokens.ts'
 import { KeyRotator } from './core/identity-tokens/key-rotator.ts'
+import type { LeaseBackend } from './core/leases/lease-backend.ts'
+import { LeaseStore } from './core/leases/lease-store.ts'
 import { firstMounts } from './core/mounts/first-mounts.ts'
 import type { Mount } from './core/mounts/mount.ts'
 import type { SystemTtls } from './core/mounts/mount-config.ts'
 import { entriesFor } from './core/mounts/mount-record.ts'
 import { MountStore } from './core/mounts/mount-store.ts'
+import { offerEngine } from './core/mounts/mount-types.ts'
 import { NamespaceLife } from './core/namespaces/namespace-life.ts'
 import { NamespaceStore } from './core/namespaces/namespace-store.ts'
 import { OutboundClient } from './core/outbound.ts'
@@ -63,7 +66,12 @@ export type ServerParts = {
   random?: Random
   /** Tests and benchmarks only. */
   faults?: StorageFaults
+  /** Secrets engines beside those of the product, each mounted by its own name. Tests and benchmarks only. */
+  engines?: readonly Engine[]
 }
+
+/** A secrets engine: its routes below a mount, and what becomes of the leases it hands out. */
+export type Engine = { readonly type: string; readonly routes: FastifyPluginAsync; readonly backend: LeaseBackend }
 
 export type Server = AsyncDisposable & {
   /** `http://host:port` */
@@ -82,7 +90,9 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   const core = await openCore(config, parts, storage)
   opened.use(core.mounts)
   opened.use(core.namespaceLife)
+  opened.use(core.leases)
   if (config.background === 'on') {
+    core.leases.start()
     opened.use(core.sweeper).start()
     opened.use(core.keyRotator).start()
   }
@@ -139,6 +149,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
   const root = barrier.view('')
   const core = root.view('core/')
   const namespaces = await indispensable('the namespaces', NamespaceStore.open({ view: core, random }))
+  for (const { type } of parts.engines ?? []) offerEngine(type)
   const mounts = await indispensable(
     'the mount table',
     MountStore.open({
@@ -146,11 +157,14 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
       random,
       clock,
       system,
-      revokeLeases: async () => {},
+      revokeLeases: (mount) => leases.revokeMount(mount),
       namespaceInTheWay: (namespace, path) => namespaces.inTheWay(namespace, path),
       isLive: (namespace) => namespaces.isLive(namespace),
       onFailure: (mount, error) => log.error({ err: error, mount: mount.path }, 'a mount could not be removed or moved'),
-      onMoveEnd: ({ migration_id, migration_info }) => log.info({ migration_id, ...migration_info }, 'a move of a mount is over'),
+      onMoveEnd: ({ migration_id, migration_info }) => {
+        log.info({ migration_id, ...migration_info }, 'a move of a mount is over')
+        leases.sweepOwners().catch((err: unknown) => log.error({ err }, 'leases of ended tokens stay until those are gone'))
+      },
     }),
   )
   const mountOf = (accessor: string) => mounts.table.byAccessor(accessor)
@@ -201,8 +215,16 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     tokens,
     view: core,
     clock,
-    onRevoked: (gone) => cubbyholes.empty(gone),
+    onRevoked: async (gone) => {
+      await cubbyholes.empty(gone)
+      await leases.endOwned(gone)
+    },
   })
+  const leases = new LeaseStore({
+    ...{ view: core, clock, random, tokens, log, mountOf, systemTtl: system },
+    revokeToken: (accessor) => revoker.revoke(accessor),
+  })
+  for (const { type, backend } of parts.engines ?? []) leases.register(type, backend)
   const discard = (accessor: string) => {
     revoker.revoke(accessor).catch((err: unknown) => log.error({ err }, 'a spent token could not be removed'))
   }
@@ -228,6 +250,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
       { name: 'requests', remove: (id) => mounts.closeNamespace(id) },
       { name: 'policies', remove: (id) => policies.removeNamespace(id) },
       { name: 'groups', remove: (id) => groups.removeNamespace(id) },
+      { name: 'leases', remove: (id) => leases.removeNamespace(id) },
       { name: 'mounts', remove: (id) => mounts.removeNamespace(id) },
     ],
     onFailure: ({ id, path }, step, err) => log.error({ err, namespace: id, path, step }, 'a namespace could not be removed; it is tried again'),
@@ -365,7 +388,7 @@ function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage:
   }
 }
 
-async function buildApp(config: Config, { log }: ServerParts, core: Core, state: NodeState): Promise<FastifyInstance> {
+async function buildApp(config: Config, { log, engines }: ServerParts, core: Core, state: NodeState): Promise<FastifyInstance> {
   const { namespaces, namespaceLife, mounts, access, random, clock, system, tokens, identities, policies, discard, revoker, wrapper } = core
   const jsonLimits = { maxStrings: config.maxJsonStrings, maxMemory: config.maxJsonMemory, maxDepth: 10_000 }
   const app = createApp({
@@ -398,6 +421,10 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
       const leave = call.mount === undefined ? undefined : mounts.enter(call.mount)
       if (leave === undefined) throw taintedRefusal(call)
       return leave
+    },
+    lease: ({ caller, mount, path }, secret) => {
+      if (caller === undefined || mount === undefined) throw new Error('a secret was made for nobody')
+      return leases.issue({ caller, mount, path, secret })
     },
     wrap: (call, body, wrappedAccessor) =>
       wrapper.wrap({ namespace: call.namespace?.id ?? 'root', path: call.path, ttl: call.wrapTtl, body, wrappedAccessor }),
@@ -473,6 +500,7 @@ async function buildApp(config: Config, { log }: ServerParts, core: Core, state:
   })
   await app.register(cubbyhole, { prefix: '/cubbyhole', cubbyholes: core.cubbyholes, tokens })
   await app.register(cloud, { prefix: '/cloud' })
+  for (const { type, routes } of engines ?? []) await app.register(routes, { prefix: `/${type}` })
   const loginParts = { tokens, identity: identities, view: core.core, clock, systemTtl: system }
   await app.register(jwtAuth, { prefix: '/jwt', method: jwtMethod, issue: (login) => issueLogin(loginParts, login), log })
   await app.ready()

@@ -1,0 +1,99 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { namespaceIdOf } from '../namespaces/suffix.ts'
+import { type Entity, type EntityAlias, firstAliasId } from './entity.ts'
+import type { EntityRecords, Page } from './entity-records.ts'
+
+/** What of a list is wanted: what comes after `after` (empty: from the start), at most `limit` (0: all). */
+export type ListRange = { readonly after: string; readonly limit: number }
+
+const pageSize = 500
+
+/** Entities of a namespace in the order of their ids; other work goes on between the pages it reads. */
+export async function* entitiesOf(records: EntityRecords, namespace: string, after = ''): AsyncGenerator<Entity, void, undefined> {
+  yield* paged(
+    (page) => records.page(namespace, page),
+    ({ id }) => id,
+    after,
+  )
+}
+
+async function* paged<T>(read: (page: Page) => Promise<T[]>, idOf: (item: T) => string, after: string): AsyncGenerator<T, void, undefined> {
+  for (let from = after; ; ) {
+    const items = await read({ limit: pageSize, ...(from === '' ? {} : { after: from }) })
+    yield* items
+    const last = items.at(-1)
+    if (last === undefined || items.length < pageSize) return
+    from = idOf(last)
+    await nextTurn()
+  }
+}
+
+export async function listEntities(records: EntityRecords, namespace: string, { after, limit }: ListRange): Promise<Entity[]> {
+  const found: Entity[] = []
+  for await (const entity of entitiesOf(records, namespace, after)) {
+    found.push(entity)
+    if (found.length === limit) break
+  }
+  return found
+}
+
+/** Names in order. They lie under hashes, so all entities are looked at; of a list that is cut no more than twice its length is kept meanwhile. */
+export async function listEntityNames(records: EntityRecords, namespace: string, { after, limit }: ListRange): Promise<string[]> {
+  let names: string[] = []
+  for await (const { name } of entitiesOf(records, namespace)) {
+    if (name <= after) continue
+    names.push(name)
+    if (limit > 0 && names.length >= 2 * limit + pageSize) names = names.sort().slice(0, limit)
+  }
+  return limit > 0 ? names.sort().slice(0, limit) : names.sort()
+}
+
+/**
+ * Aliases of a namespace in the order of their ids, out of two walks: that over entities meets the aliases whose id leads to their entity, that over
+ * the rows of alias ids the others.
+ */
+export async function listAliases(records: EntityRecords, namespace: string, { after, limit }: ListRange): Promise<EntityAlias[]> {
+  const found: EntityAlias[] = []
+  for await (const alias of inOrder(firstAliases(records, namespace, after), otherAliases(records, namespace, after))) {
+    found.push(alias)
+    if (found.length === limit) break
+  }
+  return found
+}
+
+/** Digits of an id before the one in which an entity's and its first alias's differ. */
+const sharedDigits = 14
+
+async function* firstAliases(records: EntityRecords, namespace: string, after: string): AsyncGenerator<EntityAlias, void, undefined> {
+  for await (const entity of entitiesOf(records, namespace, after.slice(0, sharedDigits))) {
+    const id = firstAliasId(entity.id)
+    const alias = id > after ? entity.aliases.find((one) => one.id === id) : undefined
+    if (alias !== undefined) yield alias
+  }
+}
+
+async function* otherAliases(records: EntityRecords, namespace: string, after: string): AsyncGenerator<EntityAlias, void, undefined> {
+  const rows = paged(
+    (page) => records.aliasIdPage(namespace, page),
+    ({ id }) => id,
+    after,
+  )
+  for await (const { id, entityId } of rows) {
+    const stored = namespaceIdOf(entityId) === namespace ? await records.ofAnyNamespace(entityId) : undefined
+    const alias = stored?.entity.aliases.find((one) => one.id === id)
+    if (alias !== undefined) yield alias
+  }
+}
+
+async function* inOrder(a: AsyncGenerator<EntityAlias>, b: AsyncGenerator<EntityAlias>): AsyncGenerator<EntityAlias, void, undefined> {
+  let [left, right] = [await a.next(), await b.next()]
+  while (left.done !== true || right.done !== true) {
+    if (right.done === true || (left.done !== true && left.value.id < right.value.id)) {
+      if (left.done !== true) yield left.value
+      left = await a.next()
+    } else {
+      yield right.value
+      right = await b.next()
+    }
+  }
+}

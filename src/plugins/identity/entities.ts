@@ -1,0 +1,150 @@
+import type { FastifyInstance } from 'fastify'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { z } from 'zod'
+import type { Entity } from '../../core/identity/entity.ts'
+import { deleteEntity, putEntity } from '../../core/identity/entity-changes.ts'
+import { listEntities, listEntityNames } from '../../core/identity/entity-lists.ts'
+import type { IdentityStore } from '../../core/identity/identity-store.ts'
+import { refuse } from '../../errors.ts'
+import { type Reply, resource } from '../../http/resource.ts'
+import { boolField, commaListField, kvField, stringField } from '../../lib/fields.ts'
+import { entityData, entityInfo, type MountOf } from './entity-view.ts'
+import { listRange } from './list-range.ts'
+
+export type EntityParts = { readonly identities: IdentityStore; readonly mountOf: MountOf }
+
+const fields = z.object({
+  metadata: kvField.optional().describe('Texts by key; replaces all that were there'),
+  policies: commaListField.optional().describe('Policies of every token of the entity; replaces all that were there'),
+  disabled: boolField.optional().describe('Its tokens and logins are refused'),
+})
+const name = stringField.default('').describe('Name of the entity; without one, a generated one')
+const input = fields.extend({ id: stringField.default('').describe('Id of the entity to update'), name })
+
+const aliasOutput = z.object({ id: z.string(), name: z.string(), mount_accessor: z.string() })
+const output = z.object({
+  id: z.string(),
+  name: z.string(),
+  metadata: z.record(z.string(), z.string()).nullable(),
+  policies: z.array(z.string()),
+  disabled: z.boolean(),
+  namespace_id: z.string(),
+  creation_time: z.string(),
+  last_update_time: z.string(),
+  merged_entity_ids: z.array(z.string()).nullable(),
+  aliases: z.array(aliasOutput.loose()),
+  group_ids: z.array(z.string()),
+  direct_group_ids: z.array(z.string()),
+  inherited_group_ids: z.array(z.string()),
+})
+const listOutput = z.object({ keys: z.array(z.string()), key_info: z.record(z.string(), z.object({ name: z.string() }).loose()) })
+
+/** An entity as it is read; nothing for none. */
+export async function entityReply({ identities, mountOf }: EntityParts, entity: Entity | undefined): Promise<Reply | undefined> {
+  if (entity === undefined) return undefined
+  return { data: entityData(entity, await identities.memberships.membershipsOf(entity.id), mountOf) }
+}
+
+/** A list by id, already cut as asked for. */
+export function listed<T extends { readonly id: string }>(items: readonly T[], infoOf: (item: T) => object): Reply | undefined {
+  if (items.length === 0) return undefined
+  return { data: { keys: items.map(({ id }) => id), key_info: Object.fromEntries(items.map((item) => [item.id, infoOf(item)])) }, paged: true }
+}
+
+const created = (entity: Entity | undefined): Reply | undefined => entity && { data: { id: entity.id, name: entity.name, aliases: null } }
+
+/** `identity/entity*`: who is known. Contract tokens §5.1, §5.2. */
+export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
+  const { identities, mountOf } = parts
+  const { records } = identities
+
+  resource(app, '/entity', {
+    help: 'Make an entity, or update one.',
+    write: {
+      summary: 'Create or update an entity',
+      input,
+      handle: async ({ mount, input: { id, name: wanted, ...changes } }) =>
+        created(await putEntity(identities, { namespace: mount.namespace, id, name: wanted, fields: changes })),
+    },
+  })
+
+  resource(app, '/entity/id', {
+    help: 'Ids of all entities.',
+    collection: true,
+    list: {
+      summary: 'List entities by id',
+      output: listOutput,
+      handle: async ({ mount, sent }) => {
+        const entities = await listEntities(records, mount.namespace, listRange(sent))
+        return listed(entities, (one) => entityInfo(one, mountOf))
+      },
+    },
+  })
+  resource(app, '/entity/id/:id', {
+    help: 'An entity by its id.',
+    read: {
+      summary: 'Read an entity by its id',
+      output,
+      handle: async ({ mount, params }) => entityReply(parts, (await records.byId(mount.namespace, params.id))?.entity),
+    },
+    write: {
+      summary: 'Update an entity by its id',
+      input: fields.extend({ name }),
+      handle: async ({ mount, params, input: { name: wanted, ...changes } }) =>
+        created(await putEntity(identities, { namespace: mount.namespace, id: params.id, name: wanted, fields: changes })),
+    },
+    delete: {
+      summary: 'Delete an entity by its id',
+      handle: ({ mount, params }) => removed(deleteEntity(identities, mount.namespace, { id: params.id })),
+    },
+  })
+
+  resource(app, '/entity/name', {
+    help: 'Names of all entities.',
+    collection: true,
+    list: {
+      summary: 'List entities by name',
+      output: z.object({ keys: z.array(z.string()) }),
+      handle: async ({ mount, sent }) => ({ data: { keys: await listEntityNames(records, mount.namespace, listRange(sent)) }, paged: true }),
+    },
+  })
+  resource(app, '/entity/name/:name', {
+    help: 'An entity by its name.',
+    read: {
+      summary: 'Read an entity by its name',
+      output,
+      handle: async ({ mount, params }) => entityReply(parts, (await records.byName(mount.namespace, params.name))?.entity),
+    },
+    write: {
+      summary: 'Create or update the entity of a name',
+      input: fields,
+      handle: async ({ mount, params, input: changes }) =>
+        created(await putEntity(identities, { namespace: mount.namespace, id: '', name: params.name, fields: changes })),
+    },
+    delete: {
+      summary: 'Delete an entity by its name',
+      handle: ({ mount, params }) => removed(deleteEntity(identities, mount.namespace, { name: params.name })),
+    },
+  })
+
+  resource(app, '/entity/batch-delete', {
+    help: 'Delete several entities.',
+    write: {
+      summary: 'Delete several entities',
+      input: z.object({ entity_ids: commaListField.default([]).describe('Ids of the entities') }),
+      handle: async ({ mount, input: { entity_ids } }) => {
+        const ids = new Set(entity_ids)
+        if (ids.size === 0) throw refuse('invalid', 'missing entity ids to delete')
+        for (const id of ids) {
+          await deleteEntity(identities, mount.namespace, { id })
+          await nextTurn()
+        }
+        return undefined
+      },
+    },
+  })
+}
+
+async function removed(work: Promise<void>): Promise<undefined> {
+  await work
+}

@@ -1,0 +1,101 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { deleteAlias, putAlias } from '../../core/identity/alias-changes.ts'
+import { listAliases } from '../../core/identity/entity-lists.ts'
+import { type Reply, resource } from '../../http/resource.ts'
+import { kvField, stringField } from '../../lib/fields.ts'
+import { type EntityParts, listed } from './entities.ts'
+import { aliasData, aliasInfo } from './entity-view.ts'
+import { listRange } from './list-range.ts'
+
+const fields = z.object({
+  name: stringField.default('').describe('Name of the entity at the mount'),
+  mount_accessor: stringField.default('').describe('Accessor of the auth mount'),
+  canonical_id: stringField.default('').describe('Id of the entity; without one, a new entity is made for a new alias'),
+  entity_id: stringField.default('').describe('Old name of canonical_id'),
+  custom_metadata: kvField.optional().describe('Texts by key; replaces all that were there'),
+})
+const input = fields.extend({ id: stringField.default('').describe('Id of the alias to update') })
+const texts = z.record(z.string(), z.string()).nullable()
+const output = z.object({
+  id: z.string(),
+  canonical_id: z.string(),
+  mount_accessor: z.string(),
+  mount_type: z.string().optional(),
+  mount_path: z.string().optional(),
+  name: z.string(),
+  metadata: texts,
+  custom_metadata: texts,
+  merged_from_canonical_ids: z.array(z.string()).nullable(),
+  namespace_id: z.string(),
+  local: z.boolean(),
+  creation_time: z.string(),
+  last_update_time: z.string(),
+})
+const listOutput = z.object({ keys: z.array(z.string()), key_info: z.record(z.string(), z.object({ name: z.string() }).loose()) })
+
+/** `identity/entity-alias*`: what entities are called at auth mounts. Contract tokens §5.3. */
+export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf }: EntityParts): void {
+  const { records } = identities
+
+  const put = async (namespace: string, id: string, values: z.output<typeof fields>): Promise<Reply | undefined> => {
+    const written = await putAlias(
+      { store: identities, mountOf },
+      {
+        namespace,
+        id,
+        name: values.name,
+        mountAccessor: values.mount_accessor,
+        canonicalId: values.canonical_id || values.entity_id,
+        customMetadata: values.custom_metadata,
+      },
+    )
+    return written && { data: written }
+  }
+
+  resource(app, '/entity-alias', {
+    help: 'Make an alias of an entity, or update one.',
+    write: {
+      summary: 'Create or update an entity alias',
+      input,
+      output: z.object({ id: z.string(), canonical_id: z.string() }),
+      handle: ({ mount, input: values }) => put(mount.namespace, values.id, values),
+    },
+  })
+  resource(app, '/entity-alias/id', {
+    help: 'Ids of all entity aliases.',
+    collection: true,
+    list: {
+      summary: 'List entity aliases by id',
+      output: listOutput,
+      handle: async ({ mount, sent }) => {
+        const aliases = await listAliases(records, mount.namespace, listRange(sent))
+        return listed(aliases, (one) => aliasInfo(one, mountOf))
+      },
+    },
+  })
+  resource(app, '/entity-alias/id/:id', {
+    help: 'An entity alias by its id.',
+    read: {
+      summary: 'Read an entity alias',
+      output,
+      handle: async ({ mount, params }) => {
+        const stored = await records.byAliasId(mount.namespace, params.id)
+        return stored && { data: aliasData(stored.alias, stored.entity.namespace_id, mountOf) }
+      },
+    },
+    write: {
+      summary: 'Update an entity alias',
+      input: fields,
+      output: z.object({ id: z.string(), canonical_id: z.string() }),
+      handle: ({ mount, params, input: values }) => put(mount.namespace, params.id, values),
+    },
+    delete: {
+      summary: 'Delete an entity alias',
+      handle: async ({ mount, params }) => {
+        await deleteAlias(identities, mount.namespace, params.id)
+        return undefined
+      },
+    },
+  })
+}

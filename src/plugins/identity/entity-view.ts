@@ -1,0 +1,78 @@
+import type { Entity, EntityAlias } from '../../core/identity/entity.ts'
+import type { MembershipsOf } from '../../core/identity/memberships.ts'
+import type { Mount } from '../../core/mounts/mount.ts'
+
+export type MountOf = (accessor: string) => Mount | undefined
+
+/** Type and path of the mount an alias is of; nothing when that is gone. Contract tokens §5.2. */
+export function mountOfAlias(mountOf: MountOf, accessor: string): { mount_type: string; mount_path: string } | Record<never, never> {
+  const mount = mountOf(accessor)
+  return mount === undefined ? {} : { mount_type: mount.type, mount_path: mount.path }
+}
+
+/** An entity as it is read. Contract tokens §5.2. */
+export function entityData(entity: Entity, { direct, inherited }: MembershipsOf, mountOf: MountOf) {
+  const directIds = direct.map(({ id }) => id)
+  const inheritedIds = inherited.map(({ id }) => id)
+  return {
+    id: entity.id,
+    name: entity.name,
+    metadata: entity.metadata,
+    policies: entity.policies,
+    disabled: entity.disabled,
+    namespace_id: entity.namespace_id,
+    creation_time: entity.creation_time,
+    last_update_time: entity.last_update_time,
+    merged_entity_ids: entity.merged_entity_ids,
+    aliases: entity.aliases.map((alias) => aliasFields(alias, mountOf)),
+    group_ids: [...new Set([...directIds, ...inheritedIds])],
+    direct_group_ids: directIds,
+    inherited_group_ids: inheritedIds,
+  }
+}
+
+const aliasFields = (alias: EntityAlias, mountOf: MountOf) => ({
+  id: alias.id,
+  canonical_id: alias.canonical_id,
+  mount_accessor: alias.mount_accessor,
+  ...mountOfAlias(mountOf, alias.mount_accessor),
+  name: alias.name,
+  metadata: alias.metadata,
+  custom_metadata: alias.custom_metadata,
+  merged_from_canonical_ids: alias.merged_from_canonical_ids,
+  local: alias.local,
+  creation_time: alias.creation_time,
+  last_update_time: alias.last_update_time,
+})
+
+/** An alias as it is read by itself. Contract tokens §5.3. */
+export const aliasData = (alias: EntityAlias, namespaceId: string, mountOf: MountOf) => ({
+  ...aliasFields(alias, mountOf),
+  namespace_id: namespaceId,
+})
+
+/** An entity in a list; `aliases` only if it has any. Contract tokens §5.2. */
+export const entityInfo = ({ name, aliases }: Entity, mountOf: MountOf) => ({
+  name,
+  ...(aliases.length === 0
+    ? {}
+    : {
+        aliases: aliases.map((alias) => ({
+          id: alias.id,
+          name: alias.name,
+          mount_accessor: alias.mount_accessor,
+          ...mountOfAlias(mountOf, alias.mount_accessor),
+        })),
+      }),
+})
+
+/** An alias in a list. Contract tokens §5.3. */
+export const aliasInfo = (alias: EntityAlias, mountOf: MountOf) => ({
+  name: alias.name,
+  canonical_id: alias.canonical_id,
+  mount_accessor: alias.mount_accessor,
+  custom_metadata: alias.custom_metadata,
+  metadata: alias.metadata,
+  local: alias.local,
+  ...mountOfAlias(mountOf, alias.mount_accessor),
+})

@@ -1,0 +1,52 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { type Clash, mergeEntities } from '../../core/identity/merge.ts'
+import { causeList } from '../../errors.ts'
+import { type Reply, resource } from '../../http/resource.ts'
+import { boolField, commaListField, stringField } from '../../lib/fields.ts'
+import type { EntityParts } from './entities.ts'
+import type { MountOf } from './entity-view.ts'
+
+const input = z.object({
+  to_entity_id: stringField.default('').describe('Id of the entity that stays'),
+  from_entity_ids: commaListField.default([]).describe('Ids of the entities that become part of it'),
+  force: boolField.default(false).describe('Without effect; known for the sake of clients that send it'),
+  conflicting_alias_ids_to_keep: commaListField.default([]).describe('Of two aliases on one mount, the one that stays'),
+})
+
+/** `identity/entity/merge`. Contract tokens §5.7. */
+export function mergeRoutes(app: FastifyInstance, { identities, mountOf }: EntityParts): void {
+  resource(app, '/entity/merge', {
+    help: 'Make one entity of several.',
+    write: {
+      summary: 'Merge entities into one',
+      input,
+      handle: async ({ mount, input: { to_entity_id, from_entity_ids, conflicting_alias_ids_to_keep } }) => {
+        const request = { namespace: mount.namespace, to: to_entity_id, from: from_entity_ids, keep: conflicting_alias_ids_to_keep }
+        const clashes = await mergeEntities(identities, request)
+        return clashes.length === 0 ? undefined : clashReply(clashes, mountOf)
+      },
+    },
+  })
+}
+
+/** The one refusal that tells which records are meant. */
+function clashReply(clashes: readonly Clash[], mountOf: MountOf): Reply {
+  const errors = causeList(
+    'toEntity and at least one fromEntity have aliases with the same mount accessor, repeat the merge request specifying exactly one fromEntity, clashes: ',
+    ...clashes.map(
+      ({ to, from, toAlias, fromAlias }) =>
+        `mountAccessor: ${toAlias.mount_accessor}, toEntity ID: ${to.id}, fromEntity ID: ${from.id}, conflicting toEntity alias ID: ${toAlias.id}, conflicting fromEntity alias ID: ${fromAlias.id}`,
+    ),
+  )
+  const data = clashes.flatMap(({ to, from, toAlias, fromAlias }) =>
+    [
+      { entity: to, alias: toAlias },
+      { entity: from, alias: fromAlias },
+    ].map(({ entity, alias }) => {
+      const mount = mountOf(alias.mount_accessor)
+      return { alias: alias.name, entity: entity.name, entity_id: entity.id, mount: mount?.type ?? '', mount_path: mount?.path ?? '' }
+    }),
+  )
+  return { raw: { status: 400, contentType: 'application/json', body: `${JSON.stringify({ errors: [errors], data })}\n` } }
+}
