@@ -42,6 +42,8 @@ export type LoginAuth = {
 
 export type LoginRequest = {
   readonly mount: Mount
+  /** Full path of the mount's namespace; absent for the root. */
+  readonly namespacePath?: string
   /** Request path relative to the namespace: `auth/jwt/login`. */
   readonly path: string
   readonly auth: LoginAuth
@@ -66,7 +68,7 @@ async function issue(parts: LoginParts, request: LoginRequest, login: LoginIdent
 
 function loginDraft(
   parts: LoginParts,
-  { mount, path, auth }: LoginRequest,
+  { mount, namespacePath = '', path, auth }: LoginRequest,
   { identity, groupAliases }: LoginIdentity,
 ): { draft: TokenDraft; warnings: string[] } {
   const type = loginTokenType(mount.config.token_type, auth.tokenType)
@@ -82,7 +84,7 @@ function loginDraft(
     policies,
     path,
     meta: auth.alias.metadata,
-    display_name: loginTokenName(mount.path, auth.displayName),
+    display_name: loginTokenName(namespacePath + mount.path, auth.displayName),
     num_uses: auth.numUses,
     ttl: life.ttl,
     explicit_max_ttl: auth.explicitMaxTtl,

@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import type { LoginRequest } from '../../core/tokens/issue-login.ts'
 import { ServiceError } from '../../errors.ts'
-import { type Exchange, errorReply, type Reply, resource, unknownPaths } from '../../http/resource.ts'
+import { type Exchange, errorReply, namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
 import { lowerStringField, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { configFields, hasOidcClient, shownConfig } from './config.ts'
@@ -131,7 +131,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
         logged(exchange, async () => {
           const { call, mount, input } = exchange
           const auth = await method.login(mount, call.remoteAddress, input)
-          return issue({ mount, path: call.path, auth })
+          return issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth })
         }),
     },
   })

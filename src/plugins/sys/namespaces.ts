@@ -72,6 +72,19 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
     },
   })
 
+  resource(app, '/internal/ui/namespaces', {
+    help: 'The namespaces one level below in which the calling token may do anything.',
+    caller: 'required-inside',
+    read: {
+      summary: 'List namespaces for user interfaces',
+      handle: ({ call, caller }) => {
+        const base = namespaceOf(call)
+        const keys = namespaces.childrenOf(base).map(({ path }) => path.slice(base.path.length))
+        return { data: { keys: keys.filter((key) => caller?.acl.mountAccess(key) === true) } }
+      },
+    },
+  })
+
   const lock = async ({ call }: Exchange<unknown, unknown>, rest: string): Promise<Reply> => {
     return { data: { unlock_key: await namespaces.lock(lockTarget(namespaces, namespaceOf(call), rest)) } }
   }
