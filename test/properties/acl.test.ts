@@ -121,6 +121,21 @@ test('what the rules of the contract allow is allowed, what they refuse is refus
   )
 })
 
+test('of hundreds of rules the same one decides', () => {
+  const many = fc.array(fc.tuple(fc.array(stanza, { minLength: 30, maxLength: 60 }), fc.constantFrom('hcl' as const, 'json' as const)), {
+    minLength: 2,
+    maxLength: 4,
+  })
+  fc.assert(
+    fc.property(many, entityName, fc.array(question, { minLength: 30, maxLength: 40 }), (written, name, asked) => {
+      const { acl, stanzas } = bothOf(written, name)
+
+      for (const { pathFor, ...rest } of asked) expectAsModel(acl, stanzas, { ...rest, path: pathFor(stanzas) })
+    }),
+    { numRuns: 60 },
+  )
+})
+
 test('parameters and wrapping TTLs of rules for one path decide as the rules of the contract say', () => {
   const onePath = stanza.map((one) => ({ ...one, path: 'a', capabilities: ['read', 'update', 'delete', 'list'], shorthand: undefined, ended: false }))
   const onePolicy = fc.tuple(fc.array(onePath, { minLength: 1, maxLength: 3 }), fc.constantFrom('hcl' as const, 'json' as const))

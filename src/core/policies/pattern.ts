@@ -62,6 +62,13 @@ export class SegmentedPath {
     this.#starts ??= segmentStarts(this.text)
     return this.#starts
   }
+
+  /** The segment of that number, from 0 on. */
+  segment(number: number): string | undefined {
+    const start = this.starts[number]
+    const next = this.starts[number + 1]
+    return start === undefined || next === undefined ? undefined : this.text.slice(start, next - 1)
+  }
 }
 
 function segmentStarts(path: string): readonly number[] {
@@ -72,9 +79,7 @@ function segmentStarts(path: string): readonly number[] {
 }
 
 /** Does the pattern match a path that begins with its head? Takes time by the length of the pattern, not of the path. */
-export function matchesBehindHead(pattern: WildcardPattern, path: SegmentedPath): boolean {
-  if (pattern.kind === 'prefix') return true
-  const { pieces, isOpen } = pattern
+export function matchesBehindHead({ pieces, isOpen }: SegmentPattern, path: SegmentedPath): boolean {
   const { text, starts } = path
   const segments = starts.length - 1
   if (isOpen ? segments < pieces.length : segments !== pieces.length) return false

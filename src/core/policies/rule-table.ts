@@ -1,13 +1,15 @@
 import { type Grants, mergeGrants } from './grants.ts'
-import { compareRank, matchesBehindHead, type Pattern, type SegmentedPath, type WildcardPattern } from './pattern.ts'
+import { compareRank, type Pattern, type PrefixPattern, type SegmentedPath, type SegmentPattern, type WildcardPattern } from './pattern.ts'
+import { PieceIndex } from './piece-index.ts'
 
 /** A pattern and what it gives. */
 export type Rule<P extends Pattern = Pattern> = { readonly pattern: P; readonly grants: Grants }
 
-/** All wildcard rules with the same text before the first wildcard, the best first. */
+/** All wildcard rules with the same text before the first wildcard. */
 type Head = {
   readonly text: string
-  readonly rules: readonly Rule<WildcardPattern>[]
+  readonly prefix: Rule<PrefixPattern> | undefined
+  readonly segments: PieceIndex<Rule<SegmentPattern>> | undefined
   /** The longest other head this one begins with. */
   readonly parent: Head | undefined
 }
@@ -49,7 +51,10 @@ export class RuleTable {
   /** The best wildcard rule for the path. */
   best(path: SegmentedPath): Rule<WildcardPattern> | undefined {
     for (let head = this.#longestHead(path.text); head !== undefined; head = head.parent) {
-      for (const rule of head.rules) if (matchesBehindHead(rule.pattern, path)) return rule
+      const { prefix, segments } = head
+      const segment = segments?.first(path)
+      if (segment !== undefined) return prefix === undefined || compareRank(segment.pattern, prefix.pattern) < 0 ? segment : prefix
+      if (prefix !== undefined) return prefix
     }
     return undefined
   }
@@ -71,6 +76,8 @@ export class RuleTable {
   }
 }
 
+const isPrefix = (rule: Rule): rule is Rule<PrefixPattern> => rule.pattern.kind === 'prefix'
+const isSegment = (rule: Rule): rule is Rule<SegmentPattern> => rule.pattern.kind === 'segment'
 const isWildcard = (rule: Rule): rule is Rule<WildcardPattern> => rule.pattern.kind !== 'exact'
 
 function arrangeHeads(rules: readonly Rule<WildcardPattern>[]): readonly Head[] {
@@ -80,7 +87,8 @@ function arrangeHeads(rules: readonly Rule<WildcardPattern>[]): readonly Head[] 
   for (const text of [...rulesByHead.keys()].sort((a, b) => (a < b ? -1 : 1))) {
     while (last !== undefined && !text.startsWith(last.text)) last = last.parent
     const own = rulesByHead.get(text) ?? []
-    last = { text, rules: own.sort((a, b) => compareRank(a.pattern, b.pattern)), parent: last }
+    const segments = own.filter(isSegment).sort((a, b) => compareRank(a.pattern, b.pattern))
+    last = { text, prefix: own.find(isPrefix), segments: segments.length === 0 ? undefined : new PieceIndex(segments), parent: last }
     heads.push(last)
   }
   return heads
