@@ -8,6 +8,7 @@ import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
 import type { View } from './core/barrier/view.ts'
 import { GroupStore } from './core/identity/group-store.ts'
 import { IdentityStore } from './core/identity/identity-store.ts'
+import { IdentityTidy } from './core/identity/identity-tidy.ts'
 import { IdentityTokens } from './core/identity-tokens/identity-tokens.ts'
 import { KeyRotator } from './core/identity-tokens/key-rotator.ts'
 import type { LeaseBackend } from './core/leases/lease-backend.ts'
@@ -248,9 +249,12 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     firstEntries: (id) => policies.firstEntries(id).map((entry) => ({ ...entry, key: `policy/${entry.key}` })),
     steps: [
       { name: 'requests', remove: (id) => mounts.closeNamespace(id) },
-      { name: 'policies', remove: (id) => policies.removeNamespace(id) },
-      { name: 'groups', remove: (id) => groups.removeNamespace(id) },
       { name: 'leases', remove: (id) => leases.removeNamespace(id) },
+      { name: 'tokens', remove: (id) => revoker.removeNamespace(id) },
+      { name: 'token roles', remove: (id) => tokenRoles.removeNamespace(id) },
+      { name: 'identities', remove: (id) => identities.removeNamespace(id) },
+      { name: 'groups', remove: (id) => groups.removeNamespace(id) },
+      { name: 'policies', remove: (id) => policies.removeNamespace(id) },
       { name: 'mounts', remove: (id) => mounts.removeNamespace(id) },
     ],
     onFailure: ({ id, path }, step, err) => log.error({ err, namespace: id, path, step }, 'a namespace could not be removed; it is tried again'),
@@ -270,6 +274,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     tokens,
     tokenRoles,
     tidy,
+    groups,
     identities,
     identityTokens,
     keyRotator,
@@ -279,6 +284,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     revoker,
     discard,
     wrapper,
+    leases,
     sweeper,
     access,
     clusterId,
@@ -389,7 +395,7 @@ function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage:
 }
 
 async function buildApp(config: Config, { log, engines }: ServerParts, core: Core, state: NodeState): Promise<FastifyInstance> {
-  const { namespaces, namespaceLife, mounts, access, random, clock, system, tokens, identities, policies, discard, revoker, wrapper } = core
+  const { namespaces, namespaceLife, mounts, access, random, clock, system, tokens, groups, identities, policies, discard, revoker, wrapper, leases } = core
   const jsonLimits = { maxStrings: config.maxJsonStrings, maxMemory: config.maxJsonMemory, maxDepth: 10_000 }
   const app = createApp({
     server: {
@@ -458,6 +464,8 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     random,
     systemTtls: system,
     version: config.reportedVersion,
+    leases,
+    mountOf: (accessor) => mounts.table.byAccessor(accessor),
     wrapper,
     onInvalid: ({ path, remoteAddress, requestId }) =>
       log.warn(
@@ -494,9 +502,17 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     identityTokens: core.identityTokens,
     now: () => clock.now(),
     identities,
+    groups,
     mountOf,
     cutOffs: tokens.cutOffs,
     tidy: core.tidy,
+    identityTidy: new IdentityTidy({
+      store: identities,
+      tokens,
+      systemTtl: system,
+      mountOf,
+      tokenMountOf: (namespace) => mounts.table.at(namespace, 'auth/token/'),
+    }),
   })
   await app.register(cubbyhole, { prefix: '/cubbyhole', cubbyholes: core.cubbyholes, tokens })
   await app.register(cloud, { prefix: '/cloud' })

@@ -88,10 +88,11 @@ export type EntityRef = { readonly id: string } | { readonly name: string }
 
 /** Deletes an entity with its aliases and memberships; its tokens are refused from now on. None there is no failure. Contract tokens §5.2. */
 export function deleteEntity(store: IdentityStore, namespace: string, ref: EntityRef): Promise<void> {
-  return store.change(async () => {
+  const draw = async (): Promise<Drawn<undefined>> => {
     const stored = 'id' in ref ? await store.records.byId(namespace, ref.id) : await store.records.byName(namespace, ref.name)
     return stored === undefined ? { result: undefined } : gone(store, stored)
-  })
+  }
+  return store.memberships.inTurn(() => store.change(draw))
 }
 
 /** The end of an entity as a change to write. */

@@ -1,8 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { View } from '../barrier/view.ts'
 import { RecordCache } from '../record-cache.ts'
-import { type Group, readGroup } from './group.ts'
-import { aliasPrefix, changesKey, childPrefix, groupKey, memberPrefix, membershipPrefix, parentPrefix } from './group-keys.ts'
+import { type Group, type GroupAlias, readGroup } from './group.ts'
+import {
+  aliasIdKey,
+  aliasIdPrefix,
+  aliasPrefix,
+  changesKey,
+  childPrefix,
+  groupKey,
+  groupPrefix,
+  memberPrefix,
+  membershipPrefix,
+  parentPrefix,
+} from './group-keys.ts'
 
 /** Groups of an entity: those it was put into, and those it is in through them. Both in order of their ids, none in both. */
 export type Memberships = { readonly direct: readonly Group[]; readonly inherited: readonly Group[] }
@@ -97,14 +108,45 @@ export class GroupReader {
     return names
   }
 
-  /** What follows a prefix, a page at a time; the event loop gets its turn between two. */
-  async *pages(prefix: string): AsyncGenerator<string[]> {
-    for (let after: string | undefined; ; ) {
-      const keys: string[] = await this.#view.listKeys(prefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
-      yield keys.map((key) => key.slice(prefix.length))
-      if (keys.length < pageSize) return
-      after = keys.at(-1)
+  /** What follows a prefix, after `from`, a page at a time; the event loop gets its turn between two. */
+  async *pages(prefix: string, from = ''): AsyncGenerator<string[]> {
+    for (let after = from; ; ) {
+      const keys = await this.#view.listKeys(prefix, { limit: pageSize, ...(after === '' ? {} : { after: prefix + after }) })
+      const names = keys.map((key) => key.slice(prefix.length))
+      yield names
+      const last = names.at(-1)
+      if (last === undefined || names.length < pageSize) return
+      after = last
       await nextTurn()
+    }
+  }
+
+  /** How many members a group has, direct ones. */
+  async memberCount(groupId: string): Promise<number> {
+    let count = 0
+    for await (const page of this.pages(memberPrefix(groupId))) count += page.length
+    return count
+  }
+
+  /** The groups of a namespace in order of their ids. */
+  async *groupsOf(namespace: string, after = ''): AsyncGenerator<Group, void, undefined> {
+    for await (const page of this.pages(groupPrefix(namespace), after)) {
+      for (const id of page) {
+        const value = await this.#view.get(groupKey(id))
+        if (value !== undefined) yield readGroup(value)
+      }
+    }
+  }
+
+  /** The group aliases of a namespace in order of their ids. */
+  async *aliasesIn(namespace: string, after = ''): AsyncGenerator<GroupAlias, void, undefined> {
+    for await (const page of this.pages(aliasIdPrefix(namespace), after)) {
+      for (const id of page) {
+        const group = await this.#view.get(aliasIdKey(id))
+        const value = typeof group === 'string' ? await this.#view.get(groupKey(group)) : undefined
+        const alias = value === undefined ? null : readGroup(value).alias
+        if (alias?.id === id) yield alias
+      }
     }
   }
 

@@ -5,10 +5,11 @@ import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { writeAttempts } from '../stored-record.ts'
 import { Turns } from '../turns.ts'
-import type { Group } from './group.ts'
+import type { ListRange } from './entity-lists.ts'
+import type { Group, GroupAlias } from './group.ts'
 import { type AliasWrite, aliasRemoval, aliasWrite, groupOfAlias, type WrittenAlias } from './group-alias-write.ts'
 import { dropMembers, groupEnd } from './group-end.ts'
-import { aliasIdPrefix, changesKey, gonePrefix, groupPrefix } from './group-keys.ts'
+import { changesKey, gonePrefix } from './group-keys.ts'
 import { type GroupParts, type GroupStep, groupNameKey, storedGroup, union } from './group-parts.ts'
 import { type Affected, GroupReader, type Memberships } from './group-reader.ts'
 import { groupRefresh } from './group-refresh.ts'
@@ -35,6 +36,9 @@ export type GroupDetails = {
   /** All changes, those of logins included. */
   readonly modifyIndex: number
 }
+
+/** A group as a list shows it. */
+export type ListedGroup = Group & { readonly num_member_entities: number; readonly num_parent_groups: number }
 
 const structureTurn = 'groups'
 
@@ -95,14 +99,33 @@ export class GroupStore implements MembershipSource {
     return { memberEntityIds, memberGroupIds, parentGroupIds, modifyIndex: group.modify_index + changes }
   }
 
-  /** Ids of the groups of a namespace in order, a page at a time. */
-  pages(namespace: string): AsyncGenerator<string[]> {
-    return this.#parts.reader.pages(groupPrefix(namespace))
+  /** Groups of a namespace in order of their ids, each with its numbers of members and parents. */
+  async list(namespace: string, { after, limit }: ListRange): Promise<ListedGroup[]> {
+    const found: ListedGroup[] = []
+    for await (const group of this.#parts.reader.groupsOf(namespace, after)) {
+      const [members, parents] = await Promise.all([this.#parts.reader.memberCount(group.id), this.#parts.reader.parentsOf(group.id)])
+      found.push({ ...group, num_member_entities: members, num_parent_groups: parents.length })
+      if (found.length === limit) break
+    }
+    return found
   }
 
-  /** Ids of the group aliases of a namespace in order, a page at a time. */
-  aliasPages(namespace: string): AsyncGenerator<string[]> {
-    return this.#parts.reader.pages(aliasIdPrefix(namespace))
+  /** Names in order. They lie under hashes, so all groups of the namespace are looked at. */
+  async listNames(namespace: string, { after, limit }: ListRange): Promise<string[]> {
+    const names: string[] = []
+    for await (const { name } of this.#parts.reader.groupsOf(namespace)) if (name > after) names.push(name)
+    names.sort()
+    return limit > 0 ? names.slice(0, limit) : names
+  }
+
+  /** Group aliases of a namespace in order of their ids. */
+  async listAliases(namespace: string, { after, limit }: ListRange): Promise<GroupAlias[]> {
+    const found: GroupAlias[] = []
+    for await (const alias of this.#parts.reader.aliasesIn(namespace, after)) {
+      found.push(alias)
+      if (found.length === limit) break
+    }
+    return found
   }
 
   put(write: GroupWrite): Promise<Written> {
@@ -143,7 +166,6 @@ export class GroupStore implements MembershipSource {
     throw tooBusy()
   }
 
-  /** Work that ends entities, in turn with writes of groups, so that none of them gets a member that is on its way out. */
   inTurn<T>(work: () => Promise<T>): Promise<T> {
     return this.#turns.take(structureTurn, work)
   }
@@ -176,9 +198,7 @@ export class GroupStore implements MembershipSource {
 
   /** All groups of a namespace that goes. May be begun again. */
   async removeNamespace(namespace: string): Promise<void> {
-    for await (const page of this.pages(namespace)) {
-      for (const id of page) await this.remove(namespace, id)
-    }
+    for await (const { id } of this.#parts.reader.groupsOf(namespace)) await this.remove(namespace, id)
   }
 
   async #inTurn<Result>(step: () => Promise<GroupStep<Result>>): Promise<Result> {

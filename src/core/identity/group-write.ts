@@ -3,13 +3,13 @@ import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/go-text.ts'
 import type { ViewEntry } from '../barrier/view.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'
-import { sanitise } from '../tokens/policy-names.ts'
 import { canonicalName } from './canonical-name.ts'
 import type { Group, GroupType } from './group.ts'
 import { childKey, groupKey, memberKey, membershipKey, parentKey, structureKey } from './group-keys.ts'
 import { changedNow, type GroupParts, type GroupStep, groupNameKey, newGroup, type StoredGroup, storedGroup, union } from './group-parts.ts'
 import { entityKey, isIdentityId } from './identity-keys.ts'
 import { metadataProblem } from './metadata.ts'
+import { identityPolicies } from './policies.ts'
 
 /** What a caller writes of a group; what is absent stays as it is. Contract tokens §5.4. */
 export type GroupFields = {
@@ -75,8 +75,7 @@ async function targetOf(parts: GroupParts, namespace: string, id: string | undef
 
 /** The group with its new name, type, policies and metadata. */
 function withKind(group: Group, fields: GroupFields, isNew: boolean): Group {
-  const policies = fields.policies === undefined ? group.policies : sanitise(fields.policies, false)
-  if (policies.includes('root')) throw refuse('invalid', 'policies cannot contain root')
+  const policies = fields.policies === undefined ? group.policies : identityPolicies(fields.policies)
   const type = fields.type ?? group.type
   if (!isNew && type !== group.type) throw refuse('invalid', 'group type cannot be changed')
   if (!isGroupType(type)) throw refuse('invalid', `invalid group type ${quoted(type)}`)

@@ -43,6 +43,8 @@ export type MembershipChange = { readonly entries: readonly ViewEntry[]; written
 
 /** Which groups an entity is in: what entities need to know of groups. */
 export interface Memberships {
+  /** Work that ends entities, in turn with writes of groups, so that none of them gets a member that is on its way out. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>
   membershipsOf(entityId: string): Promise<MembershipsOf>
   refreshForLogin(login: GroupLogin): Promise<GroupRefresh>
   /** The entity leaves all its groups. */
@@ -56,6 +58,7 @@ const noChange = async (): Promise<MembershipChange> => ({ entries: [], written:
 
 /** A house without groups. */
 export const noMemberships: Memberships = {
+  inTurn: (work) => work(),
   membershipsOf: async () => none,
   refreshForLogin: async () => ({ matched: [], memberships: none, entries: [], counts: () => [], written: () => undefined }),
   entityGone: noChange,

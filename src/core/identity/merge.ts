@@ -33,7 +33,7 @@ export function mergeEntities(store: IdentityStore, request: MergeRequest): Prom
   if (request.keep.length > 1 && from.length > 1) {
     throw refuse('invalid', 'aliases conflicts cannot be resolved with multiple from entity ids - merge one entity at a time')
   }
-  return store.change(() => draw(store, { ...request, from }))
+  return store.memberships.inTurn(() => store.change(() => draw(store, { ...request, from })))
 }
 
 async function draw(store: IdentityStore, { namespace, to, from, keep }: MergeRequest): Promise<Drawn<readonly Clash[]>> {

@@ -2,19 +2,27 @@ import type { FastifyPluginAsync } from 'fastify'
 import { unknownPaths } from '../../http/resource.ts'
 import { type EntityParts, entityRoutes } from './entities.ts'
 import { entityAliasRoutes } from './entity-aliases.ts'
+import { groupAliasRoutes } from './group-aliases.ts'
+import { groupLookupRoutes } from './group-lookup.ts'
+import { type GroupPluginParts, groupRoutes } from './groups.ts'
 import { lookupRoutes } from './lookup.ts'
 import { mergeRoutes } from './merge.ts'
 import { type IdentityTokenParts, identityTokenRoutes } from './oidc.ts'
 import { type RevokeTokensParts, revokeTokensRoutes } from './revoke-tokens.ts'
+import { type TidyRouteParts, tidyRoutes } from './tidy.ts'
 
-export type IdentityPluginParts = EntityParts & IdentityTokenParts & RevokeTokensParts
+export type IdentityPluginParts = EntityParts & TidyRouteParts & GroupPluginParts & IdentityTokenParts & RevokeTokensParts
 
 /** `identity/*`: thin routes over identities and the tokens that tell of them. Contract tokens §5. */
 export const identity: FastifyPluginAsync<IdentityPluginParts> = async (app, parts) => {
   entityRoutes(app, parts)
   entityAliasRoutes(app, parts)
   lookupRoutes(app, parts)
+  groupRoutes(app, parts)
+  groupAliasRoutes(app, parts)
+  groupLookupRoutes(app, parts)
   mergeRoutes(app, parts)
+  tidyRoutes(app, parts)
   identityTokenRoutes(app, parts)
   revokeTokensRoutes(app, parts)
   unknownPaths(app)

@@ -1,0 +1,63 @@
+import type { Group, GroupAlias } from '../../core/identity/group.ts'
+import type { GroupDetails, ListedGroup } from '../../core/identity/group-store.ts'
+import { type MountOf, mountOfAlias } from './entity-view.ts'
+
+/** A group as it is read: lists and maps without content are null. Contract tokens §5.4. */
+export const groupData = (group: Group, details: GroupDetails, mountOf: MountOf) => ({
+  id: group.id,
+  name: group.name,
+  type: group.type,
+  policies: orNull(group.policies),
+  metadata: group.metadata,
+  member_entity_ids: orNull(details.memberEntityIds),
+  member_group_ids: orNull(details.memberGroupIds),
+  parent_group_ids: orNull(details.parentGroupIds),
+  alias: group.alias === null ? {} : aliasFields(group.alias, mountOf),
+  modify_index: details.modifyIndex,
+  namespace_id: group.namespace_id,
+  creation_time: group.creation_time,
+  last_update_time: group.last_update_time,
+})
+
+const orNull = (list: readonly string[]): readonly string[] | null => (list.length === 0 ? null : list)
+
+const aliasFields = (alias: GroupAlias, mountOf: MountOf) => ({
+  id: alias.id,
+  canonical_id: alias.canonical_id,
+  mount_accessor: alias.mount_accessor,
+  ...mountOfAlias(mountOf, alias.mount_accessor),
+  name: alias.name,
+  metadata: null,
+  merged_from_canonical_ids: null,
+  creation_time: alias.creation_time,
+  last_update_time: alias.last_update_time,
+})
+
+/** A group alias as it is read by itself: in the form of an entity alias. Contract tokens §5.5. */
+export const groupAliasData = (alias: GroupAlias, namespaceId: string, mountOf: MountOf) => ({
+  ...aliasFields(alias, mountOf),
+  custom_metadata: null,
+  local: false,
+  namespace_id: namespaceId,
+})
+
+/** A group in a list; `alias` only if it has one. Contract tokens §5.4. */
+export const groupInfo = ({ name, alias, num_member_entities, num_parent_groups }: ListedGroup, mountOf: MountOf) => ({
+  name,
+  num_member_entities,
+  num_parent_groups,
+  ...(alias === null
+    ? {}
+    : { alias: { id: alias.id, name: alias.name, mount_accessor: alias.mount_accessor, ...mountOfAlias(mountOf, alias.mount_accessor) } }),
+})
+
+/** A group alias in a list. Contract tokens §5.5. */
+export const groupAliasInfo = ({ name, canonical_id, mount_accessor }: GroupAlias, mountOf: MountOf) => ({
+  name,
+  canonical_id,
+  mount_accessor,
+  custom_metadata: null,
+  metadata: null,
+  local: false,
+  ...mountOfAlias(mountOf, mount_accessor),
+})
