@@ -1,0 +1,211 @@
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { BatchTokens } from '../../../src/core/tokens/batch-tokens.ts'
+import { lookupData } from '../../../src/core/tokens/lookup-data.ts'
+import { loginTokenType } from '../../../src/core/tokens/token-type.ts'
+import type { TokenType } from '../../../src/core/tokens/token.ts'
+import { systemRandom } from '../../../src/lib/random.ts'
+import { openCoreView } from '../../support/core-view.ts'
+import { aMount, jwtMount, openTokenHouse, tokenMount } from '../../support/token-house.ts'
+
+type House = Awaited<ReturnType<typeof openTokenHouse>>
+
+const aBatch = async (house: House, input: Parameters<House['create']>[0] = {}, request: Parameters<House['create']>[1] = {}) =>
+  (await house.create({ type: 'batch', policies: ['web'], ttl: '20m', ...input }, request)).auth
+
+test('T36: a batch token is its id, and nothing is stored', async () => {
+  await using house = await openTokenHouse()
+  const before = await house.view.listKeys('')
+
+  const auth = await aBatch(house, { meta: { user: 'a' }, renewable: true })
+
+  expect(auth).toMatchObject({ accessor: '', token_type: 'batch', renewable: false, lease_duration: 1200, orphan: false, metadata: { user: 'a' } })
+  expect(auth.client_token).toMatch(/^hvb\.[A-Za-z0-9_-]+$/)
+  expect(await house.view.listKeys('')).toEqual(before)
+})
+
+test('2.7: a look-up shows a batch token in whole seconds', async () => {
+  await using house = await openTokenHouse()
+  const { client_token: id } = await aBatch(house)
+  house.clock.advance(1)
+
+  const shown = lookupData(await house.lookup(id), { id, now: house.clock.now(), identityPolicies: [], namespacePath: '' })
+
+  expect(shown).toMatchObject({
+    accessor: '',
+    type: 'batch',
+    path: 'auth/token/create',
+    orphan: false,
+    creation_ttl: 1200,
+    issue_time: '2026-01-02T03:04:05Z',
+    expire_time: '2026-01-02T03:24:05Z',
+    renewable: false,
+    num_uses: 0,
+  })
+})
+
+test('T74: it is valid for a server that starts later', async () => {
+  await using house = await openTokenHouse()
+  const { client_token: id } = await aBatch(house)
+
+  const { tokens } = await house.restarted()
+
+  expect(await tokens.lookup(id)).toMatchObject({ type: 'batch', policies: ['default', 'web'] })
+})
+
+test('1.6: it lives through its last second', async () => {
+  await using house = await openTokenHouse()
+  const { client_token: id } = await aBatch(house, { ttl: '10' })
+
+  // the clock of the house stands at a quarter of a second
+  house.clock.advance(9.75)
+  expect(await house.tokens.lookup(id)).toBeDefined()
+  house.clock.advance(0.001)
+  expect(await house.tokens.lookup(id)).toBeUndefined()
+})
+
+test('1.6: it ends with its parent, an orphan does not', async () => {
+  await using house = await openTokenHouse()
+  const parent = await house.lookup((await house.create({ policies: ['web'] })).auth.client_token)
+  const child = await aBatch(house, {}, { caller: parent, sudo: false })
+  const orphan = await aBatch(house, {}, { caller: parent, sudo: false, form: 'create-orphan' })
+
+  await house.revoker.revoke(parent.accessor)
+
+  expect(await house.tokens.lookup(child.client_token)).toBeUndefined()
+  expect(await house.tokens.lookup(orphan.client_token)).toMatchObject({ parent: '' })
+})
+
+test('it ends with the mount that issued it, and when that mount moves', async () => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.login({ tokenType: 'batch' })
+
+  house.mounts.set(jwtMount.accessor, { ...jwtMount, tokensValidFrom: house.clock.now() + 1 })
+  expect(await house.tokens.lookup(auth.client_token)).toBeUndefined()
+  house.mounts.set(jwtMount.accessor, { ...jwtMount, tainted: true })
+  expect(await house.tokens.lookup(auth.client_token)).toBeUndefined()
+  house.mounts.set(jwtMount.accessor, jwtMount)
+  expect(await house.tokens.lookup(auth.client_token)).toBeDefined()
+})
+
+test('no character of a batch token can be changed, cut or added', async () => {
+  await using house = await openTokenHouse()
+  const { client_token: id } = await aBatch(house)
+
+  const changed = Array.from(id, (character, at) => id.slice(0, at) + (character === 'A' ? 'B' : 'A') + id.slice(at + 1)).slice(4)
+  const others = [id.slice(0, -1), `${id}A`, `${id}=`, `${id} `, ` ${id}`, `${id}.abcdef`, `${id}.root`, id.replace('hvb.', 'hvs.'), id.slice(4), 'hvb.', 'hvb.A']
+  for (const other of [...changed, ...others]) expect(await house.tokens.lookup(other), other).toBeUndefined()
+  expect(await house.tokens.lookup(id)).toBeDefined()
+})
+
+test('another spelling of the same bytes is not the token', async () => {
+  await using core = await openCoreView()
+  const batch = new BatchTokens(core.barrier, systemRandom)
+  const record = { parent: '', namespace: 'root', policies: ['web'], path: 'p', meta: null, display_name: 'd', creation_time: 1, ttl: 60, entity_id: '' }
+  const ids = await Promise.all(['', 'a', 'ab'].map((mount_accessor) => batch.seal({ ...record, bound_cidrs: [], mount_accessor })))
+
+  for (const id of ids) {
+    expect(batch.open(id)).toBeDefined()
+    // the last character has bits that stand for nothing, unless the length is a multiple of three
+    const last = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    const spellings = Array.from(last, (character) => id.slice(0, -1) + character).filter((spelling) => batch.open(spelling) !== undefined)
+    expect(spellings).toEqual([id])
+  }
+})
+
+test('what is sealed for something else is no batch token, and one of another server neither', async () => {
+  await using core = await openCoreView()
+  await using other = await openCoreView()
+  const batch = new BatchTokens(core.barrier, systemRandom)
+  const record = { parent: '', namespace: 'root', policies: ['root'], path: 'p', meta: null, display_name: 'd', creation_time: 1, ttl: 60, entity_id: '' }
+  const whole = { ...record, bound_cidrs: [], mount_accessor: 'm' }
+  const elsewhere = await core.barrier.sealText('out/other', JSON.stringify(whole))
+
+  expect(batch.open(`hvb.${elsewhere.toString('base64url')}`)).toBeUndefined()
+  expect(batch.open(await new BatchTokens(other.barrier, systemRandom).seal(whole))).toBeUndefined()
+  expect(batch.open(`hvb.${randomBytes(300).toString('base64url')}`)).toBeUndefined()
+})
+
+test('1.1: one of a child namespace ends in its id, which cannot be taken off or changed', async () => {
+  await using house = await openTokenHouse()
+  const mount = { ...tokenMount, namespace: 'aB3xY9' }
+  const { client_token: id } = await aBatch(house, {}, { mount })
+
+  expect(id).toMatch(/\.aB3xY9$/)
+  expect(await house.tokens.lookup(id)).toMatchObject({ namespace: 'aB3xY9' })
+  expect(await house.tokens.lookup(id.slice(0, -7))).toBeUndefined()
+  expect(await house.tokens.lookup(id.replace('aB3xY9', 'aB3xY8'))).toBeUndefined()
+})
+
+test('one that nobody could send is not made, and one that long not opened', async () => {
+  await using house = await openTokenHouse()
+
+  await expect(aBatch(house, { meta: { note: 'x'.repeat(60_000) } })).rejects.toMatchObject({
+    kind: 'invalid',
+    message: 'batch tokens cannot be longer than 65536 characters: this one has too much in it',
+  })
+  const { client_token: id } = await aBatch(house, { meta: { note: 'x'.repeat(40_000) } })
+  expect(await house.tokens.lookup(id)).toBeDefined()
+  expect(await house.tokens.lookup(`hvb.${'A'.repeat(70_000)}`)).toBeUndefined()
+})
+
+test('1.6: the id of a caller who may choose one is ignored', async () => {
+  await using house = await openTokenHouse()
+
+  const made = await house.create({ type: 'batch', policies: ['web'], id: 'own.id' })
+
+  expect(made.auth.client_token).toMatch(/^hvb\./)
+  expect(made.warnings).toHaveLength(1)
+})
+
+test('it can make no tokens and cannot be renewed', async () => {
+  await using house = await openTokenHouse()
+  const batch = await house.lookup((await aBatch(house)).client_token)
+
+  await expect(house.create({}, { caller: batch, sudo: true })).rejects.toMatchObject({ message: 'batch tokens cannot create more tokens' })
+  await expect(house.renew(batch)).rejects.toMatchObject({ message: 'batch tokens cannot be renewed', kind: 'invalid', wrapped: false })
+})
+
+const none = undefined
+test.each<{ mount: string | undefined; role: string; type: TokenType }>([
+  { mount: 'service', role: 'default', type: 'service' },
+  { mount: 'service', role: 'service', type: 'service' },
+  { mount: 'service', role: 'batch', type: 'service' },
+  { mount: 'batch', role: 'default', type: 'batch' },
+  { mount: 'batch', role: 'service', type: 'batch' },
+  { mount: 'batch', role: 'batch', type: 'batch' },
+  ...[none, '', 'default', 'default-service'].flatMap((mount) => [
+    { mount, role: 'default', type: 'service' as const },
+    { mount, role: '', type: 'service' as const },
+    { mount, role: 'service', type: 'service' as const },
+    { mount, role: 'batch', type: 'batch' as const },
+  ]),
+  { mount: 'default-batch', role: 'default', type: 'batch' },
+  { mount: 'default-batch', role: '', type: 'batch' },
+  { mount: 'default-batch', role: 'service', type: 'service' },
+  { mount: 'default-batch', role: 'batch', type: 'batch' },
+])('1.5: mount $mount, role $role: $type', ({ mount, role, type }) => {
+  expect(loginTokenType(mount, role)).toBe(type)
+})
+
+test('1.6: a mount of type batch drops what a role asks for and such tokens cannot have', async () => {
+  await using house = await openTokenHouse()
+  const mount = aMount({ config: { ...aMount().config, token_type: 'batch' } })
+
+  const { auth } = await house.login({ tokenType: 'service', numUses: 3, period: 600 }, mount)
+
+  expect(auth).toMatchObject({ token_type: 'batch', num_uses: 0, renewable: false, orphan: true, accessor: '' })
+  expect(await house.lookup(auth.client_token)).toMatchObject({ num_uses: 0, period: 0, entity_id: auth.entity_id })
+})
+
+test('a batch login of a known name writes nothing, of a new one the entity only', async () => {
+  await using house = await openTokenHouse()
+  const first = await house.login({ tokenType: 'batch' })
+  const before = await house.view.listKeys('')
+
+  const second = await house.login({ tokenType: 'batch' })
+
+  expect(second.auth.entity_id).toBe(first.auth.entity_id)
+  expect(await house.view.listKeys('')).toEqual(before)
+  expect(await house.identity.identityOf(first.auth.entity_id)).toBeDefined()
+})

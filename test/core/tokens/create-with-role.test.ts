@@ -1,0 +1,220 @@
+import { expect, test } from 'vitest'
+import type { CreateInput, CreateRequest } from '../../../src/core/tokens/create-token.ts'
+import { lookupData } from '../../../src/core/tokens/lookup-data.ts'
+import { changedTokenRole, type TokenRoleRecord } from '../../../src/core/tokens/token-role.ts'
+import { defaultTtl, openTokenHouse, tokenMount } from '../../support/token-house.ts'
+
+type House = Awaited<ReturnType<typeof openTokenHouse>>
+
+const withRole = (record: TokenRoleRecord, request: Partial<CreateRequest> = {}) => ({
+  role: { name: 'r', record: changedTokenRole(undefined, record) },
+  ...request,
+})
+
+const shownOf = async (house: House, id: string) =>
+  lookupData(await house.lookup(id), { id, now: house.clock.now(), identityPolicies: [], namespacePath: '' })
+
+const lesser = (what: string, seconds: number) =>
+  `${what} specified both during creation call and in role; using the lesser value of ${seconds} seconds`
+
+test.each<{ row: string; role: TokenRoleRecord; input?: Partial<CreateInput>; auth?: object; data?: object; warnings?: string[]; absent?: string[] }>([
+  { row: 'path and role', role: {}, data: { path: 'auth/token/create/r', role: 'r' } },
+  { row: 'suffix', role: { path_suffix: 'team.x' }, data: { path: 'auth/token/create/r/team.x' } },
+  { row: 'orphan', role: { orphan: true }, auth: { orphan: true } },
+  { row: 'no_parent is ignored', role: {}, input: { no_parent: true }, auth: { orphan: false } },
+  { row: 'not renewable', role: { renewable: false }, auth: { renewable: false } },
+  { row: 'T49', role: { token_no_default_policy: true }, auth: { policies: ['default', 'web'] } },
+  { row: 'T50, none', role: { token_num_uses: 10 }, auth: { num_uses: 10 } },
+  { row: 'T50, 5', role: { token_num_uses: 10 }, input: { num_uses: 5 }, auth: { num_uses: 5 } },
+  { row: 'T50, 15', role: { token_num_uses: 10 }, input: { num_uses: 15 }, auth: { num_uses: 10 } },
+  { row: 'a role without limit', role: {}, input: { num_uses: 15 }, auth: { num_uses: 15 } },
+  { row: 'period', role: { token_period: 3600 }, auth: { lease_duration: 3600 }, absent: ['period'] },
+  {
+    row: 'T77',
+    role: { token_period: 3600 },
+    input: { period: '2h' },
+    auth: { lease_duration: 3600 },
+    data: { period: 7200 },
+    warnings: [lesser('Period', 3600)],
+  },
+  { row: 'a lesser period', role: { token_period: 3600 }, input: { period: '30m' }, auth: { lease_duration: 1800 }, warnings: [lesser('Period', 1800)] },
+  {
+    row: 'explicit maximum',
+    role: { token_explicit_max_ttl: 600 },
+    auth: { lease_duration: 600 },
+    data: { explicit_max_ttl: 0 },
+    warnings: ['TTL of "768h" exceeded the effective max_ttl of "10m"; TTL value is capped accordingly'],
+  },
+  {
+    row: 'both explicit maxima',
+    role: { token_explicit_max_ttl: 600, token_period: 300 },
+    input: { explicit_max_ttl: '20m', period: '10m' },
+    auth: { lease_duration: 300 },
+    data: { explicit_max_ttl: 1200, period: 600 },
+    warnings: [lesser('Explicit max TTL', 600), lesser('Period', 300)],
+  },
+  { row: 'T54', role: { token_explicit_max_ttl: 2 * defaultTtl }, auth: { lease_duration: defaultTtl } },
+  {
+    row: 'batch: the role, whatever is asked',
+    role: { token_type: 'batch', orphan: true, renewable: false, token_num_uses: 3 },
+    input: { type: 'service' },
+    auth: { token_type: 'batch', orphan: true, num_uses: 0, renewable: false },
+    data: { num_uses: 0, role: 'r' },
+  },
+  {
+    row: 'default-batch leaves out what batch tokens cannot have',
+    role: { token_type: 'default-batch', token_period: 3600, token_explicit_max_ttl: 7200, token_num_uses: 3 },
+    auth: { token_type: 'batch', lease_duration: defaultTtl, num_uses: 0 },
+    data: { explicit_max_ttl: 0 },
+    absent: ['period'],
+  },
+  {
+    row: 'default-batch, service asked for',
+    role: { token_type: 'default-batch', token_period: 3600, token_num_uses: 3 },
+    input: { type: 'service' },
+    auth: { token_type: 'service', lease_duration: 3600, num_uses: 3 },
+  },
+  { row: 'T58', role: { token_bound_cidrs: ['127.0.0.1/32', '1.2.3.4/8'] }, data: { bound_cidrs: ['127.0.0.1', '1.2.3.4/8'] } },
+])('2.2 $row', async ({ role, input = {}, auth = {}, data = {}, warnings = [], absent = [] }) => {
+  await using house = await openTokenHouse()
+
+  const made = await house.create({ policies: ['web'], ...input }, withRole(role))
+
+  expect(made.auth).toMatchObject(auth)
+  expect(made.warnings).toEqual(warnings)
+  const shown = await shownOf(house, made.auth.client_token)
+  expect(shown).toMatchObject(data)
+  for (const key of absent) expect(shown).not.toHaveProperty(key)
+})
+
+test('T57: bound addresses of a role are none for a root token without end', async () => {
+  await using house = await openTokenHouse()
+
+  const made = await house.create({}, withRole({ token_bound_cidrs: ['1.2.3.4/8'] }))
+
+  expect(made.auth).toMatchObject({ policies: ['root'], lease_duration: 0 })
+  expect((await house.lookup(made.auth.client_token)).bound_cidrs).toEqual([])
+})
+
+test('1.10: with a role only its addresses count, not those of the caller', async () => {
+  await using house = await openTokenHouse()
+  const caller = await house.lookup((await house.login({ policies: ['web'], boundCidrs: ['127.0.0.1'] })).auth.client_token)
+
+  const made = await house.create({}, withRole({}, { caller, sudo: false }))
+
+  expect((await house.lookup(made.auth.client_token)).bound_cidrs).toEqual([])
+})
+
+test('2.3: a role that lists policies frees the caller from its own, one that does not leaves it bound', async () => {
+  await using house = await openTokenHouse()
+  const caller = await house.lookup((await house.create({ policies: ['web'] })).auth.client_token)
+  const asCaller = { caller, sudo: false }
+
+  expect((await house.create({ policies: ['db'] }, withRole({ allowed_policies: ['db'] }, asCaller))).auth.policies).toEqual(['db', 'default'])
+  await expect(house.create({ policies: ['db'] }, withRole({}, asCaller))).rejects.toMatchObject({ message: 'child policies must be subset of parent' })
+  await expect(house.create({}, withRole({ allowed_policies: ['root'] }, asCaller))).rejects.toMatchObject({
+    message: 'root tokens may not be created without parent token being root',
+  })
+  await expect(house.create({ period: '1h' }, withRole({}, asCaller))).rejects.toMatchObject({
+    message: 'root or sudo privileges required to create periodic token',
+  })
+  await expect(house.create({ id: 'x' }, withRole({}, asCaller))).rejects.toMatchObject({
+    message: 'root or sudo privileges required to specify token id',
+  })
+})
+
+test('2.5: tokens for one name have one entity, whoever asks at the same time', async () => {
+  await using house = await openTokenHouse()
+  const request = withRole({ allowed_entity_aliases: ['al*'] })
+
+  const made = await Promise.all(Array.from({ length: 8 }, () => house.create({ policies: ['web'], entity_alias: 'Alice' }, request)))
+  const again = await house.create({ policies: ['web'], entity_alias: 'alice', type: 'batch' }, request)
+
+  const ids = new Set([...made, again].map(({ auth }) => auth.entity_id))
+  expect(ids.size).toBe(1)
+  const identity = await house.identity.identityOf(again.auth.entity_id)
+  expect(identity?.entity.aliases).toMatchObject([{ name: 'Alice', mount_accessor: tokenMount.accessor, metadata: null }])
+  expect(await house.lookup(made[0]?.auth.client_token ?? '')).toMatchObject({ entity_id: again.auth.entity_id })
+})
+
+test('2.5: a refusal leaves neither token nor entity behind, also of an id that is taken', async () => {
+  await using house = await openTokenHouse()
+  const before = await house.view.listKeys('')
+  const request = withRole({ allowed_entity_aliases: ['*'] })
+
+  await expect(house.create({ policies: ['web'], entity_alias: 'bob', id: 'root' }, request)).rejects.toMatchObject({
+    message: 'cannot create a token with a duplicate ID',
+  })
+  await expect(house.create({ policies: ['web'], entity_alias: ' ' }, request)).rejects.toMatchObject({ message: 'missing name in alias' })
+
+  expect(await house.view.listKeys('')).toEqual(before)
+})
+
+const child = { ...tokenMount, namespace: 'aB3xY9', accessor: 'auth_token_2' }
+
+test.each<{ row: string; input: Partial<CreateInput>; sudo?: boolean; text: string }>([
+  { row: '3a', input: {}, sudo: false, text: 'root or sudo privileges required to directly generate a token in a child namespace' },
+  { row: '3a', input: { policies: ['web', 'Root '] }, text: 'root tokens may not be created from a parent namespace' },
+  { row: '3a before 4', input: { type: 'x', policies: ['root'] }, text: 'root tokens may not be created from a parent namespace' },
+  { row: '8', input: { id: 'x' }, text: 'token IDs can only be manually specified in the root namespace' },
+])('T78, 2.2 $row: in a child namespace root cannot create $input', async ({ input, sudo = true, text }) => {
+  await using house = await openTokenHouse()
+  house.mounts.set(child.accessor, child)
+
+  await expect(house.create(input, { mount: child, sudo })).rejects.toMatchObject({ message: text, kind: 'invalid', wrapped: false })
+})
+
+test.each<{ input: Partial<CreateInput>; policies: string[] }>([
+  { input: {}, policies: ['default'] },
+  { input: { policies: ['web'] }, policies: ['default', 'web'] },
+  { input: { no_default_policy: true }, policies: [] },
+])('T78: in a child namespace nothing is inherited: $input', async ({ input, policies }) => {
+  await using house = await openTokenHouse()
+  house.mounts.set(child.accessor, child)
+
+  const { auth } = await house.create(input, { mount: child })
+
+  expect(auth.policies).toEqual(policies)
+  expect(auth.client_token).toMatch(/^hvs\.[0-9A-Za-z]{24}\.aB3xY9$/)
+  expect(auth.accessor).toMatch(/^[0-9A-Za-z]{24}\.aB3xY9$/)
+  expect(await house.tokens.lookupByAccessor(auth.accessor)).toEqual(await house.lookup(auth.client_token))
+  for (const other of [auth.client_token.slice(0, -7), auth.client_token.replace('aB3xY9', 'aB3xY8')]) {
+    expect(await house.tokens.lookup(other)).toBeUndefined()
+  }
+  expect(await house.tokens.lookupByAccessor(auth.accessor.slice(0, -7))).toBeUndefined()
+})
+
+test('T55: without its role a token is not renewed; a role of that name elsewhere does not help', async () => {
+  await using house = await openTokenHouse()
+  await house.roles.change('root', 'r', () => ({}))
+  await house.roles.change('aB3xY9', 'r', () => ({}))
+  const made = await house.create({ policies: ['web'] }, { role: { name: 'r', record: {} } })
+  const token = await house.lookup(made.auth.client_token)
+  await house.renew(token)
+
+  await house.roles.remove('root', 'r')
+
+  await expect(house.renew(token)).rejects.toMatchObject({
+    message: 'failed to renew entry: original token role "r" could not be found, not renewing',
+    kind: 'invalid',
+    wrapped: false,
+  })
+})
+
+test("2.8: at renewal the role's period and explicit maximum of today count", async () => {
+  await using house = await openTokenHouse()
+  const role = await house.roles.change('root', 'r', () => ({ token_period: 3600 }))
+  const token = await house.lookup((await house.create({ policies: ['web'], explicit_max_ttl: '10h' }, { role })).auth.client_token)
+  const renewed = async (record: TokenRoleRecord, increment = 0) => {
+    await house.roles.change('root', 'r', () => record)
+    return (await house.renew(token, increment)).auth.lease_duration
+  }
+
+  expect(await renewed({ token_period: 600 })).toBe(600)
+  expect(await renewed({ token_period: 600 }, 60)).toBe(600)
+  expect(await renewed({})).toBe(600)
+  expect(await renewed({}, 300)).toBe(300)
+  expect(await renewed({ token_explicit_max_ttl: 100 }, 300)).toBe(100)
+  house.clock.advance(50)
+  expect(await renewed({ token_explicit_max_ttl: 100 }, 300)).toBe(50)
+})
