@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '../../support/client.ts'
 import { caused, errors, notAccepted } from '../../support/error-bodies.ts'
+import { openSqlite } from '../../../src/storage/sqlite.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -182,5 +183,64 @@ describe('contract core-http §9.4', () => {
     expect((await client.write('cubbyhole/once/a', { a: 1 })).status).toBe(204)
     expect((await client.write('cubbyhole/once/a', { a: 2 })).status).toBe(403)
     expect((await client.read('cubbyhole/once/a')).body.data).toEqual({ a: 1 })
+  })
+
+  test('a batch token has none', async () => {
+    const { client } = await newToken(server.root, { type: 'batch', ttl: '1h' })
+    const none = errors("cubbyhole operations are only supported by 'service' type tokens")
+
+    expect(await client.read('cubbyhole/a')).toMatchObject({ status: 400, body: none })
+    expect(await client.write('cubbyhole/a', { a: 1 })).toMatchObject({ status: 400, body: none })
+    expect(await client.list('cubbyhole/')).toMatchObject({ status: 400, body: none })
+    expect(await client.delete('cubbyhole/a')).toMatchObject({ status: 400, body: none })
+  })
+
+  test('each namespace has its own, for the same token too', async () => {
+    await server.root.write('sys/namespaces/own')
+    const inside = { headers: { 'X-Vault-Namespace': 'own' } }
+    await server.root.write('cubbyhole/place', { where: 'root' })
+
+    expect((await server.root.read('cubbyhole/place', inside)).status).toBe(404)
+    await server.root.write('cubbyhole/place', { where: 'own' }, inside)
+    expect((await server.root.read('own/cubbyhole/place')).body.data).toEqual({ where: 'own' })
+    expect((await server.root.read('cubbyhole/place')).body.data).toEqual({ where: 'root' })
+    const created = await server.root.write('auth/token/create', { policies: ['default'] }, inside)
+    const native = server.as(String(created.body.auth?.client_token))
+    expect((await native.read('own/cubbyhole/place')).status).toBe(404)
+    expect((await native.write('own/cubbyhole/place', { mine: true })).status).toBe(204)
+    expect((await native.read('cubbyhole/place')).status).toBe(403)
+  })
+
+  test('the last use of a token writes nothing that stays', async () => {
+    const { client } = await newToken(server.root, { num_uses: 1 })
+
+    expect((await client.write('cubbyhole/a', { a: 1 })).status).toBe(204)
+    expect((await client.read('cubbyhole/a')).body).toEqual(notAccepted)
+  })
+
+  test('whatever its token does while it ends, nothing stays behind', async () => {
+    await using folder = await temporaryFolder()
+    const path = folder.file('gatehouse.db')
+    {
+      await using busy = await startTestServer({ settings: { STORAGE: `sqlite:${path}`, SEAL_KEY_FILE: folder.file('seal.key') } })
+      await busy.root.write('sys/namespaces/ns')
+      await busy.root.write('sys/policies/acl/both', { policy: 'path "+/cubbyhole/*" { capabilities = ["create", "update"] }' })
+      await Promise.all(
+        Array.from({ length: 60 }, async (_, at) => {
+          const { client } = await newToken(busy.root, { policies: ['default', 'both'], num_uses: at % 4 === 0 ? 3 : 0 })
+          await Promise.all([
+            client.write('cubbyhole/a', { a: 1 }),
+            client.write('ns/cubbyhole/b', { a: 1 }),
+            client.write('auth/token/revoke-self'),
+            client.write('cubbyhole/c/d', { a: 1 }),
+            client.write('cubbyhole/a', { a: 2 }),
+          ])
+          await client.write('auth/token/revoke-self')
+        }),
+      )
+    }
+    await using storage = await openSqlite({ path })
+
+    expect(await storage.listKeys('mount/')).toEqual([])
   })
 })

@@ -380,3 +380,43 @@ describe('contract core-http §9.3: refusals', () => {
     expect(await unwrapped(token)).toMatchObject({ status: 400, body: invalid })
   })
 })
+
+describe('contract core-http §5.2.3: the namespace of the wrapping token decides', () => {
+  const inside = (name: string, options: { headers?: Record<string, string> } = {}) => ({
+    headers: { ...options.headers, 'X-Vault-Namespace': name },
+  })
+  const wrapInside = async (name: string, data: object): Promise<string> =>
+    tokenIn(await server.root.write('sys/wrapping/wrap', data, inside(name, wrapFor('60'))))
+
+  beforeAll(async () => {
+    for (const name of ['here', 'there']) await server.root.write(`sys/namespaces/${name}`)
+  })
+
+  test('it is named by the end of the token, and looked up and unwrapped from anywhere', async () => {
+    const [first, second, third] = [await wrapInside('here', { a: 1 }), await wrapInside('here', { a: 2 }), await wrapInside('here', { a: 3 })]
+
+    expect(first).toMatch(/^hvs\.\w{24}\.\w{6}$/)
+    for (const options of [{}, inside('here'), inside('there')]) {
+      expect((await server.anonymous.write('sys/wrapping/lookup', { token: first }, options)).status).toBe(200)
+    }
+    expect((await server.root.write('sys/wrapping/unwrap', { token: first })).body.data).toEqual({ a: 1 })
+    expect((await server.root.write('sys/wrapping/unwrap', { token: second }, inside('there'))).body.data).toEqual({ a: 2 })
+    expect((await server.as(third).write('sys/wrapping/unwrap')).body.data).toEqual({ a: 3 })
+  })
+
+  test('the token that comes of a rewrap is of the same namespace', async () => {
+    const again = await server.root.write('sys/wrapping/rewrap', { token: await wrapInside('here', { a: 1 }) })
+
+    expect(tokenIn(again)).toMatch(/\.\w{6}$/)
+    expect((await unwrapped(tokenIn(again))).body.data).toEqual({ a: 1 })
+  })
+
+  test('a caller of one namespace has no rights on a wrapping token of another', async () => {
+    const created = await server.root.write('auth/token/create', { policies: ['default'] }, inside('here'))
+    const stranger = server.as(String(created.body.auth?.client_token))
+    const token = await wrapInside('there', { a: 1 })
+
+    expect(await stranger.write('sys/wrapping/unwrap', { token }, inside('here'))).toMatchObject({ status: 403, body: notAllowed })
+    expect((await unwrapped(token)).body.data).toEqual({ a: 1 })
+  })
+})
