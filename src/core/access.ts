@@ -1,12 +1,13 @@
 import { fail, refuse } from '../errors.ts'
 import { addressMatches } from '../lib/cidr.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { IdentityStore } from './identity/identity-store.ts'
+import { type Identity, identityIn, type IdentityStore } from './identity/identity-store.ts'
 import { type Namespace, rootNamespace } from './namespaces/namespace.ts'
 import type { NamespaceStore } from './namespaces/namespace-store.ts'
 import { type Acl, rootAcl } from './policies/acl.ts'
-import type { PolicyStore } from './policies/policy-store.ts'
+import type { PolicySet, PolicyStore } from './policies/policy-store.ts'
 import { noRights, RelativeAcl } from './policies/relative-acl.ts'
+import type { TemplateContext } from './policies/templates.ts'
 import type { Token } from './tokens/token.ts'
 import type { TokenStore } from './tokens/token-store.ts'
 
@@ -21,6 +22,8 @@ export type Caller = {
 }
 
 export type AccessParts = { tokens: TokenStore; identities: IdentityStore; policies: PolicyStore; namespaces: NamespaceStore; clock: Clock }
+
+const groupsOf = ({ policiesByNamespace }: Identity, namespace: string) => policiesByNamespace.find((set) => set.namespace === namespace)?.groups
 
 const denied = () => refuse('denied', 'permission denied')
 
@@ -95,9 +98,23 @@ export class Access {
     }
     const identity = await identities.identityOf(token.entity_id)
     if (identity === undefined || identity.entity.disabled) return undefined
+    const here = identityIn(identity, token.namespace)
     // `root` can never come from identity (contract tokens §1.4)
-    const names = identity.policies.length === 0 ? token.policies : [...token.policies, ...identity.policies.filter((name) => name !== 'root')]
-    const acl = await policies.aclFor(token.namespace, names, { entity: identity.entity, groups: identity.groups, now: clock.now() })
-    return { identityPolicies: identity.policies, acl }
+    const names = here.policies.length === 0 ? token.policies : [...token.policies, ...here.policies.filter((name) => name !== 'root')]
+    const context: TemplateContext = { entity: identity.entity, groups: here.groups, now: clock.now() }
+    const acl = await (identity.policiesByNamespace.length === 0
+      ? policies.aclFor(token.namespace, names, context)
+      : policies.aclFor(token.namespace, names, { ...context, groupsOf: (id) => groupsOf(identity, id) }, this.#policiesBelow(token, identity)))
+    return { identityPolicies: here.policies, acl }
+  }
+
+  /** What groups of namespaces below the token's add. Contract core-http §5.3. */
+  #policiesBelow({ namespace }: Token, { policiesByNamespace }: Identity): PolicySet[] {
+    const { namespaces } = this.#parts
+    return policiesByNamespace.flatMap((set) => {
+      const lower = namespaces.byId(set.namespace)
+      const prefix = lower && namespaces.pathBelow(namespace, lower)
+      return prefix === undefined || prefix === '' ? [] : [{ namespace: set.namespace, names: set.names, prefix }]
+    })
   }
 }

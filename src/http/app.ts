@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
+import type { LeasedSecret } from '../core/leases/lease.ts'
+import type { IssuedLease } from '../core/leases/lease-store.ts'
 import type { WrapInfo } from '../core/wrapping/wrapper.ts'
 import { refuse, ServiceError } from '../errors.ts'
 import { type AccessLine, accessLine } from './access-log.ts'
@@ -20,6 +22,8 @@ export type AppParts = {
   onBug(error: unknown, requestId: string): void
   /** A request is inside a mount until the returned function is called. */
   enter(call: Call): () => void
+  /** Gives a secret a lease that ends with the caller's token. */
+  lease(call: Call, secret: LeasedSecret): Promise<IssuedLease>
   /** Keeps an answer behind a token. */
   wrap(call: Call, body: string, wrappedAccessor: string): Promise<WrapInfo>
   /** Called when a request is over, answered or broken off: one-use tokens end here. */
@@ -32,6 +36,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Counts a request as inside its mount; call what comes back when it has left. */
     enterMount(call: Call): () => void
+    /** Gives a secret a lease; throws, with the secret taken back, when that can not be. */
+    leaseSecret(call: Call, secret: LeasedSecret): Promise<IssuedLease>
     /** Keeps an answer behind a token; `wrappedAccessor` is that of a token in it, else empty. */
     wrapAnswer(call: Call, body: string, wrappedAccessor: string): Promise<WrapInfo>
   }
@@ -92,6 +98,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     response.once('close', end)
   }
   app.decorate('enterMount', parts.enter)
+  app.decorate('leaseSecret', parts.lease)
   app.decorate('wrapAnswer', parts.wrap)
   app.setErrorHandler((error: FastifyError | ServiceError, request, reply) => {
     const call = callOf(request.raw)

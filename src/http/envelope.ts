@@ -1,3 +1,4 @@
+import type { LeasedSecret } from '../core/leases/lease.ts'
 import type { AuthBlock } from '../core/tokens/auth-block.ts'
 import type { WrapInfo } from '../core/wrapping/wrapper.ts'
 import { stringifyJson } from '../lib/json.ts'
@@ -8,6 +9,10 @@ export type Reply = {
   data?: object | null
   warnings?: readonly string[]
   auth?: AuthBlock
+  /** What can be taken back: it gets a lease before it goes out. */
+  secret?: LeasedSecret
+  /** A lease that was made or renewed; `duration` in seconds. */
+  lease?: ShownLease
   /** What was asked for goes on in the background. */
   status?: 202
   /** Of a list: `after` and `limit` were minded already. */
@@ -17,6 +22,9 @@ export type Reply = {
   /** Sent as it is, without envelope. */
   raw?: { status: number; contentType: string; body: string; cacheControl?: string }
 }
+
+/** What an answer says of a lease. */
+export type ShownLease = { readonly id: string; readonly renewable: boolean; readonly duration: number }
 
 const copied = new Set([
   'sys/audit',
@@ -51,15 +59,20 @@ function copiesData(call: Call): boolean {
 /** The success body all routes share, as text ending in a newline. The parts that are the same each time are written, not built. */
 export function envelope(call: Call, reply: Reply): string {
   const { data = null, warnings = [], auth = null } = reply
-  const head = `"request_id":"${call.requestId}","lease_id":"","renewable":false,"lease_duration":0`
+  const head = `"request_id":"${call.requestId}",${reply.lease === undefined ? noLease : leaseText(reply.lease)}`
   const tail = `"wrap_info":null,"warnings":${warnings.length === 0 ? 'null' : JSON.stringify(warnings)},"auth":${auth === null ? 'null' : JSON.stringify(auth)},"mount_type":"${call.mount?.type ?? ''}"`
   const text = data === null ? 'null' : stringifyJson(data)
   return `{${data !== null && copiesData(call) ? topLevelCopies(data) : ''}${head},"data":${text},${tail}}\n`
 }
 
+const leaseText = ({ id, renewable, duration }: ShownLease): string =>
+  `"lease_id":${JSON.stringify(id)},"renewable":${renewable},"lease_duration":${duration}`
+
+const noLease = '"lease_id":"","renewable":false,"lease_duration":0'
+
 /** What is sent in place of an answer that was wrapped. Contract core-http §9.2. */
 export function wrappedEnvelope(info: WrapInfo): string {
-  const head = '"request_id":"","lease_id":"","renewable":false,"lease_duration":0,"data":null'
+  const head = `"request_id":"",${noLease},"data":null`
   return `{${head},"wrap_info":${JSON.stringify(info)},"warnings":null,"auth":null,"mount_type":""}\n`
 }
 

@@ -7,15 +7,15 @@ import { fail, refuse, type ServiceError } from '../errors.ts'
 import { convertFields, FieldError } from '../lib/fields.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
 import { type Call, type Converted, callOf } from './call.ts'
-import type { Follows } from './follow.ts'
+import { type Follows, followsCaller, followsField, followsFieldOrCaller } from './follow.ts'
 import { envelope, type Reply, wrappedEnvelope } from './envelope.ts'
 import { errorReply } from './error-reply.ts'
 import { sendJson, sendText } from './json-reply.ts'
 import { carrierOf } from './mount-router.ts'
 import { tokenOf } from './request-headers.ts'
 
-export { errorReply }
-export type { Reply }
+export { errorReply, followsCaller, followsField, followsFieldOrCaller }
+export type { Call, Follows, Reply }
 
 /** Captures of a path template: `:name` is a generic name (contract core-http §3.1), a final `*` is the rest, slashes included. */
 export type Captures<Path extends string> = Path extends `${infer Head}/${infer Tail}`
@@ -278,6 +278,8 @@ async function answer(request: FastifyRequest, reply: FastifyReply, operation: V
   let result: Reply | undefined
   try {
     result = await handle(rules.exchange(request))
+    // inside the mount: whoever removes it waits for the lease and ends it
+    if (result?.secret !== undefined) result = await withLease(request, call, result, result.secret)
   } finally {
     leave()
   }
@@ -291,9 +293,16 @@ async function answer(request: FastifyRequest, reply: FastifyReply, operation: V
     if (operation === 'read') throw refuse('missing', '')
     return reply.code(204).header('content-type', 'application/json').send()
   }
+  if (result.status === 202 && result.warnings === undefined) return reply.code(202).header('content-type', 'application/json').send()
   return call.wrapTtl > 0
     ? sendWrapped(reply, call, envelope(call, { ...result, warnings }), result.auth?.accessor)
     : sendJson(reply, result.status ?? 200, envelope(call, { ...result, warnings }))
+}
+
+/** Contract tokens §6.2: a secret goes out with the lease it was given, or not at all. */
+async function withLease({ server }: FastifyRequest, call: Call, reply: Reply, secret: NonNullable<Reply['secret']>): Promise<Reply> {
+  const { warnings, ...lease } = await server.leaseSecret(call, secret)
+  return { ...reply, lease, warnings: [...(reply.warnings ?? []), ...warnings] }
 }
 
 function warningsOf({ unknown, replaced }: Converted): string[] {

@@ -325,6 +325,16 @@ function identityWith(entity: Entity, { direct, inherited }: MembershipsOf = { d
   }
 }
 
+/**
+ * What an entity brings to a token of this namespace itself. Names of policies mean something in their own namespace only: those of an entity from
+ * above, which a token made in a namespace below may have, mean nothing there. Contract core-http §5.3.
+ */
+export function identityIn({ entity, policies, groups, policiesByNamespace }: Identity, namespace: string): Pick<Identity, 'policies' | 'groups'> {
+  if (entity.namespace_id === namespace) return { policies, groups }
+  const here = policiesByNamespace.find((one) => one.namespace === namespace)
+  return { policies: here?.names ?? [], groups: here?.groups ?? [] }
+}
+
 const policiesOf = (holders: readonly { readonly policies: readonly string[] }[]): string[] =>
   [...new Set(holders.flatMap(({ policies }) => policies))].sort()
 

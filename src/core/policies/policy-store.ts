@@ -164,7 +164,7 @@ export class PolicyStore {
   async #loadSet({ namespace, names, prefix }: PolicySet): Promise<LoadedPolicy[]> {
     const loaded = await Promise.all([...new Set(names.map(policyName))].map((name) => this.#load(namespace, name)))
     if (prefix === '') return loaded
-    return loaded.map(({ parsed, weight }) => ({ parsed: parsed && policyBelow(parsed, prefix), weight }))
+    return loaded.map(({ parsed, weight }) => ({ parsed: parsed && policyBelow(parsed, { prefix, namespace }), weight }))
   }
 
   async #load(namespace: string, name: string): Promise<LoadedPolicy> {

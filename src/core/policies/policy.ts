@@ -47,15 +47,18 @@ export function parsePolicy(text: string): ParsedPolicy {
   return { stanzas, templated: stanzas.some(({ label }) => 'template' in label) }
 }
 
-/** The same rules for paths with `prefix` in front: so does a namespace above see the policy of one below it. Contract core-http §5.3. */
-export function policyBelow(policy: ParsedPolicy, prefix: string): ParsedPolicy {
-  return { ...policy, stanzas: policy.stanzas.map((stanza) => ({ ...stanza, label: labelBelow(stanza.label, prefix) })) }
+/** Where a policy counts that is not of the caller's namespace: the path down to its namespace, and the id of that. */
+export type PolicyPlace = { readonly prefix: string; readonly namespace: string }
+
+/** The same rules as a namespace above sees them: for paths with the prefix in front, and groups of their own namespace. Contract core-http §5.3. */
+export function policyBelow(policy: ParsedPolicy, place: PolicyPlace): ParsedPolicy {
+  return { ...policy, stanzas: policy.stanzas.map((stanza) => ({ ...stanza, label: labelBelow(stanza.label, place) })) }
 }
 
-function labelBelow(label: PolicyStanza['label'], prefix: string): PolicyStanza['label'] {
+function labelBelow(label: PolicyStanza['label'], { prefix, namespace }: PolicyPlace): PolicyStanza['label'] {
   if ('pattern' in label) return { pattern: patternOf(prefix + label.pattern.text) }
   const [first = '', ...rest] = label.template.literals
-  return { template: { ...label.template, literals: [prefix + first, ...rest] } }
+  return { template: { ...label.template, literals: [prefix + first, ...rest], scope: namespace } }
 }
 
 const topLevelKeys: ReadonlySet<string> = new Set(['name', 'path'])

@@ -15,14 +15,20 @@ export type TemplateContext = {
   readonly entity?:
     | { readonly id: string; readonly name: string; readonly metadata?: Metadata; readonly aliases: readonly TemplateAlias[] }
     | undefined
-  readonly groups?: readonly { readonly id: string; readonly name: string; readonly metadata?: Metadata }[] | undefined
+  readonly groups?: readonly TemplateGroup[] | undefined
+  /** The caller's groups of another namespace, for templates of policies of that namespace. */
+  groupsOf?(namespace: string): readonly TemplateGroup[] | undefined
   readonly now: number
 }
+
+export type TemplateGroup = { readonly id: string; readonly name: string; readonly metadata?: Metadata }
 
 /** A path label with `{{ … }}` in it: literal pieces, and between each two the name of a value. */
 export type Template = {
   readonly literals: readonly string[]
   readonly names: readonly string[]
+  /** Id of the namespace whose groups it means; absent: that of the caller. */
+  readonly scope?: string
   /** One of the names is the time, so that what is filled in holds for this second only. */
   readonly isTimed: boolean
 }
@@ -47,8 +53,9 @@ export function parseTemplate(label: string): Template | 'unbalanced' | undefine
  * The label with its values, or undefined: then the stanza does not exist for this caller. So it is when anything is missing, when a value has
  * `/`, `*` or `+` in it, and always without an entity. Contract tokens §4.8.
  */
-export function fillTemplate({ literals, names }: Template, context: TemplateContext): string | undefined {
-  if (context.entity === undefined) return undefined
+export function fillTemplate({ literals, names, scope }: Template, caller: TemplateContext): string | undefined {
+  if (caller.entity === undefined) return undefined
+  const context = scope === undefined ? caller : { ...caller, groups: caller.groupsOf?.(scope) }
   let text = literals[0] ?? ''
   for (const [index, name] of names.entries()) {
     const value = namedValue(name, context)

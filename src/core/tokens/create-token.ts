@@ -2,7 +2,7 @@ import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { parseDuration } from '../../lib/duration.ts'
 import type { View } from '../barrier/view.ts'
-import type { IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'
+import { identityIn, type IdentityStore, type LoginAlias, type LoginIdentity } from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { authBlock, type Issued } from './auth-block.ts'
 import { createdTokenName } from './display-name.ts'
@@ -106,7 +106,7 @@ async function store(parts: CreateParts, { input }: CreateRequest, draft: TokenD
   if (entries.length > 0 && !(await parts.view.write(entries))) throw duplicateId()
   parts.tokens.remember(token)
   const identity = token.entity_id === '' ? undefined : await parts.identity.identityOf(token.entity_id)
-  return { id, token, identityPolicies: identity?.policies ?? [] }
+  return { id, token, identityPolicies: identity === undefined ? [] : identityIn(identity, token.namespace).policies }
 }
 
 /** Token, entity and alias in one write. Contract tokens §2.5. */
@@ -186,7 +186,15 @@ function decide({ mount, caller, sudo, form, role, input }: CreateRequest): Deci
   if (asked.period > 0 && !sudo) throw refuse('invalid', 'root or sudo privileges required to create periodic token')
   const orphan = role === undefined ? form === 'create-orphan' || input.no_parent : role.record.orphan === true
   const numUses = type === 'batch' ? 0 : lesser(input.num_uses, role?.record.token_num_uses ?? 0)
-  return { type, policies, orphan, numUses, entityAlias, asked, ...(type === 'batch' ? { spans: asked, warnings: [] } : combined(asked, role?.record)) }
+  return {
+    type,
+    policies,
+    orphan,
+    numUses,
+    entityAlias,
+    asked,
+    ...(type === 'batch' ? { spans: asked, warnings: [] } : combined(asked, role?.record)),
+  }
 }
 
 function checkCaller(caller: Token): void {
@@ -252,7 +260,8 @@ function combined(asked: Spans, role: TokenRoleRecord | undefined): Pick<Decisio
   const { token_explicit_max_ttl = 0, token_period = 0 } = role ?? {}
   const explicitMaxTtl = lesser(asked.explicitMaxTtl, token_explicit_max_ttl)
   const period = lesser(asked.period, token_period)
-  const both = (what: string, seconds: number) => `${what} specified both during creation call and in role; using the lesser value of ${seconds} seconds`
+  const both = (what: string, seconds: number) =>
+    `${what} specified both during creation call and in role; using the lesser value of ${seconds} seconds`
   const warnings = [
     ...(asked.explicitMaxTtl > 0 && token_explicit_max_ttl > 0 ? [both('Explicit max TTL', explicitMaxTtl)] : []),
     ...(asked.period > 0 && token_period > 0 ? [both('Period', period)] : []),

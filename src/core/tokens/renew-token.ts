@@ -1,7 +1,7 @@
 import { fail, refuse, type ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { quoted } from '../../lib/go-text.ts'
-import type { IdentityStore } from '../identity/identity-store.ts'
+import { identityIn, type IdentityStore } from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { authBlock, type Issued } from './auth-block.ts'
 import { type LifetimeTerms, lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
@@ -61,7 +61,7 @@ export async function renewToken(parts: RenewParts, { token, id, increment }: Re
   })
   if (renewed === undefined) throw refuse('invalid', 'token not found')
   const identity = renewed.entity_id === '' ? undefined : await parts.identity.identityOf(renewed.entity_id)
-  return { auth: authBlock(renewed, id, identity?.policies ?? []), warnings }
+  return { auth: authBlock(renewed, id, identity === undefined ? [] : identityIn(identity, renewed.namespace).policies), warnings }
 }
 
 /** A token made by a token: the TTL granted last, the period it was made with. */

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../core/access.ts'
-import type { IdentityStore } from '../../core/identity/identity-store.ts'
+import { identityIn, type IdentityStore } from '../../core/identity/identity-store.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { type CreateParts, createToken, unknownTokenRole } from '../../core/tokens/create-token.ts'
 import { lookupData } from '../../core/tokens/lookup-data.ts'
@@ -11,9 +11,17 @@ import type { TokenRevoker } from '../../core/tokens/token-revoker.ts'
 import type { TokenRoleStore } from '../../core/tokens/token-role-store.ts'
 import type { TokenTidy } from '../../core/tokens/token-tidy.ts'
 import { fail, refuse } from '../../errors.ts'
-import type { Call } from '../../http/call.ts'
-import { followsCaller, followsField, followsFieldOrCaller } from '../../http/follow.ts'
-import { type Exchange, namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
+import {
+  type Exchange,
+  namespaceOf,
+  type Reply,
+  resource,
+  unknownPaths,
+  type Call,
+  followsCaller,
+  followsField,
+  followsFieldOrCaller,
+} from '../../http/resource.ts'
 import { boolField, durationField, intField, kvField, stringField, stringListField } from '../../lib/fields.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import { accessorRoutes } from './accessors.ts'
@@ -54,7 +62,14 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
   const described = async (found: Token, id: string, call: Call): Promise<Reply> => {
     const known = found.entity_id === '' ? undefined : await identity.identityOf(found.entity_id)
     const namespacePath = namespaceOf(call).path
-    return { data: lookupData(found, { id, now: clock.now(), identityPolicies: known?.policies ?? [], namespacePath }) }
+    return {
+      data: lookupData(found, {
+        id,
+        now: clock.now(),
+        identityPolicies: known === undefined ? [] : identityIn(known, found.namespace).policies,
+        namespacePath,
+      }),
+    }
   }
   /** One of another namespace is nobody's here. */
   const tokenOf = async (id: string, { namespace }: Mount): Promise<Token | undefined> => {
