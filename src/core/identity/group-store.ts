@@ -152,7 +152,6 @@ export class GroupStore implements MembershipSource {
     return groupRefresh(this.#parts, login, (entityId) => this.#tell(new Set([entityId])))
   }
 
-  /** The refresh of a renewal, which is a write of its own: by then the token is renewed, whoever else changes the entity. Contract tokens §3.5. */
   async refresh(login: Omit<GroupLogin, 'entity'>): Promise<void> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const refresh = await this.refreshForLogin({ ...login, entity: 'kept' })

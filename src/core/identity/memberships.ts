@@ -47,6 +47,8 @@ export interface Memberships {
   inTurn<T>(work: () => Promise<T>): Promise<T>
   membershipsOf(entityId: string): Promise<MembershipsOf>
   refreshForLogin(login: GroupLogin): Promise<GroupRefresh>
+  /** The refresh of a renewal, a write of its own: the token is renewed by then, whoever else changes the entity. Contract tokens §3.5. */
+  refresh(login: Omit<GroupLogin, 'entity'>): Promise<void>
   /** The entity leaves all its groups. */
   entityGone(entityId: string): Promise<MembershipChange>
   /** Wherever one of `from` is a member, `to` is from now on, and they are not. */
@@ -61,6 +63,7 @@ export const noMemberships: Memberships = {
   inTurn: (work) => work(),
   membershipsOf: async () => none,
   refreshForLogin: async () => ({ matched: [], memberships: none, entries: [], counts: () => [], written: () => undefined }),
+  refresh: async () => undefined,
   entityGone: noChange,
   entitiesMoved: noChange,
 }

@@ -6,12 +6,14 @@ export type LookupContext = {
   readonly id: string
   readonly now: number
   readonly identityPolicies: readonly string[]
+  /** What groups of other namespaces add. Contract core-http §5.3. */
+  readonly external?: readonly { readonly namespace: string; readonly names: readonly string[] }[]
   /** Empty for the root namespace. */
   readonly namespacePath: string
 }
 
 /** `data` of a token lookup: exactly the keys of contract tokens §2.7. */
-export function lookupData(token: Token, { id, now, identityPolicies, namespacePath }: LookupContext): Record<string, unknown> {
+export function lookupData(token: Token, { id, now, identityPolicies, external = [], namespacePath }: LookupContext): Record<string, unknown> {
   const spent = token.num_uses < 0
   return {
     id,
@@ -36,7 +38,12 @@ export function lookupData(token: Token, { id, now, identityPolicies, namespaceP
     ...(token.last_renewal === undefined
       ? {}
       : { last_renewal: formatTime(token.last_renewal), last_renewal_time: Math.floor(token.last_renewal / 1000) }),
-    ...(identityPolicies.length === 0 ? {} : { identity_policies: identityPolicies, external_namespace_policies: {} }),
+    ...(identityPolicies.length === 0 && external.length === 0
+      ? {}
+      : {
+          identity_policies: identityPolicies,
+          external_namespace_policies: Object.fromEntries(external.map(({ namespace, names }) => [namespace, names])),
+        }),
     ...(namespacePath === '' ? {} : { namespace_path: namespacePath }),
   }
 }

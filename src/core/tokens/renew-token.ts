@@ -1,7 +1,7 @@
 import { fail, refuse, type ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { quoted } from '../../lib/go-text.ts'
-import { identityIn, type IdentityStore } from '../identity/identity-store.ts'
+import { type Identity, identityIn, type IdentityStore } from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { authBlock, type Issued } from './auth-block.ts'
 import { type LifetimeTerms, lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
@@ -60,8 +60,17 @@ export async function renewToken(parts: RenewParts, { token, id, increment }: Re
     return { ...stored, granted_ttl: life.ttl, expire_time: now + life.ttl * 1000, last_renewal: now }
   })
   if (renewed === undefined) throw refuse('invalid', 'token not found')
-  const identity = renewed.entity_id === '' ? undefined : await parts.identity.identityOf(renewed.entity_id)
+  const identity = await refreshedIdentity(parts.identity, renewed, mount)
   return { auth: authBlock(renewed, id, identity === undefined ? [] : identityIn(identity, renewed.namespace).policies), warnings }
+}
+
+/** The entity as its groups are from now on: those whose names matched when this token was issued are put back. Contract tokens §3.5. */
+async function refreshedIdentity(identities: IdentityStore, token: Token, { namespace, accessor }: Mount): Promise<Identity | undefined> {
+  const known = token.entity_id === '' ? undefined : await identities.identityOf(token.entity_id)
+  if (known === undefined) return undefined
+  const entityId = known.entity.id
+  await identities.memberships.refresh({ namespace, mountAccessor: accessor, entityId, names: token.group_aliases ?? [] })
+  return identities.identityOf(entityId)
 }
 
 /** A token made by a token: the TTL granted last, the period it was made with. */

@@ -67,6 +67,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
         id,
         now: clock.now(),
         identityPolicies: known === undefined ? [] : identityIn(known, found.namespace).policies,
+        external: known?.policiesByNamespace.filter(({ namespace, names }) => namespace !== found.namespace && names.length > 0),
         namespacePath,
       }),
     }
