@@ -42,4 +42,7 @@ const listed = (list: readonly string[]): string => {
 }
 
 const notAllowed = (wanted: readonly string[], allowed: readonly string[], globs: readonly string[]) =>
-  refuse('invalid', `token policies ${listed(wanted)} must be subset of the role's allowed policies ${listed(allowed)} or glob policies ${listed(globs)}`)
+  refuse(
+    'invalid',
+    `token policies ${listed(wanted)} must be subset of the role's allowed policies ${listed(allowed)} or glob policies ${listed(globs)}`,
+  )

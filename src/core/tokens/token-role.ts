@@ -77,14 +77,21 @@ function checkPathSuffix(suffix: string): void {
   if (suffix.includes('..')) throw refuse('invalid', 'error registering path suffix: path cannot contain parent references')
 }
 
-type ListField = 'allowed_policies' | 'disallowed_policies' | 'allowed_policies_glob' | 'disallowed_policies_glob' | 'allowed_entity_aliases' | 'token_bound_cidrs'
+type ListField =
+  | 'allowed_policies'
+  | 'disallowed_policies'
+  | 'allowed_policies_glob'
+  | 'disallowed_policies_glob'
+  | 'allowed_entity_aliases'
+  | 'token_bound_cidrs'
 
 function names(field: ListField, sent: TokenRoleRecord, clean: (list: readonly string[]) => string[]): TokenRoleRecord {
   const list = sent[field]
   return list === undefined ? {} : { [field]: clean(list) }
 }
 
-const lowerUnique = (list: readonly string[]): string[] => [...new Set(list.map((name) => name.trim().toLowerCase()))].filter((name) => name !== '').sort()
+const lowerUnique = (list: readonly string[]): string[] =>
+  [...new Set(list.map((name) => name.trim().toLowerCase()))].filter((name) => name !== '').sort()
 
 const boundCidrs = (texts: readonly string[], prefix: string): string[] =>
   texts.map((text) => {

@@ -1,7 +1,7 @@
 import { fail, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { base62, type Random } from '../../lib/random.ts'
-import { keep } from '../../storage/storage.ts'
+import { keep, type Range } from '../../storage/storage.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
@@ -215,14 +215,19 @@ export class TokenStore {
   async scan({ after, limit }: { after?: string; limit: number }, onUnreadable: (hash: string) => void = () => {}): Promise<StoredToken[]> {
     for (let last = after === undefined ? undefined : tokenKey(after); ; ) {
       const range = { limit, ...(last === undefined ? {} : { after: last }) }
-      const page = await this.#view.list(tokenPrefix, range).catch(() => undefined)
-      if (page !== undefined) return page.map(({ key, value, revision }) => ({ hash: key.slice(tokenPrefix.length), token: readToken(value), revision }))
+      const page = await this.#readPage(range).catch(() => undefined)
+      if (page !== undefined) return page
       const hashes = (await this.#view.listKeys(tokenPrefix, range)).map((key) => key.slice(tokenPrefix.length))
       const readable = await this.#readEach(hashes, onUnreadable)
       const end = hashes.at(-1)
       if (readable.length > 0 || end === undefined) return readable
       last = tokenKey(end)
     }
+  }
+
+  async #readPage(range: Range): Promise<StoredToken[]> {
+    const records = await this.#view.list(tokenPrefix, range)
+    return records.map(({ key, value, revision }) => ({ hash: key.slice(tokenPrefix.length), token: readToken(value), revision }))
   }
 
   async #readEach(hashes: readonly string[], onUnreadable: (hash: string) => void): Promise<StoredToken[]> {

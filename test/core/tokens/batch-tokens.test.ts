@@ -93,7 +93,19 @@ test('no character of a batch token can be changed, cut or added', async () => {
   const { client_token: id } = await aBatch(house)
 
   const changed = Array.from(id, (character, at) => id.slice(0, at) + (character === 'A' ? 'B' : 'A') + id.slice(at + 1)).slice(4)
-  const others = [id.slice(0, -1), `${id}A`, `${id}=`, `${id} `, ` ${id}`, `${id}.abcdef`, `${id}.root`, id.replace('hvb.', 'hvs.'), id.slice(4), 'hvb.', 'hvb.A']
+  const others = [
+    id.slice(0, -1),
+    `${id}A`,
+    `${id}=`,
+    `${id} `,
+    ` ${id}`,
+    `${id}.abcdef`,
+    `${id}.root`,
+    id.replace('hvb.', 'hvs.'),
+    id.slice(4),
+    'hvb.',
+    'hvb.A',
+  ]
   for (const other of [...changed, ...others]) expect(await house.tokens.lookup(other), other).toBeUndefined()
   expect(await house.tokens.lookup(id)).toBeDefined()
 })
@@ -101,7 +113,17 @@ test('no character of a batch token can be changed, cut or added', async () => {
 test('another spelling of the same bytes is not the token', async () => {
   await using core = await openCoreView()
   const batch = new BatchTokens(core.barrier, systemRandom)
-  const record = { parent: '', namespace: 'root', policies: ['web'], path: 'p', meta: null, display_name: 'd', creation_time: 1, ttl: 60, entity_id: '' }
+  const record = {
+    parent: '',
+    namespace: 'root',
+    policies: ['web'],
+    path: 'p',
+    meta: null,
+    display_name: 'd',
+    creation_time: 1,
+    ttl: 60,
+    entity_id: '',
+  }
   const ids = await Promise.all(['', 'a', 'ab'].map((mount_accessor) => batch.seal({ ...record, bound_cidrs: [], mount_accessor })))
 
   for (const id of ids) {
@@ -117,7 +139,17 @@ test('what is sealed for something else is no batch token, and one of another se
   await using core = await openCoreView()
   await using other = await openCoreView()
   const batch = new BatchTokens(core.barrier, systemRandom)
-  const record = { parent: '', namespace: 'root', policies: ['root'], path: 'p', meta: null, display_name: 'd', creation_time: 1, ttl: 60, entity_id: '' }
+  const record = {
+    parent: '',
+    namespace: 'root',
+    policies: ['root'],
+    path: 'p',
+    meta: null,
+    display_name: 'd',
+    creation_time: 1,
+    ttl: 60,
+    entity_id: '',
+  }
   const whole = { ...record, bound_cidrs: [], mount_accessor: 'm' }
   const elsewhere = await core.barrier.sealText('out/other', JSON.stringify(whole))
 

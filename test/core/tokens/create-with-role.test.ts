@@ -17,65 +17,73 @@ const shownOf = async (house: House, id: string) =>
 const lesser = (what: string, seconds: number) =>
   `${what} specified both during creation call and in role; using the lesser value of ${seconds} seconds`
 
-test.each<{ row: string; role: TokenRoleRecord; input?: Partial<CreateInput>; auth?: object; data?: object; warnings?: string[]; absent?: string[] }>([
-  { row: 'path and role', role: {}, data: { path: 'auth/token/create/r', role: 'r' } },
-  { row: 'suffix', role: { path_suffix: 'team.x' }, data: { path: 'auth/token/create/r/team.x' } },
-  { row: 'orphan', role: { orphan: true }, auth: { orphan: true } },
-  { row: 'no_parent is ignored', role: {}, input: { no_parent: true }, auth: { orphan: false } },
-  { row: 'not renewable', role: { renewable: false }, auth: { renewable: false } },
-  { row: 'T49', role: { token_no_default_policy: true }, auth: { policies: ['default', 'web'] } },
-  { row: 'T50, none', role: { token_num_uses: 10 }, auth: { num_uses: 10 } },
-  { row: 'T50, 5', role: { token_num_uses: 10 }, input: { num_uses: 5 }, auth: { num_uses: 5 } },
-  { row: 'T50, 15', role: { token_num_uses: 10 }, input: { num_uses: 15 }, auth: { num_uses: 10 } },
-  { row: 'a role without limit', role: {}, input: { num_uses: 15 }, auth: { num_uses: 15 } },
-  { row: 'period', role: { token_period: 3600 }, auth: { lease_duration: 3600 }, absent: ['period'] },
-  {
-    row: 'T77',
-    role: { token_period: 3600 },
-    input: { period: '2h' },
-    auth: { lease_duration: 3600 },
-    data: { period: 7200 },
-    warnings: [lesser('Period', 3600)],
-  },
-  { row: 'a lesser period', role: { token_period: 3600 }, input: { period: '30m' }, auth: { lease_duration: 1800 }, warnings: [lesser('Period', 1800)] },
-  {
-    row: 'explicit maximum',
-    role: { token_explicit_max_ttl: 600 },
-    auth: { lease_duration: 600 },
-    data: { explicit_max_ttl: 0 },
-    warnings: ['TTL of "768h" exceeded the effective max_ttl of "10m"; TTL value is capped accordingly'],
-  },
-  {
-    row: 'both explicit maxima',
-    role: { token_explicit_max_ttl: 600, token_period: 300 },
-    input: { explicit_max_ttl: '20m', period: '10m' },
-    auth: { lease_duration: 300 },
-    data: { explicit_max_ttl: 1200, period: 600 },
-    warnings: [lesser('Explicit max TTL', 600), lesser('Period', 300)],
-  },
-  { row: 'T54', role: { token_explicit_max_ttl: 2 * defaultTtl }, auth: { lease_duration: defaultTtl } },
-  {
-    row: 'batch: the role, whatever is asked',
-    role: { token_type: 'batch', orphan: true, renewable: false, token_num_uses: 3 },
-    input: { type: 'service' },
-    auth: { token_type: 'batch', orphan: true, num_uses: 0, renewable: false },
-    data: { num_uses: 0, role: 'r' },
-  },
-  {
-    row: 'default-batch leaves out what batch tokens cannot have',
-    role: { token_type: 'default-batch', token_period: 3600, token_explicit_max_ttl: 7200, token_num_uses: 3 },
-    auth: { token_type: 'batch', lease_duration: defaultTtl, num_uses: 0 },
-    data: { explicit_max_ttl: 0 },
-    absent: ['period'],
-  },
-  {
-    row: 'default-batch, service asked for',
-    role: { token_type: 'default-batch', token_period: 3600, token_num_uses: 3 },
-    input: { type: 'service' },
-    auth: { token_type: 'service', lease_duration: 3600, num_uses: 3 },
-  },
-  { row: 'T58', role: { token_bound_cidrs: ['127.0.0.1/32', '1.2.3.4/8'] }, data: { bound_cidrs: ['127.0.0.1', '1.2.3.4/8'] } },
-])('2.2 $row', async ({ role, input = {}, auth = {}, data = {}, warnings = [], absent = [] }) => {
+test.each<{ row: string; role: TokenRoleRecord; input?: Partial<CreateInput>; auth?: object; data?: object; warnings?: string[]; absent?: string[] }>(
+  [
+    { row: 'path and role', role: {}, data: { path: 'auth/token/create/r', role: 'r' } },
+    { row: 'suffix', role: { path_suffix: 'team.x' }, data: { path: 'auth/token/create/r/team.x' } },
+    { row: 'orphan', role: { orphan: true }, auth: { orphan: true } },
+    { row: 'no_parent is ignored', role: {}, input: { no_parent: true }, auth: { orphan: false } },
+    { row: 'not renewable', role: { renewable: false }, auth: { renewable: false } },
+    { row: 'T49', role: { token_no_default_policy: true }, auth: { policies: ['default', 'web'] } },
+    { row: 'T50, none', role: { token_num_uses: 10 }, auth: { num_uses: 10 } },
+    { row: 'T50, 5', role: { token_num_uses: 10 }, input: { num_uses: 5 }, auth: { num_uses: 5 } },
+    { row: 'T50, 15', role: { token_num_uses: 10 }, input: { num_uses: 15 }, auth: { num_uses: 10 } },
+    { row: 'a role without limit', role: {}, input: { num_uses: 15 }, auth: { num_uses: 15 } },
+    { row: 'period', role: { token_period: 3600 }, auth: { lease_duration: 3600 }, absent: ['period'] },
+    {
+      row: 'T77',
+      role: { token_period: 3600 },
+      input: { period: '2h' },
+      auth: { lease_duration: 3600 },
+      data: { period: 7200 },
+      warnings: [lesser('Period', 3600)],
+    },
+    {
+      row: 'a lesser period',
+      role: { token_period: 3600 },
+      input: { period: '30m' },
+      auth: { lease_duration: 1800 },
+      warnings: [lesser('Period', 1800)],
+    },
+    {
+      row: 'explicit maximum',
+      role: { token_explicit_max_ttl: 600 },
+      auth: { lease_duration: 600 },
+      data: { explicit_max_ttl: 0 },
+      warnings: ['TTL of "768h" exceeded the effective max_ttl of "10m"; TTL value is capped accordingly'],
+    },
+    {
+      row: 'both explicit maxima',
+      role: { token_explicit_max_ttl: 600, token_period: 300 },
+      input: { explicit_max_ttl: '20m', period: '10m' },
+      auth: { lease_duration: 300 },
+      data: { explicit_max_ttl: 1200, period: 600 },
+      warnings: [lesser('Explicit max TTL', 600), lesser('Period', 300)],
+    },
+    { row: 'T54', role: { token_explicit_max_ttl: 2 * defaultTtl }, auth: { lease_duration: defaultTtl } },
+    {
+      row: 'batch: the role, whatever is asked',
+      role: { token_type: 'batch', orphan: true, renewable: false, token_num_uses: 3 },
+      input: { type: 'service' },
+      auth: { token_type: 'batch', orphan: true, num_uses: 0, renewable: false },
+      data: { num_uses: 0, role: 'r' },
+    },
+    {
+      row: 'default-batch leaves out what batch tokens cannot have',
+      role: { token_type: 'default-batch', token_period: 3600, token_explicit_max_ttl: 7200, token_num_uses: 3 },
+      auth: { token_type: 'batch', lease_duration: defaultTtl, num_uses: 0 },
+      data: { explicit_max_ttl: 0 },
+      absent: ['period'],
+    },
+    {
+      row: 'default-batch, service asked for',
+      role: { token_type: 'default-batch', token_period: 3600, token_num_uses: 3 },
+      input: { type: 'service' },
+      auth: { token_type: 'service', lease_duration: 3600, num_uses: 3 },
+    },
+    { row: 'T58', role: { token_bound_cidrs: ['127.0.0.1/32', '1.2.3.4/8'] }, data: { bound_cidrs: ['127.0.0.1', '1.2.3.4/8'] } },
+  ],
+)('2.2 $row', async ({ role, input = {}, auth = {}, data = {}, warnings = [], absent = [] }) => {
   await using house = await openTokenHouse()
 
   const made = await house.create({ policies: ['web'], ...input }, withRole(role))
@@ -111,7 +119,9 @@ test('2.3: a role that lists policies frees the caller from its own, one that do
   const asCaller = { caller, sudo: false }
 
   expect((await house.create({ policies: ['db'] }, withRole({ allowed_policies: ['db'] }, asCaller))).auth.policies).toEqual(['db', 'default'])
-  await expect(house.create({ policies: ['db'] }, withRole({}, asCaller))).rejects.toMatchObject({ message: 'child policies must be subset of parent' })
+  await expect(house.create({ policies: ['db'] }, withRole({}, asCaller))).rejects.toMatchObject({
+    message: 'child policies must be subset of parent',
+  })
   await expect(house.create({}, withRole({ allowed_policies: ['root'] }, asCaller))).rejects.toMatchObject({
     message: 'root tokens may not be created without parent token being root',
   })

@@ -63,22 +63,61 @@ test.each<{ row: string; before?: TokenRoleRecord; sent: TokenRoleRecord; shown:
   { row: 'lists are lower-case, sorted, unique', sent: { allowed_policies: ['b', 'A ', 'a', ''] }, shown: { allowed_policies: ['a', 'b'] } },
   {
     row: 'as are all other lists',
-    sent: { disallowed_policies: ['Y', 'x', 'y'], allowed_policies_glob: ['G*'], disallowed_policies_glob: ['H*'], allowed_entity_aliases: ['Bob', 'al*', 'bob'] },
-    shown: { disallowed_policies: ['x', 'y'], allowed_policies_glob: ['g*'], disallowed_policies_glob: ['h*'], allowed_entity_aliases: ['al*', 'bob'] },
+    sent: {
+      disallowed_policies: ['Y', 'x', 'y'],
+      allowed_policies_glob: ['G*'],
+      disallowed_policies_glob: ['H*'],
+      allowed_entity_aliases: ['Bob', 'al*', 'bob'],
+    },
+    shown: {
+      disallowed_policies: ['x', 'y'],
+      allowed_policies_glob: ['g*'],
+      disallowed_policies_glob: ['h*'],
+      allowed_entity_aliases: ['al*', 'bob'],
+    },
   },
   { row: 'addresses', sent: { token_bound_cidrs: ['127.0.0.1/32', '1.2.3.4/8'] }, shown: { token_bound_cidrs: ['127.0.0.1', '1.2.3.4/8'] } },
-  { row: 'absent fields keep their value', before: { orphan: true, token_num_uses: 3 }, sent: { renewable: false }, shown: { orphan: true, renewable: false, token_num_uses: 3 } },
-  { row: 'zero is a value', before: { token_period: 60, token_num_uses: 4 }, sent: { token_period: 0, token_num_uses: 0 }, shown: { token_period: 0 }, absent: ['token_num_uses'] },
+  {
+    row: 'absent fields keep their value',
+    before: { orphan: true, token_num_uses: 3 },
+    sent: { renewable: false },
+    shown: { orphan: true, renewable: false, token_num_uses: 3 },
+  },
+  {
+    row: 'zero is a value',
+    before: { token_period: 60, token_num_uses: 4 },
+    sent: { token_period: 0, token_num_uses: 0 },
+    shown: { token_period: 0 },
+    absent: ['token_num_uses'],
+  },
   { row: 'a batch role may limit uses', sent: { ...batchRole, token_num_uses: 3 }, shown: { token_type: 'batch', token_num_uses: 3 } },
-  { row: 'default-batch takes all', sent: { token_type: 'default-batch', token_period: 60, token_explicit_max_ttl: 90 }, shown: { token_period: 60 } },
+  {
+    row: 'default-batch takes all',
+    sent: { token_type: 'default-batch', token_period: 60, token_explicit_max_ttl: 90 },
+    shown: { token_period: 60 },
+  },
   {
     row: 'an old name sets both',
     sent: { period: 60, explicit_max_ttl: 90, bound_cidrs: ['10.0.0.1/32'] },
-    shown: { period: 60, token_period: 60, explicit_max_ttl: 90, token_explicit_max_ttl: 90, bound_cidrs: ['10.0.0.1'], token_bound_cidrs: ['10.0.0.1'] },
+    shown: {
+      period: 60,
+      token_period: 60,
+      explicit_max_ttl: 90,
+      token_explicit_max_ttl: 90,
+      bound_cidrs: ['10.0.0.1'],
+      token_bound_cidrs: ['10.0.0.1'],
+    },
   },
   {
     row: 'a new name clears the old one',
-    before: { period: 60, token_period: 60, explicit_max_ttl: 90, token_explicit_max_ttl: 90, bound_cidrs: ['10.0.0.1'], token_bound_cidrs: ['10.0.0.1'] },
+    before: {
+      period: 60,
+      token_period: 60,
+      explicit_max_ttl: 90,
+      token_explicit_max_ttl: 90,
+      bound_cidrs: ['10.0.0.1'],
+      token_bound_cidrs: ['10.0.0.1'],
+    },
     sent: { token_period: 30, token_bound_cidrs: ['10.0.0.2'] },
     shown: { period: 0, token_period: 30, explicit_max_ttl: 90, token_explicit_max_ttl: 90, token_bound_cidrs: ['10.0.0.2'] },
     absent: ['bound_cidrs'],
@@ -92,7 +131,14 @@ test.each<{ row: string; before?: TokenRoleRecord; sent: TokenRoleRecord; shown:
 })
 
 test('2.6: warnings of a write', () => {
-  const both = { token_period: 1, period: 2, token_bound_cidrs: ['10.0.0.1'], bound_cidrs: ['10.0.0.2'], token_explicit_max_ttl: 360_000, explicit_max_ttl: 1 }
+  const both = {
+    token_period: 1,
+    period: 2,
+    token_bound_cidrs: ['10.0.0.1'],
+    bound_cidrs: ['10.0.0.2'],
+    token_explicit_max_ttl: 360_000,
+    explicit_max_ttl: 1,
+  }
 
   expect(tokenRoleWarnings(changedTokenRole(undefined, both), both, 18_000)).toEqual([
     "Both 'token_period' and deprecated 'period' value supplied, ignoring the deprecated value",
@@ -155,9 +201,18 @@ test.each<{ row: string; role: TokenRoleRecord; asked?: string[]; caller?: strin
     asked: ['ROOT'],
     text: `token policies (["root"]) must be subset of the role's allowed policies (["a" "b" "default"]) or glob policies (["x*" "y*"])`,
   },
-  { row: 'T48', role: { allowed_policies: ['default'], disallowed_policies: ['default'] }, text: 'token policy "default" is disallowed by this role' },
+  {
+    row: 'T48',
+    role: { allowed_policies: ['default'], disallowed_policies: ['default'] },
+    text: 'token policy "default" is disallowed by this role',
+  },
   { row: 'asked for and forbidden', role: { disallowed_policies: ['x'] }, asked: ['x'], text: 'token policy "x" is disallowed by this role' },
-  { row: 'a forbidding glob beats a name', role: { ...ab, disallowed_policies_glob: ['*b*'] }, asked: ['b'], text: 'token policy "b" is disallowed by this role' },
+  {
+    row: 'a forbidding glob beats a name',
+    role: { ...ab, disallowed_policies_glob: ['*b*'] },
+    asked: ['b'],
+    text: 'token policy "b" is disallowed by this role',
+  },
   { row: 'the caller has it', role: { disallowed_policies: ['root'] }, caller: ['root'], text: 'token policy "root" is disallowed by this role' },
 ])('2.3a $row: refused', ({ role, asked = [], caller = ['root'], text }) => {
   expect(() => rolePolicies(role, { requested: asked, noDefaultPolicy: false, caller })).toThrow(text)

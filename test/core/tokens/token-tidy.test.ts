@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest'
+import { TokenTidy } from '../../../src/core/tokens/token-tidy.ts'
+import { jwtMount, openTokenHouse } from '../../support/token-house.ts'
+
+type House = Awaited<ReturnType<typeof openTokenHouse>>
+
+function tidyOf(house: House, tokens = house.tokens) {
+  const logged: object[] = []
+  const log = { info: (fields: object) => void logged.push(fields), error: (fields: object) => void logged.push(fields) }
+  return { tidy: new TokenTidy({ tokens, revoker: house.revoker, view: house.view, log }), logged }
+}
+
+const recordsOf = (house: House) => house.view.listKeys('token/')
+
+test('2.10: tokens of a mount that is gone go with all below them; good ones stay', async () => {
+  await using house = await openTokenHouse()
+  const before = await recordsOf(house)
+  const login = await house.login({ policies: ['web'] })
+  const caller = await house.lookup(login.auth.client_token)
+  await house.create({}, { caller, sudo: false })
+  const good = await house.create({ policies: ['web'] })
+  house.mounts.delete(jwtMount.accessor)
+  const { tidy, logged } = tidyOf(house)
+  await using _closed = tidy
+
+  expect(tidy.start()).toBe(true)
+  expect(tidy.start()).toBe(false)
+  await tidy.idle()
+
+  expect(await recordsOf(house)).toHaveLength(before.length + 1)
+  expect(await house.tokens.lookup(good.auth.client_token)).toBeDefined()
+  expect(house.revoked).toHaveLength(2)
+  expect(logged).toMatchObject([{ event: 'token_tidy', failed: 0 }])
+})
+
+test('2.10: a token whose parent is not in the store goes, and rows that lead nowhere', async () => {
+  await using house = await openTokenHouse()
+  const parent = await house.lookup((await house.create({ policies: ['web'] })).auth.client_token)
+  await house.create({}, { caller: parent, sudo: false })
+  const hash = house.tokens.keys.hashOf(parent.accessor)
+  await house.view.write([
+    { key: `token/${hash}`, value: undefined },
+    { key: `child/${'0'.repeat(64)}/${'1'.repeat(64)}`, value: true },
+  ])
+  house.tokens.forget(parent.accessor)
+  const { tidy } = tidyOf(house)
+  await using _closed = tidy
+
+  tidy.start()
+  await tidy.idle()
+
+  expect(await recordsOf(house)).toHaveLength(1)
+  expect(await house.view.listKeys('child/')).toEqual([])
+})
+
+test('a cut-off is cleaned up after a restart, and then it is done', async () => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.login()
+  const other = await house.login({ alias: { name: 'bob', metadata: {} } })
+  await house.create({}, { caller: await house.lookup(auth.client_token), sudo: false })
+  await house.tokens.cutOffs.set([auth.entity_id])
+  const { tokens } = await house.restarted()
+  const { tidy } = tidyOf(house, tokens)
+  await using _closed = tidy
+
+  tidy.resume()
+  await tidy.idle()
+
+  expect(await recordsOf(house)).toHaveLength(2)
+  expect(await tokens.lookup(other.auth.client_token)).toBeDefined()
+  expect(tokens.cutOffs.unswept().size).toBe(0)
+  expect(await tokens.lookup(auth.client_token)).toBeUndefined()
+})
+
+test('a store of several pages is gone over whole', async () => {
+  await using house = await openTokenHouse()
+  for (let number = 0; number < 150; number += 1) await house.login()
+  house.mounts.delete(jwtMount.accessor)
+  const { tidy } = tidyOf(house)
+  await using _closed = tidy
+
+  tidy.start()
+  await tidy.idle()
+
+  expect(await recordsOf(house)).toHaveLength(1)
+})
+
+test('a clean-up that fails leaves the cut-off to be swept', async () => {
+  await using house = await openTokenHouse()
+  const { auth } = await house.login()
+  await house.tokens.cutOffs.set([auth.entity_id])
+  house.house.cleanUpFails = true
+  const { tidy } = tidyOf(house)
+  await using _closed = tidy
+
+  tidy.start()
+  await tidy.idle()
+  expect(house.tokens.cutOffs.unswept().size).toBe(1)
+
+  house.house.cleanUpFails = false
+  tidy.start()
+  await tidy.idle()
+  expect(house.tokens.cutOffs.unswept().size).toBe(0)
+})
+
+test('one that is stopped starts no more', async () => {
+  await using house = await openTokenHouse()
+  const { tidy } = tidyOf(house)
+  tidy.startAfresh()
+  tidy.startAfresh()
+
+  await tidy[Symbol.asyncDispose]()
+
+  expect(tidy.start()).toBe(false)
+})
