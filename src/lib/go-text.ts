@@ -4,10 +4,10 @@ const maxDepth = 16
 const maxLength = 256
 
 /** Cuts what a caller sent to a length that may be repeated in an error text. */
-export const excerpt = (text: string): string => (text.length > maxLength ? `${text.slice(0, maxLength)}…` : text)
+export const excerpt = (text: string, length = maxLength): string => (text.length > length ? `${text.slice(0, length)}…` : text)
 
 /** A text in double quotes for an error text; control characters, quotes and backslashes are escaped. */
-export const quoted = (text: string): string => JSON.stringify(excerpt(text))
+export const quoted = (text: string, length = maxLength): string => JSON.stringify(excerpt(text, length))
 
 /** A decoded value as error texts show it: `[a b]`, `map[k:v]` with sorted keys, `<nil>`. Never longer than a few hundred characters. */
 export const goText = (value: unknown): string => excerpt(render(value, maxDepth))

@@ -3,6 +3,8 @@ import { quoted } from '../../lib/go-text.ts'
 const maxPairs = 64
 const maxKeyLength = 128
 const maxValueLength = 512
+/** Enough to know again what is only a little too long. */
+const shownLength = 2 * maxValueLength
 
 /** Why metadata of an entity, a group or a new alias is refused; undefined when it is fine. Contract tokens §5. */
 export function metadataProblem(metadata: Readonly<Record<string, string>>): string | undefined {
@@ -10,7 +12,7 @@ export function metadataProblem(metadata: Readonly<Record<string, string>>): str
   if (pairs.length > maxPairs) return `metadata cannot contain more than ${maxPairs} key/value pairs`
   for (const [key, value] of pairs) {
     const problem = pairProblem(key, value)
-    if (problem !== undefined) return `failed to load metadata pair (${quoted(key)}, ${quoted(value)}): ${problem}`
+    if (problem !== undefined) return `failed to load metadata pair (${quoted(key, shownLength)}, ${quoted(value, shownLength)}): ${problem}`
   }
   return undefined
 }

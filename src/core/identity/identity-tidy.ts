@@ -1,0 +1,142 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { refuse } from '../../errors.ts'
+import type { Mount } from '../mounts/mount.ts'
+import { mountTtl, type TtlBounds } from '../tokens/lifetime.ts'
+import type { TokenStore } from '../tokens/token-store.ts'
+import { type Entity, lastLoginDay } from './entity.ts'
+import { gone } from './entity-changes.ts'
+import { entitiesOf } from './entity-lists.ts'
+import type { Drawn, IdentityStore } from './identity-store.ts'
+
+export type IdentityTidyParts = {
+  readonly store: IdentityStore
+  readonly tokens: TokenStore
+  readonly systemTtl: TtlBounds
+  mountOf(accessor: string): Mount | undefined
+  /** The mount of the tokens of a namespace. */
+  tokenMountOf(namespace: string): Mount | undefined
+}
+
+export type TidyRequest = {
+  readonly namespace: string
+  readonly unusedForSeconds: number
+  /** Only count. */
+  readonly dryRun: boolean
+}
+
+/** How many entities were left behind, and the first of them. */
+export type Tidied = { readonly count: number; readonly sample: readonly Entity[] }
+
+const sampleSize = 10
+const tokenPageSize = 500
+/** Entities looked at together: each round goes over all tokens once. */
+const roundSize = 50_000
+/** Ends at a time, so that several share a commit and a turn. */
+const lanes = 16
+const dayMs = 86_400_000
+
+/**
+ * Removes entities that subjects of a single run left behind: made by a login, not logged in to for a while, without a token, a group, or anything an
+ * operator wrote. An entity that is used while this runs stays.
+ */
+export class IdentityTidy {
+  readonly #parts: IdentityTidyParts
+  #isRunning = false
+
+  constructor(parts: IdentityTidyParts) {
+    this.#parts = parts
+  }
+
+  /** Throws when one is under way already. */
+  async run(request: TidyRequest): Promise<Tidied> {
+    if (this.#isRunning) throw refuse('invalid', 'a tidy of identities is already in progress')
+    this.#isRunning = true
+    try {
+      return await this.#run(request)
+    } finally {
+      this.#isRunning = false
+    }
+  }
+
+  /** Longest life of a token nobody can see: batch tokens are not stored. In seconds. */
+  longestTokenLife(namespace: string, accessors: readonly string[] = []): number {
+    const { systemTtl, mountOf, tokenMountOf } = this.#parts
+    const mounts = [tokenMountOf(namespace), ...accessors.map(mountOf)].filter((mount) => mount !== undefined)
+    return Math.max(systemTtl.maxTtl, ...mounts.map(({ config }) => mountTtl(config, systemTtl).maxTtl))
+  }
+
+  async #run(request: TidyRequest): Promise<Tidied> {
+    const sample: Entity[] = []
+    let count = 0
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const unused = new Set<string>()
+      after = await this.#collect(request, after, unused)
+      await this.#parts.store.watching(unused, async () => {
+        await this.#keepHolders(unused)
+        for (const ids of inLanes(unused)) {
+          const ended = await this.#parts.store.memberships.inTurn(() => Promise.all(ids.map((id) => this.#end(request, id, unused))))
+          for (const entity of ended) {
+            if (entity === undefined) continue
+            count += 1
+            if (sample.length < sampleSize) sample.push(entity)
+          }
+          await nextTurn()
+        }
+      })
+    }
+    return { count, sample }
+  }
+
+  /** Puts entities that may be left behind into `unused`; gives back where to go on, undefined at the end. */
+  async #collect(request: TidyRequest, after: string, unused: Set<string>): Promise<string | undefined> {
+    for await (const entity of entitiesOf(this.#parts.store.records, request.namespace, after)) {
+      if (this.#isLeftBehind(entity, request)) unused.add(entity.id)
+      if (unused.size === roundSize) return entity.id
+    }
+    return undefined
+  }
+
+  /** As far as its record tells. A day counts to its end, as only the day of a login is known. */
+  #isLeftBehind(entity: Entity, { namespace, unusedForSeconds }: TidyRequest): boolean {
+    if (entity.made_by_login !== true || entity.policies.length > 0) return false
+    const accessors = entity.aliases.map(({ mount_accessor }) => mount_accessor)
+    const quietSeconds = Math.max(unusedForSeconds, this.longestTokenLife(namespace, accessors))
+    const usedUntil = Date.parse(`${lastLoginDay(entity)}T00:00:00Z`) + dayMs
+    return usedUntil + quietSeconds * 1000 <= this.#parts.store.clock.now()
+  }
+
+  /** Whoever has a token is not left behind. */
+  async #keepHolders(unused: Set<string>): Promise<void> {
+    const { tokens } = this.#parts
+    for (let after: string | undefined; unused.size > 0; ) {
+      const page = await tokens.scan({ limit: tokenPageSize, ...(after === undefined ? {} : { after }) })
+      for (const { token } of page) if (!tokens.isExpired(token)) unused.delete(token.entity_id)
+      after = page.at(-1)?.hash
+      if (after === undefined) return
+      await nextTurn()
+    }
+  }
+
+  /** The entity, if it is still left behind now that all is known; without `dryRun` it is deleted, provided that nobody changes or uses it meanwhile. */
+  #end(request: TidyRequest, id: string, unused: ReadonlySet<string>): Promise<Entity | undefined> {
+    const { store } = this.#parts
+    return store.change(async (): Promise<Drawn<Entity | undefined>> => {
+      const stored = await store.records.byId(request.namespace, id)
+      if (stored === undefined || !this.#isLeftBehind(stored.entity, request)) return { result: undefined }
+      const { direct } = await store.memberships.membershipsOf(id)
+      const { change } = direct.length > 0 || request.dryRun ? {} : await gone(store, stored)
+      return direct.length > 0 || !unused.has(id) ? { result: undefined } : { result: stored.entity, change }
+    })
+  }
+}
+
+function* inLanes(ids: Iterable<string>): Generator<string[]> {
+  let lane: string[] = []
+  for (const id of [...ids]) {
+    lane.push(id)
+    if (lane.length < lanes) continue
+    yield lane
+    lane = []
+  }
+  if (lane.length > 0) yield lane
+}
