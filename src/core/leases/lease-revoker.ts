@@ -27,6 +27,7 @@ export class LeaseRevoker {
   readonly #running = new Map<string, Promise<void>>()
   readonly #turns = new Turns()
   readonly #calls = new Set<() => void>()
+  #stopped = false
 
   constructor(parts: LeaseRevokerParts) {
     this.#parts = parts
@@ -80,6 +81,7 @@ export class LeaseRevoker {
   async call<T>(lease: Lease, call: (backend: LeaseBackend, signal: AbortSignal) => Promise<T>): Promise<T> {
     const backend = this.#parts.backendOf(lease.plugin)
     if (backend === undefined) throw refuse('missing', 'unsupported path')
+    if (this.#stopped) throw fail('unavailable', 'the server is stopping')
     const limit = new AbortController()
     const { promise: late, reject } = Promise.withResolvers<never>()
     const giveUp = () => {
@@ -97,8 +99,9 @@ export class LeaseRevoker {
     }
   }
 
-  /** Gives up all calls under way: the server stops. */
+  /** Gives up all calls under way and begins none any more: the server stops. */
   stop(): void {
+    this.#stopped = true
     for (const giveUp of this.#calls) giveUp()
   }
 }

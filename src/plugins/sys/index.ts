@@ -3,6 +3,7 @@ import { unknownPaths } from '../../http/resource.ts'
 import { type ApiDocumentParts, apiDocumentRoute } from './api-document.ts'
 import { capabilityRoutes } from './capabilities.ts'
 import { keyRoutes } from './keys.ts'
+import { type LeaseRouteParts, leaseRoutes } from './leases.ts'
 import { type MountRouteParts, mountRoutes } from './mounts.ts'
 import { type NamespaceRouteParts, namespaceRoutes } from './namespaces.ts'
 import { policyRoutes } from './policies.ts'
@@ -14,6 +15,7 @@ export { genericPlaces } from './api-document.ts'
 
 export type SysParts = MountRouteParts &
   NamespaceRouteParts &
+  LeaseRouteParts &
   WrappingParts &
   ApiDocumentParts &
   Parameters<typeof policyRoutes>[1] &
@@ -27,6 +29,7 @@ export const sys: FastifyPluginAsync<SysParts> = async (app, parts) => {
   capabilityRoutes(app, parts)
   mountRoutes(app, parts)
   namespaceRoutes(app, parts)
+  leaseRoutes(app, parts)
   uiRoutes(app)
   keyRoutes(app, parts)
   toolRoutes(app, parts)

@@ -1,0 +1,208 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { LeaseStore } from '../../core/leases/lease-store.ts'
+import type { Mount } from '../../core/mounts/mount.ts'
+import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
+import { refuse } from '../../errors.ts'
+import { type Reply, resource, type Call, followsField } from '../../http/resource.ts'
+import { boolField, durationField, stringField } from '../../lib/fields.ts'
+import { excerpt } from '../../lib/go-text.ts'
+import type { JsonValue } from '../../lib/json.ts'
+
+export type LeaseRouteParts = {
+  readonly leases: LeaseStore
+  readonly namespaces: Pick<NamespaceStore, 'descendantsOf'>
+  mountOf(accessor: string): Mount | undefined
+}
+
+const leaseId = stringField.default('').describe('Id of the lease')
+const sync = boolField.default(true).describe('Wait until the secret is taken back')
+const renewInput = z.object({ lease_id: leaseId, increment: durationField.default(0).describe('Wanted TTL, counted from now') })
+const revokeInput = z.object({ lease_id: leaseId, sync })
+const typeField = stringField.default('').describe('`irrevocable`')
+const countInput = z.object({ type: typeField, include_child_namespaces: boolField.default(false).describe('Those of all namespaces below too') })
+const irrevocableInput = countInput.extend({ limit: stringField.optional().describe('At most so many; `none` for all') })
+
+const defaultLimit = 10_000
+const halted = 'Command halted because many irrevocable leases were found. To emit the entire list, re-run the command with force set true.'
+const started = "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
+
+/** `sys/leases`, and its old paths. Contract core-http §6.6, tokens §6. */
+export function leaseRoutes(app: FastifyInstance, parts: LeaseRouteParts): void {
+  lookupRoutes(app, parts)
+  for (const path of ['/leases', ''] as const) {
+    renewRoutes(app, parts, path)
+    revokeRoutes(app, parts, path)
+    prefixRoutes(app, parts, path)
+  }
+  irrevocableRoutes(app, parts)
+  resource(app, '/leases/tidy', {
+    help: 'End the leases of tokens that are gone, in the background.',
+    write: {
+      summary: 'Tidy up leases',
+      handle: () => (parts.leases.tidy() ? { status: 202, warnings: [started] } : { warnings: ['Tidy operation already in progress.'] }),
+    },
+  })
+}
+
+function lookupRoutes(app: FastifyInstance, { leases }: LeaseRouteParts): void {
+  resource(app, '/leases/lookup', {
+    help: 'Look up a lease.',
+    precheck: checkLeaseIdText,
+    follows: followsField('lease_id'),
+    write: {
+      summary: 'Look up a lease',
+      input: z.object({ lease_id: leaseId }),
+      handle: async ({ call, mount, input }) => {
+        const found = await leases.lookup({ namespace: mount.namespace, id: given(input.lease_id) }, namespacePath(call))
+        if (found === undefined) throw refuse('invalid', 'invalid lease')
+        return { data: found }
+      },
+    },
+  })
+  resource(app, '/leases/lookup/*', {
+    help: 'List what lies below a path of lease ids.',
+    sudo: true,
+    list: { summary: 'List lease ids', handle: async ({ mount, params }) => ({ data: { keys: await leases.list(mount.namespace, params.rest) } }) },
+  })
+}
+
+function renewRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '/leases' | ''): void {
+  const renew = async (mount: Mount, id: string, increment: number): Promise<Reply | undefined> => {
+    const renewed = await leases.renew({ namespace: mount.namespace, id: given(id) }, increment)
+    return renewed && { lease: renewed, data: renewed.data, warnings: renewed.warnings }
+  }
+  const help = 'Give a lease more time.'
+  resource(app, `${path}/renew`, {
+    help,
+    precheck: checkLeaseIdText,
+    follows: followsField('lease_id'),
+    write: { summary: 'Renew a lease', input: renewInput, handle: ({ mount, input }) => renew(mount, input.lease_id, input.increment) },
+  })
+  resource(app, `${path}/renew/*`, {
+    help,
+    write: {
+      summary: 'Renew a lease',
+      input: renewInput,
+      handle: ({ mount, params, input }) => renew(mount, input.lease_id || params.rest, input.increment),
+    },
+  })
+}
+
+function revokeRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '/leases' | ''): void {
+  const revoke = async (mount: Mount, id: string, isSync: boolean): Promise<Reply | undefined> => {
+    await leases.revoke({ namespace: mount.namespace, id: given(id) }, { sync: isSync })
+    return isSync ? undefined : { status: 202 }
+  }
+  const help = 'Take back what a lease stands for.'
+  resource(app, `${path}/revoke`, {
+    help,
+    precheck: checkLeaseIdText,
+    follows: followsField('lease_id'),
+    write: { summary: 'Revoke a lease', input: revokeInput, handle: ({ mount, input }) => revoke(mount, input.lease_id, input.sync) },
+  })
+  resource(app, `${path}/revoke/*`, {
+    help,
+    write: {
+      summary: 'Revoke a lease',
+      input: revokeInput,
+      handle: ({ mount, params, input }) => revoke(mount, input.lease_id || params.rest, input.sync),
+    },
+  })
+}
+
+function prefixRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '/leases' | ''): void {
+  resource(app, `${path}/revoke-prefix/*`, {
+    help: 'Take back all leases below a path.',
+    sudo: true,
+    write: {
+      summary: 'Revoke the leases below a path',
+      input: z.object({ sync }),
+      handle: async ({ mount, params, input }) => {
+        await leases.revokePrefix(mount.namespace, params.rest, input.sync ? 'sync' : 'async')
+        return input.sync ? undefined : { status: 202 }
+      },
+    },
+  })
+  resource(app, `${path}/revoke-force/*`, {
+    help: 'Drop all leases below a path, even when what they stand for can not be taken back.',
+    sudo: true,
+    write: {
+      summary: 'Drop the leases below a path',
+      handle: async ({ mount, params }) => {
+        await leases.revokePrefix(mount.namespace, params.rest, 'force')
+        return undefined
+      },
+    },
+  })
+}
+
+function irrevocableRoutes(app: FastifyInstance, { leases, namespaces, mountOf }: LeaseRouteParts): void {
+  const namespacesOf = (call: Call, withChildren: boolean): string[] => {
+    if (call.namespace === undefined) return []
+    return [call.namespace.id, ...(withChildren ? namespaces.descendantsOf(call.namespace).map(({ id }) => id) : [])]
+  }
+  const shownAccessor = (accessor: string) => (mountOf(accessor) === undefined ? 'mount-accessor-not-found' : accessor)
+
+  resource(app, '/leases/count', {
+    help: 'How many leases there are that can not be revoked.',
+    read: {
+      summary: 'Count irrevocable leases',
+      input: countInput,
+      handle: async ({ call, input }) => {
+        if (!isIrrevocableType(input.type)) return undefined
+        const counts: Record<string, number> = {}
+        let total = 0
+        for await (const { mountAccessor } of leases.irrevocable(namespacesOf(call, input.include_child_namespaces))) {
+          const accessor = shownAccessor(mountAccessor)
+          counts[accessor] = (counts[accessor] ?? 0) + 1
+          total += 1
+        }
+        return { data: { lease_count: total, counts } }
+      },
+    },
+  })
+  resource(app, '/leases', {
+    help: 'The leases that can not be revoked, and why.',
+    sudo: true,
+    read: {
+      summary: 'List irrevocable leases',
+      input: irrevocableInput,
+      handle: async ({ call, input }) => {
+        if (!isIrrevocableType(input.type)) return undefined
+        const limit = mostListed(input.limit)
+        const listed: { lease_id: string; mount_id: string; error: string }[] = []
+        for await (const { id, mountAccessor, error } of leases.irrevocable(namespacesOf(call, input.include_child_namespaces))) {
+          if (listed.length === limit) return { data: { lease_count: listed.length, leases: listed }, warnings: [halted] }
+          listed.push({ lease_id: id, mount_id: shownAccessor(mountAccessor), error })
+        }
+        return { data: { lease_count: listed.length, leases: listed } }
+      },
+    },
+  })
+}
+
+const isIrrevocableType = (type: string): boolean => type.toLowerCase() === 'irrevocable'
+
+/** Contract tokens §6.6. */
+function mostListed(limit: string | undefined): number {
+  if (limit === undefined || limit === '') return defaultLimit
+  if (limit.toLowerCase() === 'none') return Number.POSITIVE_INFINITY
+  if (!/^[+-]?\d{1,15}$/.test(limit))
+    throw refuse('invalid', `invalid 'limit' provided: strconv.Atoi: parsing ${JSON.stringify(excerpt(limit))}: invalid syntax`)
+  if (Number(limit) < 1) throw refuse('invalid', "limit must be 'none' or a positive integer")
+  return Number(limit)
+}
+
+function given(id: string): string {
+  if (id === '') throw refuse('invalid', 'lease_id must be specified')
+  return id
+}
+
+const namespacePath = (call: Call): string => call.namespace?.path ?? ''
+
+/** Contract tokens §0.4 step 4. */
+function checkLeaseIdText(sent: Readonly<Record<string, JsonValue>>): void {
+  const { lease_id: id } = sent
+  if (id !== undefined && id !== null && typeof id !== 'string') throw refuse('invalid', 'invalid lease ID')
+}
