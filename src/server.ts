@@ -395,7 +395,23 @@ function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage:
 }
 
 async function buildApp(config: Config, { log, engines }: ServerParts, core: Core, state: NodeState): Promise<FastifyInstance> {
-  const { namespaces, namespaceLife, mounts, access, random, clock, system, tokens, groups, identities, policies, discard, revoker, wrapper, leases } = core
+  const {
+    namespaces,
+    namespaceLife,
+    mounts,
+    access,
+    random,
+    clock,
+    system,
+    tokens,
+    groups,
+    identities,
+    policies,
+    discard,
+    revoker,
+    wrapper,
+    leases,
+  } = core
   const jsonLimits = { maxStrings: config.maxJsonStrings, maxMemory: config.maxJsonMemory, maxDepth: 10_000 }
   const app = createApp({
     server: {
@@ -434,6 +450,7 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     },
     wrap: (call, body, wrappedAccessor) =>
       wrapper.wrap({ namespace: call.namespace?.id ?? 'root', path: call.path, ttl: call.wrapTtl, body, wrappedAccessor }),
+    describe: (place, path) => document.describePath(place, path),
     afterRequest: (call) => {
       const spent = call.caller?.token
       if (spent?.num_uses === -1) discard(spent.accessor)
@@ -467,6 +484,9 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     leases,
     mountOf: (accessor) => mounts.table.byAccessor(accessor),
     wrapper,
+    tokens,
+    view: core.core,
+    clock,
     onInvalid: ({ path, remoteAddress, requestId }) =>
       log.warn(
         { event: 'wrapping_token_invalid', path, remote_address: remoteAddress, request_id: requestId },

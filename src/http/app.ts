@@ -7,10 +7,12 @@ import { refuse, ServiceError } from '../errors.ts'
 import { type AccessLine, accessLine } from './access-log.ts'
 import { type Call, callOf, type EarlyReply } from './call.ts'
 import { bugReply, type ErrorReply, errorBody, errorReply } from './error-reply.ts'
+import { HelpPages } from './help.ts'
 import { type ListServerOptions, listVerb } from './list-verb.ts'
 import { announcedSizeRefusal, BodyBudget, overloaded, readBody } from './body-reader.ts'
 import { sendJson, sendText } from './json-reply.ts'
 import { carrierOf, noRoute } from './mount-router.ts'
+import type { DocumentedPlace } from './openapi.ts'
 
 export type AppParts = {
   server: ListServerOptions
@@ -26,6 +28,8 @@ export type AppParts = {
   lease(call: Call, secret: LeasedSecret): Promise<IssuedLease>
   /** Keeps an answer behind a token. */
   wrap(call: Call, body: string, wrappedAccessor: string): Promise<WrapInfo>
+  /** The OpenAPI document of one path. */
+  describe(place: DocumentedPlace, path: string): Promise<object | null>
   /** Called when a request is over, answered or broken off: one-use tokens end here. */
   afterRequest(call: Call): void
   /** Told of every request that is over, for the log; undefined: nobody asked. */
@@ -40,6 +44,9 @@ declare module 'fastify' {
     leaseSecret(call: Call, secret: LeasedSecret): Promise<IssuedLease>
     /** Keeps an answer behind a token; `wrappedAccessor` is that of a token in it, else empty. */
     wrapAnswer(call: Call, body: string, wrappedAccessor: string): Promise<WrapInfo>
+    readonly helpPages: HelpPages
+    /** The OpenAPI document of one path; null when the document does not know it. */
+    describePath(place: DocumentedPlace, path: string): Promise<object | null>
   }
 }
 
@@ -100,6 +107,8 @@ export function createApp(parts: AppParts): FastifyInstance {
   app.decorate('enterMount', parts.enter)
   app.decorate('leaseSecret', parts.lease)
   app.decorate('wrapAnswer', parts.wrap)
+  app.decorate('helpPages', new HelpPages())
+  app.decorate('describePath', parts.describe)
   app.setErrorHandler((error: FastifyError | ServiceError, request, reply) => {
     const call = callOf(request.raw)
     // Fastify wants to hang up behind a body it could not read: a client that is still writing would lose its answer

@@ -30,6 +30,33 @@ export class ApiDocument {
     this.#template ??= buildTemplate(this.#routes)
     return documentOf(await this.#template, { places: places.slice(0, mostPlaces), version: this.#version })
   }
+
+  /** The same of one path alone, given as its template below the mount (`/role/:name`). Null: the document does not name it. */
+  async describePath(place: DocumentedPlace, path: string): Promise<object | null> {
+    this.#template ??= buildTemplate(this.#routes)
+    const { paths, components } = await this.#template
+    const wanted = path.replace('*', ':path').replaceAll(/:(\w+)/g, '{$1}')
+    const found = paths.get(place.group)?.find((one) => one.path === wanted)
+    if (found === undefined) return null
+    const shown = place.path === '' ? '' : shownPrefix(place)
+    const item = pathItem(found, { shown, tag: place.group, ids: new Set() })
+    return aroundPaths({ [shown + found.path]: item }, referred(item, components), this.#version)
+  }
+}
+
+/** What of `components` an item leads to. */
+function referred(item: object, components: ApiTemplate['components']): Record<string, Record<string, object>> {
+  const found: Record<string, Record<string, object>> = {}
+  const open: object[] = [item]
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    for (const [, kind = '', name = ''] of JSON.stringify(at).matchAll(/"\$ref":"#\/components\/(\w+)\/([^"/]+)"/g)) {
+      const component = components[kind]?.[name]
+      if (component === undefined || found[kind]?.[name] !== undefined) continue
+      found[kind] = { ...found[kind], [name]: component }
+      open.push(component)
+    }
+  }
+  return found
 }
 
 /** A document of more mounts helps nobody, and each costs time and memory. */
@@ -43,13 +70,17 @@ function documentOf(template: ApiTemplate, { places, version }: { places: readon
     const shown = shownPrefix(place)
     for (const path of template.paths.get(place.group) ?? []) paths[shown + path.path] = pathItem(path, { shown, tag: place.group, ids, place })
   }
+  return aroundPaths(paths, template.components, version)
+}
+
+function aroundPaths(paths: Record<string, object>, components: ApiTemplate['components'], version: string): object {
   return {
     openapi: '3.1.0',
     info: { title: 'Gatehouse', description: 'Secrets management over HTTP', version, license: { name: 'MPL-2.0', identifier: 'MPL-2.0' } },
     servers: [{ url: '/v1' }],
     security: [{ token: [] }],
     paths,
-    components: { ...template.components, securitySchemes: { token: { type: 'apiKey', in: 'header', name: 'X-Vault-Token' } } },
+    components: { ...components, securitySchemes: { token: { type: 'apiKey', in: 'header', name: 'X-Vault-Token' } } },
   }
 }
 

@@ -10,6 +10,7 @@ import { type Call, type Converted, callOf } from './call.ts'
 import { type Follows, followsCaller, followsField, followsFieldOrCaller } from './follow.ts'
 import { envelope, type Reply, wrappedEnvelope } from './envelope.ts'
 import { errorReply } from './error-reply.ts'
+import { type HelpPage, type HelpVerb, mountText, pageText } from './help.ts'
 import { sendJson, sendText } from './json-reply.ts'
 import { carrierOf } from './mount-router.ts'
 import { tokenOf } from './request-headers.ts'
@@ -78,7 +79,7 @@ export type ResourceSpec<
   Remove extends z.ZodObject,
   Patch extends z.ZodObject,
 > = {
-  /** One line for `?help=1`. */
+  /** What the path is for, in one sentence: the head of its help. */
   help: string
   /** Needs no token. Contract core-http §3.2 rule 6. */
   open?: boolean
@@ -130,7 +131,6 @@ export type RouteRules = {
 declare module 'fastify' {
   interface FastifyContextConfig {
     rules?: RouteRules
-    help?: string
   }
 }
 
@@ -168,20 +168,23 @@ export function resource<
         method: carrierOf[operation],
         url,
         schema: isShown ? documented(operation, verb, captures) : { hide: true },
-        config: { rules, help: spec.help, ...(isShown ? { document: { path: path.replace('*', ':path'), method: carrierOf[operation] } } : {}) },
+        config: { rules, ...(isShown ? { document: { path: path.replace('*', ':path'), method: carrierOf[operation] } } : {}) },
         handler: (request, reply) => answer(request, reply, operation, verb, rules),
       })
     }
   }
+  const page = pageOf(path, spec as unknown as ResourceSpec<unknown, Read, Write, List, Remove, Patch>)
+  app.helpPages.add(app.prefix.slice(1), page)
   const rest = rulesOf(spec as unknown as ResourceSpec<unknown, Read, Write, List, Remove, Patch>, 'header', undefined, captures)
   for (const url of urls) {
     app.route({
       method: [...left],
       url,
       schema: { hide: true },
-      config: { rules: rest, help: spec.help },
+      config: { rules: rest },
       handler: (request, reply) => {
-        if (callOf(request.raw).operation === 'help') return sendHelp(reply, spec.help)
+        const call = callOf(request.raw)
+        if (call.operation === 'help') return path === '/*' && call.below === '' ? sendMountHelp(reply, call) : sendHelp(reply, call, page)
         throw fail('unsupported', 'unsupported operation')
       },
     })
@@ -196,10 +199,38 @@ export function unknownPaths(app: FastifyInstance, { url = '/*', open = false }:
     url,
     schema: { hide: true },
     config: { rules },
-    handler: () => {
+    handler: (request, reply) => {
+      const call = callOf(request.raw)
+      if (call.operation === 'help' && call.below === '') return sendMountHelp(reply, call)
       throw fail('missing', 'unsupported path')
     },
   })
+}
+
+/** Only the help of a path that is served elsewhere. `path` is below the plugin, `page` tells the whole of it. */
+export function helpOnly(app: FastifyInstance, url: string, page: HelpPage): void {
+  const [, plugin = ''] = url.split('/')
+  app.helpPages.add(plugin, page)
+  app.route({
+    method: carrierOf.help,
+    url,
+    schema: { hide: true },
+    config: { rules: rulesOf({ help: page.about, open: page.needs === 'nothing' }, 'read', undefined, []) },
+    handler: (request, reply) => sendHelp(reply, callOf(request.raw), page),
+  })
+}
+
+function pageOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodObject, D extends z.ZodObject, P extends z.ZodObject>(
+  path: string,
+  spec: ResourceSpec<unknown, R, W, L, D, P>,
+): HelpPage {
+  const told = verbs.flatMap((verb): HelpVerb[] => {
+    // what is told of a verb does not depend on what its handler takes
+    const offered = spec[verb] as AnyVerb | undefined
+    return offered === undefined ? [] : [{ verb, summary: offered.summary, input: inputOf(verb, offered), anyFields: offered.anyFields === true }]
+  })
+  const isOpen = spec.open === true || (spec.caller !== undefined && spec.caller !== 'required-inside')
+  return { path, isOfNode: false, about: spec.help, verbs: told, needs: isOpen ? 'nothing' : spec.sudo === true ? 'sudo' : 'token' }
 }
 
 function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodObject, D extends z.ZodObject, P extends z.ZodObject>(
@@ -367,9 +398,18 @@ function sendRaw(
   return sendText(cacheControl === undefined ? reply : reply.header('cache-control', cacheControl), status, contentType, body)
 }
 
-export function sendHelp(reply: FastifyReply, help: string): FastifyReply {
-  return send(reply, `${JSON.stringify({ help, see_also: null, openapi: null })}\n`)
+/** Contract core-http §1.12. */
+async function sendHelp(reply: FastifyReply, call: Call, page: HelpPage): Promise<FastifyReply> {
+  const { plugin = '', path = '' } = call.mount ?? {}
+  const place = page.isOfNode ? { group: 'node', path: '' } : { group: plugin, path }
+  return sendHelpText(reply, pageText(page, path), await reply.server.describePath(place, page.path))
 }
+
+const sendMountHelp = (reply: FastifyReply, { mount }: Call): FastifyReply =>
+  sendHelpText(reply, mountText(reply.server.helpPages.of(mount?.plugin ?? ''), mount?.path ?? ''), null)
+
+const sendHelpText = (reply: FastifyReply, help: string, openapi: object | null): FastifyReply =>
+  send(reply, `${JSON.stringify({ help, see_also: null, openapi })}\n`)
 
 function documented(operation: VerbName, verb: AnyVerb, captures: readonly string[]): FastifySchema {
   const schema = verb.anyFields === true ? inputOf(operation, verb).loose() : inputOf(operation, verb)

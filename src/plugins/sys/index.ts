@@ -2,6 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { unknownPaths } from '../../http/resource.ts'
 import { type ApiDocumentParts, apiDocumentRoute } from './api-document.ts'
 import { capabilityRoutes } from './capabilities.ts'
+import { type CounterParts, counterRoutes } from './counters.ts'
 import { keyRoutes } from './keys.ts'
 import { type LeaseRouteParts, leaseRoutes } from './leases.ts'
 import { type MountRouteParts, mountRoutes } from './mounts.ts'
@@ -17,6 +18,7 @@ export type SysParts = MountRouteParts &
   NamespaceRouteParts &
   LeaseRouteParts &
   WrappingParts &
+  CounterParts &
   ApiDocumentParts &
   Parameters<typeof policyRoutes>[1] &
   Parameters<typeof capabilityRoutes>[1] &
@@ -34,6 +36,7 @@ export const sys: FastifyPluginAsync<SysParts> = async (app, parts) => {
   keyRoutes(app, parts)
   toolRoutes(app, parts)
   wrappingRoutes(app, parts)
+  counterRoutes(app, parts)
   apiDocumentRoute(app, parts)
   unknownPaths(app)
 }

@@ -5,6 +5,7 @@ import { readFields } from '../../http/body.ts'
 import { errorBody } from '../../http/error-reply.ts'
 import { sendJson } from '../../http/json-reply.ts'
 import { carrierOf } from '../../http/mount-router.ts'
+import { helpOnly } from '../../http/resource.ts'
 import { isJsonNumber, type JsonLimits, type JsonValue } from '../../lib/json.ts'
 
 /** The state of this process as health checks and clients see it. */
@@ -77,11 +78,15 @@ export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): vo
       performance_standby_last_remote_wal: 0,
     }),
   )
-  route(app, { path: 'sys/seal', verbs: ['POST', 'PUT'], summary: 'Seal the server until its next start' }, async (reply, call, request) => {
-    if (!state.isSealed()) await parts.seal(request, call)
-    return reply.code(204).header('content-type', 'application/json').send()
-  })
-  route(app, { path: 'sys/step-down', verbs: ['POST', 'PUT'], summary: 'Give up leading' }, async (reply, call, request) => {
+  route(
+    app,
+    { path: 'sys/seal', verbs: ['POST', 'PUT'], summary: 'Seal the server until its next start', needsSudo: true },
+    async (reply, call, request) => {
+      if (!state.isSealed()) await parts.seal(request, call)
+      return reply.code(204).header('content-type', 'application/json').send()
+    },
+  )
+  route(app, { path: 'sys/step-down', verbs: ['POST', 'PUT'], summary: 'Give up leading', needsSudo: true }, async (reply, call, request) => {
     await parts.stepDown(request, call)
     return reply.code(204).header('content-type', 'application/json').send()
   })
@@ -99,10 +104,12 @@ type NodePath = {
   summary: string
   query?: z.ZodObject
   body?: z.ZodObject
+  /** Looks at the token itself. */
+  needsSudo?: true
 }
 
 /** Says how one path is served, and tells the API document: `sys/…` below `/v1`, the rest at the root of the server. */
-function route(app: FastifyInstance, { path, verbs, summary, query, body }: NodePath, handle: Handler): void {
+function route(app: FastifyInstance, { path, verbs, summary, query, body, needsSudo }: NodePath, handle: Handler): void {
   const isSys = path.startsWith('sys/')
   const schema = { summary, ...(query && { querystring: query }), ...(body && { body }) }
   app.route({
@@ -114,6 +121,21 @@ function route(app: FastifyInstance, { path, verbs, summary, query, body }: Node
       const call = callOf(request.raw)
       return verbs.includes(call.verb) ? handle(reply, call, request) : sendJson(reply, 405, errorBody())
     },
+  })
+  if (!isSys) return
+  const empty = z.object({})
+  const told = (['GET', 'POST'] as const).filter((verb) => verbs.includes(verb))
+  helpOnly(app, `/system/${path.slice(4)}`, {
+    path: `/${path}`,
+    isOfNode: true,
+    about: summary,
+    needs: needsSudo ? 'sudo' : 'nothing',
+    verbs: told.map((verb) => ({
+      verb: verb === 'GET' ? 'read' : 'write',
+      summary,
+      input: (verb === 'GET' ? query : body) ?? empty,
+      anyFields: false,
+    })),
   })
 }
 

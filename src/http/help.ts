@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import { withDefault } from './openapi-template.ts'
+
+/** One verb of a path. */
+export type HelpVerb = { readonly verb: VerbWord; readonly summary: string; readonly input: z.ZodObject; readonly anyFields: boolean }
+
+type VerbWord = 'read' | 'write' | 'list' | 'scan' | 'patch' | 'delete'
+
+/** What can be told of a path, out of what it was declared with. */
+export type HelpPage = {
+  /** Template below the mount: `/role/:name`; of a path that belongs to no mount, the whole of it. */
+  readonly path: string
+  readonly isOfNode: boolean
+  readonly about: string
+  readonly verbs: readonly HelpVerb[]
+  readonly needs: 'token' | 'sudo' | 'nothing'
+}
+
+/** The pages of all paths, by the plugin they belong to. */
+export class HelpPages {
+  readonly #byPlugin = new Map<string, HelpPage[]>()
+
+  add(plugin: string, page: HelpPage): void {
+    const pages = this.#byPlugin.get(plugin)
+    if (pages === undefined) this.#byPlugin.set(plugin, [page])
+    else pages.push(page)
+  }
+
+  of(plugin: string): readonly HelpPage[] {
+    return this.#byPlugin.get(plugin) ?? []
+  }
+}
+
+const words: Record<VerbWord, string> = {
+  read: 'GET',
+  write: 'POST or PUT',
+  list: 'LIST, or GET with list=true',
+  scan: 'SCAN, or GET with scan=true',
+  patch: 'PATCH',
+  delete: 'DELETE',
+}
+
+const needs: Record<HelpPage['needs'], string> = {
+  token: 'Needs a token whose policies allow it.',
+  sudo: 'Needs a token whose policies allow it, with the capability sudo.',
+  nothing: 'Needs no token.',
+}
+
+/** What a path is for, its verbs and their fields, in plain text. Contract core-http §1.12. */
+export function pageText(page: HelpPage, mountPath: string): string {
+  const verbs = page.verbs.map(({ verb, summary, input, anyFields }) => {
+    const fields = fieldLines(input)
+    const rest = anyFields && verb === 'write' ? ['    and any other field'] : []
+    return [`${words[verb]}: ${summary}`, ...fields, ...rest].join('\n')
+  })
+  return [shownPath(page, mountPath), page.about, ...verbs, needs[page.needs]].join('\n\n') + '\n'
+}
+
+/** The paths of a mount, each with what it is for. */
+export function mountText(pages: readonly HelpPage[], mountPath: string): string {
+  const lines = pages.map((page) => `${shownPath(page, mountPath)}\n    ${page.about}`).toSorted()
+  const head = lines.length === 0 ? `${mountPath} has no paths yet.` : `The paths of ${mountPath}; each tells more with ?help=1.`
+  return [head, ...lines].join('\n\n') + '\n'
+}
+
+const shownPath = ({ path, isOfNode }: HelpPage, mountPath: string): string =>
+  isOfNode ? path.slice(1) : mountPath + path.slice(1).replace('*', ':path')
+
+type FieldSchema = { type?: unknown; anyOf?: unknown; default?: unknown; description?: unknown }
+
+function fieldLines(input: z.ZodObject): string[] {
+  // an object as JSON Schema has its members' schemas here
+  const { properties = {} } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any', override: withDefault })
+  return Object.entries(properties as Record<string, FieldSchema>).map(([name, field]) => {
+    const known = [typeText(field), defaultText(field.default)].filter((text) => text !== '')
+    const description = typeof field.description === 'string' ? `: ${field.description}` : ''
+    return `    ${name}${known.length === 0 ? '' : ` (${known.join(', ')})`}${description}`
+  })
+}
+
+function typeText({ type, anyOf }: FieldSchema): string {
+  const types = Array.isArray(anyOf) ? anyOf.map((one: FieldSchema) => typeText(one)) : Array.isArray(type) ? type : [type]
+  const shown = types.filter((one) => typeof one === 'string' && one !== '' && one !== 'null').map((one) => (one === 'array' ? 'list' : one))
+  return [...new Set(shown)].join(' or ')
+}
+
+/** Nothing of what is empty anyway. */
+function defaultText(value: unknown): string {
+  const isEmpty =
+    value === undefined || value === null || value === '' || value === false || value === 0 || (Array.isArray(value) && value.length === 0)
+  return isEmpty ? '' : `default ${JSON.stringify(value)}`
+}

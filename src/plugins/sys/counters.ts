@@ -1,0 +1,72 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import type { View } from '../../core/barrier/view.ts'
+import { KeptCount } from '../../core/kept-count.ts'
+import type { TokenStore } from '../../core/tokens/token-store.ts'
+import { fail } from '../../errors.ts'
+import { resource } from '../../http/resource.ts'
+import type { Clock } from '../../lib/clock.ts'
+
+export type CounterParts = {
+  readonly tokens: Pick<TokenStore, 'scan' | 'isUsable'>
+  /** The view tokens and entities lie in. */
+  readonly view: View
+  readonly clock: Clock
+}
+
+const pageSize = 200
+const keyPageSize = 2000
+const entityKeys = 'entity/'
+
+/** `sys/internal/counters/*`: of the namespace of the request. Contract core-http §6.9. */
+export function counterRoutes(app: FastifyInstance, { tokens, view, clock }: CounterParts): void {
+  const tokenCount = new KeptCount({ clock, count: () => countTokens(tokens) })
+  const entityCount = new KeptCount({ clock, count: () => countEntities(view) })
+
+  resource(app, '/internal/counters/tokens', {
+    help: 'How many valid service tokens the namespace has, as of the last few seconds.',
+    read: {
+      summary: 'Count service tokens',
+      handle: async ({ mount }) => ({ data: { counters: { service_tokens: { total: await tokenCount.of(mount.namespace) } } } }),
+    },
+  })
+  resource(app, '/internal/counters/entities', {
+    help: 'How many entities the namespace has, as of the last few seconds.',
+    read: {
+      summary: 'Count entities',
+      handle: async ({ mount }) => ({ data: { counters: { entities: { total: await entityCount.of(mount.namespace) } } } }),
+    },
+  })
+  resource(app, '/internal/counters/requests', {
+    help: 'Requests are not counted any more.',
+    read: {
+      summary: 'Not there any more',
+      handle: () => {
+        throw fail('missing', 'The functionality has been removed on this path')
+      },
+    },
+  })
+}
+
+async function countTokens(tokens: CounterParts['tokens']): Promise<ReadonlyMap<string, number>> {
+  const byNamespace = new Map<string, number>()
+  for (let after: string | undefined; ; await nextTurn()) {
+    const page = await tokens.scan({ limit: pageSize, ...(after === undefined ? {} : { after }) })
+    for (const { token } of page) if (tokens.isUsable(token)) addOne(byNamespace, token.namespace)
+    after = page.at(-1)?.hash
+    if (after === undefined) return byNamespace
+  }
+}
+
+/** The key of an entity says its namespace: none has to be opened. */
+async function countEntities(view: View): Promise<ReadonlyMap<string, number>> {
+  const byNamespace = new Map<string, number>()
+  for (let after: string | undefined; ; await nextTurn()) {
+    const keys = await view.listKeys(entityKeys, { limit: keyPageSize, ...(after === undefined ? {} : { after }) })
+    for (const key of keys) addOne(byNamespace, key.slice(entityKeys.length, key.indexOf('/', entityKeys.length)))
+    after = keys.at(-1)
+    if (after === undefined) return byNamespace
+  }
+}
+
+const addOne = (counts: Map<string, number>, name: string) => counts.set(name, (counts.get(name) ?? 0) + 1)
