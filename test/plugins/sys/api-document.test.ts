@@ -191,7 +191,7 @@ describe('mounts', () => {
       ),
     )
 
-    expect([...prefixes].sort()).toEqual(['auth/token', 'cubbyhole', 'health', 'sys'])
+    expect([...prefixes].sort()).toEqual(['auth/token', 'cubbyhole', 'health', 'identity', 'sys'])
   })
 
   test('without a token also those that are made visible', async () => {

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { errors, notAccepted } from '../support/error-bodies.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startTestServer()
+  await server.root.write('sys/namespaces/ns')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const helpOf = async (path: string) => {
+  const { status, body } = await server.root.read(`${path}?help=1`)
+  expect(status, path).toBe(200)
+  return { text: String(body.help), openapi: body.openapi, body }
+}
+
+describe('contract core-http §1.12', () => {
+  test('a bare object of three members', async () => {
+    const { body } = await helpOf('auth/jwt/role/x')
+
+    expect(Object.keys(body)).toEqual(['help', 'see_also', 'openapi'])
+    expect(body.see_also).toBeNull()
+  })
+
+  test('the text tells what the path is for, its verbs and their fields', async () => {
+    const { text } = await helpOf('auth/token/create')
+
+    expect(text.split('\n')[0]).toBe('auth/token/create')
+    expect(text).toContain('POST or PUT: Create a token')
+    expect(text).toContain('    policies (list or string): Policies of the token')
+    expect(text).toContain('    renewable (boolean, default true): The token can be renewed')
+    expect(text).toContain('Needs a token')
+  })
+
+  test.each([
+    { path: 'auth/jwt/login', says: 'Needs no token.' },
+    { path: 'sys/auth/x', says: 'sudo' },
+    { path: 'cubbyhole/some/where', says: 'cubbyhole/:path' },
+    { path: 'sys/tools/random/7', says: 'sys/tools/random/:urlbytes' },
+    { path: 'sys/policies/acl', says: 'LIST, or GET with list=true' },
+    { path: 'sys/health', says: 'standbyok' },
+    { path: 'sys/seal', says: 'sudo' },
+    { path: 'ns/auth/token/lookup-self', says: 'auth/token/lookup-self' },
+  ])('$path says $says', async ({ path, says }) => {
+    expect((await helpOf(path)).text).toContain(says)
+  })
+
+  test.each([
+    { path: 'auth/jwt/role/x', shown: '/auth/jwt/role/{name}', verb: 'post' },
+    { path: 'cubbyhole/a', shown: '/cubbyhole/{path}', verb: 'get' },
+    { path: 'sys/health', shown: '/sys/health', verb: 'get' },
+  ])('the OpenAPI document of $path has that path alone, and all it refers to', async ({ path, shown, verb }) => {
+    const { openapi } = await helpOf(path)
+
+    expect(openapi).toMatchObject({ openapi: '3.1.0', paths: { [shown]: { [verb]: { operationId: expect.any(String) } } } })
+    expect(Object.keys(openapi?.paths ?? {})).toEqual([shown])
+    for (const [, kind = '', name = ''] of JSON.stringify(openapi).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)) {
+      expect(openapi?.components?.[kind]?.[name], name).toBeTypeOf('object')
+    }
+  })
+
+  test.each(['sys', 'auth/token', 'auth/jwt', 'identity', 'cubbyhole'])('%s lists its paths', async (mount) => {
+    const { text } = await helpOf(mount)
+
+    expect(text).toMatch(new RegExp(`^The paths of ${mount}/`))
+    expect(text).toContain(`\n\n${mount}/`)
+  })
+
+  test('by the verb HELP too, for any token, and for none on open paths', async () => {
+    const created = await server.root.write('auth/token/create', { policies: ['default'] })
+    const plain = server.as(String(created.body.auth?.client_token))
+
+    expect((await plain.call('HELP', 'sys/mounts')).status).toBe(200)
+    expect((await server.anonymous.read('auth/jwt/login?help=1')).status).toBe(200)
+    expect((await server.anonymous.read('sys/health?help=1')).status).toBe(200)
+    for (const path of ['sys/mounts?help=1', 'sys/seal?help=1', 'sys?help=1']) {
+      expect(await server.anonymous.read(path)).toMatchObject({ status: 403, body: notAccepted })
+    }
+  })
+
+  test('where nothing is mounted, and where the mount has no such path', async () => {
+    expect(await server.root.read('nope?help=1')).toMatchObject({ status: 404, body: errors('no handler for route "nope". route entry not found.') })
+    expect((await server.root.read('auth/jwt/nope?help=1')).status).toBe(404)
+  })
+
+  test('a wish for wrapping changes nothing, and a wrapping path tells of itself without a token to look at', async () => {
+    const wish = { headers: { 'X-Vault-Wrap-TTL': '60' } }
+
+    expect((await server.root.read('sys/wrapping/unwrap?help=1', wish)).body.help).toContain('Unwrap an answer')
+    expect((await server.root.read('sys/mounts?help=', wish)).body.wrap_info).not.toBeNull()
+  })
+})
