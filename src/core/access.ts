@@ -78,8 +78,9 @@ export class Access {
   }
 
   async #aclOf(token: Token | undefined, namespace: Namespace, refusal: string): Promise<Acl> {
-    const rights = token === undefined ? undefined : await this.#rightsOf(token)
-    if (token === undefined || rights === undefined) throw fail('invalid', refusal)
+    if (token === undefined) throw fail('invalid', refusal)
+    const rights = await this.#rightsOf(token)
+    if (rights === undefined) throw fail('invalid', 'invalid token')
     return token.namespace === namespace.id ? rights.acl : this.#seenFrom(namespace, token, rights.acl)
   }
 
