@@ -1,0 +1,175 @@
+import { expect, test } from 'vitest'
+import type { View } from '../../../src/core/barrier/view.ts'
+import { goneKey, memberKey, memberPrefix, membershipKey } from '../../../src/core/identity/group-keys.ts'
+import { GroupStore } from '../../../src/core/identity/group-store.ts'
+import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
+import { issueLogin } from '../../../src/core/tokens/issue-login.ts'
+import { systemRandom } from '../../../src/lib/random.ts'
+import { aLogin, jwtMount, openTokenHouse } from '../../support/token-house.ts'
+
+/** Groups and identities over the records of a token house, as a server that starts now sees them. */
+async function openGroups(house: Awaited<ReturnType<typeof openTokenHouse>>, view: View = house.view) {
+  const parts = { view, clock: house.clock, random: systemRandom }
+  const groups = await GroupStore.open({
+    ...parts,
+    mountOf: (accessor) => house.mounts.get(accessor),
+    isSameOrAbove: (upper, lower) => upper === 'root' || upper === lower,
+  })
+  const identity = await IdentityStore.open({ ...parts, memberships: groups })
+  groups.onChange((affected) => identity.forget(affected === 'all' ? 'all' : [...affected]))
+  const login = (groupNames: readonly string[] = [], name = 'alice') =>
+    issueLogin(
+      { ...house.parts, view, identity },
+      { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ groupNames, alias: { name, metadata: { role: 'dev' } } }) },
+    )
+  return { groups, identity, login }
+}
+
+async function anExternalGroup(groups: GroupStore, alias: string, policies: readonly string[] = []): Promise<string> {
+  const { group } = await groups.put({ namespace: 'root', fields: { type: 'external', policies } })
+  await groups.putAlias({ namespace: 'root', name: alias, mountAccessor: jwtMount.accessor, canonicalId: group.id })
+  return group.id
+}
+
+/** The same view, with a count of what is read from it and of the rows written. */
+function counted(view: View): { view: View; reads: string[]; written: string[] } {
+  const reads: string[] = []
+  const written: string[] = []
+  const count =
+    <Args extends readonly [string, ...unknown[]], Result>(read: (...args: Args) => Result) =>
+    (...args: Args): Result => {
+      reads.push(args[0])
+      return read(...args)
+    }
+  const watched: View = {
+    get: count((key) => view.get(key)),
+    read: count((key) => view.read(key)),
+    list: count((prefix, range) => view.list(prefix, range)),
+    listKeys: count((prefix, range) => view.listKeys(prefix, range)),
+    update: (key, change) => view.update(key, change),
+    take: (key) => view.take(key),
+    write: (batch) => {
+      written.push(...batch.map(({ key }) => key))
+      return view.write(batch)
+    },
+    putIfAbsent: (key, value) => view.putIfAbsent(key, value),
+    deletePrefix: (prefix) => view.deletePrefix(prefix),
+    view: (prefix, options) => view.view(prefix, options),
+  }
+  return { view: watched, reads, written }
+}
+
+test('a known login whose groups are known reads nothing and writes the token alone', async () => {
+  await using house = await openTokenHouse()
+  const { view, reads, written } = counted(house.view)
+  const { groups, login } = await openGroups(house, view)
+  await anExternalGroup(groups, 'eng', ['web'])
+  await login(['eng', 'other'])
+  await login(['eng', 'other'])
+  reads.length = 0
+  written.length = 0
+
+  const { auth } = await login(['eng', 'other'])
+
+  expect(auth.identity_policies).toEqual(['web'])
+  expect(reads).toEqual([])
+  expect(written.map((key) => key.split('/')[0]).sort()).toEqual(['expire', 'token'])
+})
+
+test('membership, aliases and counts are there after a restart', async () => {
+  await using house = await openTokenHouse()
+  const before = await openGroups(house)
+  const id = await anExternalGroup(before.groups, 'Eng', ['web'])
+  const { auth } = await before.login(['eng'])
+
+  const after = await openGroups(house)
+  const group = await after.groups.byId('root', id)
+
+  expect((await after.identity.identityOf(auth.entity_id))?.policies).toEqual(['web'])
+  expect(group && (await after.groups.details(group))).toMatchObject({ memberEntityIds: [auth.entity_id], modifyIndex: 3 })
+  expect((await after.login(['ENG'])).auth.identity_policies).toEqual(['web'])
+  expect((await after.groups.byAlias('root', jwtMount.accessor, 'eng'))?.id).toBe(id)
+})
+
+test('a login that cannot be written leaves no membership', async () => {
+  await using house = await openTokenHouse()
+  const { groups, identity, login } = await openGroups(house)
+  const id = await anExternalGroup(groups, 'eng', ['web'])
+  const { auth } = await login([])
+
+  await expect(
+    issueLogin(
+      { ...house.parts, identity },
+      { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ groupNames: ['eng'], policies: ['response-wrapping'] }) },
+    ),
+  ).rejects.toThrow('cannot assign policy "response-wrapping"')
+
+  expect(await house.view.listKeys(memberPrefix(id))).toEqual([])
+  expect((await identity.identityOf(auth.entity_id))?.policies).toEqual([])
+})
+
+test('what a stopped server left of a group that is gone means nothing, and goes at the next start', async () => {
+  await using house = await openTokenHouse()
+  const { login } = await openGroups(house)
+  const { auth } = await login([])
+  const gone = '00000000-0000-0000-0000-000000000001'
+  await house.view.write([
+    { key: goneKey(gone), value: true },
+    { key: memberKey(gone, auth.entity_id), value: true },
+    { key: membershipKey(auth.entity_id, gone), value: true },
+  ])
+
+  const { identity } = await openGroups(house)
+
+  expect((await identity.identityOf(auth.entity_id))?.groups).toEqual([])
+  expect(
+    await Promise.all([memberKey(gone, auth.entity_id), membershipKey(auth.entity_id, gone), goneKey(gone)].map((key) => house.view.get(key))),
+  ).toEqual([undefined, undefined, undefined])
+})
+
+test('a group of more members than one step takes is gone at once, and leaves nothing', async () => {
+  await using house = await openTokenHouse()
+  const { groups, login } = await openGroups(house)
+  const id = await anExternalGroup(groups, 'eng')
+  await Promise.all(Array.from({ length: 620 }, (_, index) => login(['eng'], `job-${index}`)))
+
+  const removal = groups.remove('root', id)
+  await removal
+
+  expect(await groups.byId('root', id)).toBeUndefined()
+  expect(await house.view.listKeys(memberPrefix(id))).toEqual([])
+  expect((await house.view.listKeys('entity-group/')).filter((key) => key.endsWith(id))).toEqual([])
+  expect(await house.view.get(goneKey(id))).toBeUndefined()
+})
+
+test('only those are told of a change who are in the group or below it', async () => {
+  await using house = await openTokenHouse()
+  const { groups, login } = await openGroups(house)
+  const [a, b] = [(await login([], 'a')).auth.entity_id, (await login([], 'b')).auth.entity_id]
+  const child = (await groups.put({ namespace: 'root', fields: { member_entity_ids: [a] } })).group
+  const parent = (await groups.put({ namespace: 'root', fields: { member_group_ids: [child.id] } })).group
+  const told: unknown[] = []
+  groups.onChange((affected) => told.push(affected === 'all' ? affected : [...affected].sort()))
+
+  await groups.put({ namespace: 'root', id: parent.id, fields: { policies: ['p'] } })
+  await groups.put({ namespace: 'root', id: parent.id, fields: { member_entity_ids: [b] } })
+  await groups.put({ namespace: 'root', id: parent.id, fields: { member_group_ids: [] } })
+  await groups.put({ namespace: 'root', fields: { name: 'nobody here' } })
+
+  expect(told).toEqual([[a], [a, b].sort(), [a, b].sort(), []])
+})
+
+test('a namespace that goes takes its groups, their names, aliases and memberships along', async () => {
+  await using house = await openTokenHouse()
+  const { groups, login } = await openGroups(house)
+  const { auth } = await login([])
+  house.mounts.set('auth_jwt_ns', { ...jwtMount, accessor: 'auth_jwt_ns', namespace: 'aB3xY9' })
+  await groups.put({ namespace: 'aB3xY9', fields: { name: 'in', member_entity_ids: [auth.entity_id] } })
+  await groups.putAlias({ namespace: 'aB3xY9', name: 'eng', mountAccessor: 'auth_jwt_ns', canonicalId: '' })
+  const kept = (await groups.put({ namespace: 'root', fields: { name: 'out', member_entity_ids: [auth.entity_id] } })).group
+
+  await groups.removeNamespace('aB3xY9')
+
+  expect((await house.view.listKeys('')).filter((key) => key.includes('aB3xY9'))).toEqual([])
+  expect((await groups.membershipsOf(auth.entity_id)).direct.map(({ id }) => id)).toEqual([kept.id])
+})

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest'
+import { openGroupHouse } from './group-house.ts'
+
+const unknown = '00000000-0000-0000-0000-000000000000'
+const time = expect.stringMatching(/^\d{4}-.*Z$/)
+
+describe('group aliases, contract tokens §5.5', () => {
+  test('made, read, listed, changed, removed', async () => {
+    await using house = await openGroupHouse()
+    const accessor = await house.mount('jwt')
+    const group = await house.make('group', { name: 'g', type: 'external' })
+    const made = await house.root.write('identity/group-alias', { name: 'Eng', mount_accessor: accessor, canonical_id: group })
+    const id = String(made.body.data?.id)
+    const path = `identity/group-alias/id/${id}`
+    const place = { mount_accessor: accessor, mount_type: 'jwt', mount_path: 'auth/jwt/' }
+
+    expect(made.body.data).toEqual({ id: expect.any(String), canonical_id: group })
+    const own = {
+      id,
+      canonical_id: group,
+      ...place,
+      name: 'Eng',
+      metadata: null,
+      merged_from_canonical_ids: null,
+      creation_time: time,
+      last_update_time: time,
+    }
+    expect((await house.root.read(path)).body.data).toEqual({ ...own, custom_metadata: null, local: false, namespace_id: 'root' })
+    expect((await house.read('group', group)).alias).toEqual(own)
+    expect((await house.root.list('identity/group-alias/id')).body.data).toEqual({
+      keys: [id],
+      key_info: { [id]: { name: 'Eng', canonical_id: group, custom_metadata: null, metadata: null, local: false, ...place } },
+    })
+    expect((await house.root.write(path, { name: 'Ops', mount_accessor: accessor })).body.data).toEqual({ id, canonical_id: group })
+    expect((await house.root.write(path, { name: 'Ops', mount_accessor: accessor })).status).toBe(204)
+    expect((await house.root.delete(path)).status).toBe(204)
+    expect((await house.root.delete(path)).status).toBe(204)
+    expect((await house.root.read(path)).status).toBe(404)
+    expect((await house.root.list('identity/group-alias/id')).status).toBe(404)
+    expect((await house.read('group', group)).alias).toEqual({})
+  })
+
+  test('without a group a new external one is made', async () => {
+    await using house = await openGroupHouse()
+    const accessor = await house.mount('jwt')
+
+    const { body } = await house.root.write('identity/group-alias', { name: 'eng', mount_accessor: accessor })
+
+    const group = await house.read('group', String(body.data?.canonical_id))
+    expect(group).toMatchObject({ type: 'external', name: expect.stringMatching(/^group_[0-9a-f]{8}$/), alias: { name: 'eng' }, modify_index: 1 })
+    expect((await house.root.read(`identity/group/name/${String(group.name)}`)).status).toBe(200)
+  })
+
+  test('every refusal of the table', async () => {
+    await using house = await openGroupHouse()
+    const mount_accessor = await house.mount('jwt')
+    const internal = await house.make('group', { name: 'int' })
+    const [ext, ext2] = [await house.make('group', { name: 'ext', type: 'external' }), await house.make('group', { name: 'ext2', type: 'external' })]
+    const id = await house.make('group-alias', { name: 'eng', mount_accessor, canonical_id: ext })
+    const taken = 'combination of mount and group alias name is already in use'
+
+    const refusals: [object, string][] = [
+      [{}, 'missing alias name'],
+      [{ name: 'x' }, 'missing mount_accessor'],
+      [{ mount_accessor }, 'missing alias name'],
+      [{ name: 'x', mount_accessor: 'auth_none_00000000' }, 'invalid mount accessor "auth_none_00000000"'],
+      [{ name: 'x', mount_accessor, canonical_id: unknown }, "invalid group ID given in 'canonical_id'"],
+      [{ name: 'x', mount_accessor, canonical_id: internal }, "alias can't be set on an internal group"],
+      [{ name: 'eng', mount_accessor, canonical_id: ext }, taken],
+      [{ name: ' ENG', mount_accessor, canonical_id: ext2 }, taken],
+      [{ id: '', name: 'x', mount_accessor }, 'empty group alias ID'],
+      [{ id: unknown, name: 'x', mount_accessor }, 'invalid group alias ID'],
+      [{ id: 'none', name: 'x', mount_accessor }, 'invalid group alias ID'],
+      [{ id }, 'missing alias name'],
+      [{ id, name: 'dev' }, 'missing mount_accessor'],
+    ]
+    for (const [body, text] of refusals) {
+      const answer = await house.root.write('identity/group-alias', body)
+      expect([answer.status, answer.body.errors?.[0]], JSON.stringify(body)).toEqual([400, text])
+    }
+
+    expect((await house.read('group', ext2)).alias).toEqual({})
+    expect((await house.root.list('identity/group-alias/id')).body.data?.keys).toEqual([id])
+  })
+
+  test('a second alias of a group takes the place of the first, whose id and name are free then', async () => {
+    await using house = await openGroupHouse()
+    const mount_accessor = await house.mount('jwt')
+    const [g, h] = [await house.make('group', { name: 'g', type: 'external' }), await house.make('group', { name: 'h', type: 'external' })]
+    const first = await house.make('group-alias', { name: 'one', mount_accessor, canonical_id: g })
+
+    const second = await house.make('group-alias', { name: 'two', mount_accessor, canonical_id: g })
+
+    expect((await house.root.read(`identity/group-alias/id/${first}`)).status).toBe(404)
+    expect((await house.read('group', g)).alias?.id).toBe(second)
+    await house.make('group-alias', { name: 'one', mount_accessor, canonical_id: h })
+  })
+
+  test('an alias moves to another group, and logins follow it', async () => {
+    await using house = await openGroupHouse()
+    const mount_accessor = await house.mount('jwt')
+    const [g, h] = [await house.make('group', { name: 'g', type: 'external' }), await house.make('group', { name: 'h', type: 'external' })]
+    const id = await house.make('group-alias', { name: 'eng', mount_accessor, canonical_id: g })
+    const { entity } = await house.login(['eng'])
+
+    const moved = await house.root.write(`identity/group-alias/id/${id}`, { name: 'eng', mount_accessor, canonical_id: h })
+    await house.login(['eng'])
+
+    expect(moved.body.data).toEqual({ id, canonical_id: h })
+    expect((await house.read('group', g)).alias).toEqual({})
+    expect(await house.read('entity', entity)).toMatchObject({ direct_group_ids: [h] })
+  })
+
+  test('of many that claim one name at once, one gets it', async () => {
+    await using house = await openGroupHouse()
+    const mount_accessor = await house.mount('jwt')
+
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => house.root.write('identity/group-alias', { name: index % 2 ? 'ENG' : 'eng', mount_accessor })),
+    )
+
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect((await house.root.list('identity/group/id')).body.data?.keys).toHaveLength(1)
+  })
+})
+
+test('lookup goes by exactly one thing, contract tokens §5.6', async () => {
+  await using house = await openGroupHouse()
+  const accessor = await house.mount('jwt')
+  const id = await house.make('group', { name: 'Team', type: 'external' })
+  const alias = await house.make('group-alias', { name: 'Eng', mount_accessor: accessor, canonical_id: id })
+  const conflict = 'query parameter conflict; please supply distinct set of query parameters'
+  const half = "both 'alias_name' and 'alias_mount_accessor' needs to be set"
+  const outcome = async (body: object) => {
+    const answer = await house.root.write('identity/lookup/group', body)
+    return answer.status === 200 ? answer.body.data?.id : answer.status === 204 ? 204 : answer.body.errors?.[0]
+  }
+
+  const cases: [object, unknown][] = [
+    [{ id }, id],
+    [{ name: 'tEAM' }, id],
+    [{ alias_id: alias }, id],
+    [{ alias_name: 'eng', alias_mount_accessor: accessor }, id],
+    [{}, 'query parameter not supplied'],
+    [{ id, name: 'Team' }, conflict],
+    [{ name: 'Team', alias_name: 'eng', alias_mount_accessor: accessor }, conflict],
+    [{ alias_name: 'eng' }, half],
+    [{ alias_mount_accessor: accessor }, half],
+    [{ id: 'none' }, 204],
+    [{ name: 'none' }, 204],
+    [{ alias_id: id }, 204],
+    [{ alias_name: 'eng', alias_mount_accessor: 'auth_none_1' }, 204],
+  ]
+  for (const [body, expected] of cases) expect(await outcome(body), JSON.stringify(body)).toBe(expected)
+})
