@@ -7,7 +7,10 @@ export type Person = { readonly client: Client; readonly token: string; readonly
 const signer = aSigner('ES256')
 
 /** Someone signed in by a JWT at `auth/people`, who may do anything below `identity/oidc/`. */
-export async function aPerson(server: TestServer, { sub = 'bob', claims = {} }: { sub?: string; claims?: object } = {}): Promise<Person> {
+export async function aPerson(
+  server: Pick<TestServer, 'root' | 'anonymous' | 'as'>,
+  { sub = 'bob', claims = {} }: { sub?: string; claims?: object } = {},
+): Promise<Person> {
   const { root } = server
   await root.write('sys/auth/people', { type: 'jwt' })
   await root.write('sys/policies/acl/oidc', {

@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { startTestServer, type TestServer } from '../../support/start-server.ts'
+
+const wrapped = (text: string) => ({ errors: [`1 error occurred:\n\t* ${text}\n\n`] })
+const accessorsOf = async (server: TestServer, query = '') =>
+  (await server.root.list(`auth/token/accessors${query}`)).body.data?.keys as unknown as string[]
+
+const create = async (server: TestServer, input: object = {}) =>
+  (await server.root.write('auth/token/create', { policies: ['default'], ...input })).body.auth
+
+test('2.10: accessors of service tokens are listed, of those that are still valid', async () => {
+  const clock = new FakeClock()
+  await using server = await startTestServer({ clock })
+  const kept = await create(server)
+  const short = await create(server, { ttl: 60 })
+  await create(server, { type: 'batch' })
+  expect(await accessorsOf(server)).toHaveLength(3)
+
+  clock.advance(61)
+
+  const keys = await accessorsOf(server)
+  expect(keys).toContain(kept?.accessor)
+  expect(keys).not.toContain(short?.accessor)
+  expect(keys).toHaveLength(2)
+})
+
+test('a list goes on where the last one ended, also after a token that is gone', async () => {
+  await using server = await startTestServer()
+  for (let number = 0; number < 9; number += 1) await create(server)
+  const all = await accessorsOf(server)
+
+  const pages: string[][] = []
+  for (let after = ''; pages.length < 5; after = pages.at(-1)?.at(-1) ?? '') {
+    pages.push(await accessorsOf(server, `?limit=2&after=${after}`))
+    if (after !== '' && pages.length === 3) await server.root.write('auth/token/revoke-accessor', { accessor: pages[2]?.at(-1) })
+  }
+
+  expect(pages.flat()).toEqual(all)
+  expect(await server.root.list(`auth/token/accessors?after=${all.at(-1)}`)).toMatchObject({ status: 404, body: { errors: [] } })
+  expect((await server.root.list('auth/token/accessors?limit=x')).status).toBe(400)
+})
+
+test('2.1: the list needs sudo, with and without a slash at its end', async () => {
+  await using server = await startTestServer()
+  const as = async (capabilities: string) => {
+    await server.root.write('sys/policies/acl/p', { policy: `path "auth/token/accessors*" { capabilities = [${capabilities}] }` })
+    return server.as(String((await create(server, { policies: ['p'] }))?.client_token))
+  }
+
+  for (const path of ['auth/token/accessors', 'auth/token/accessors/']) {
+    expect(await (await as('"list"')).call('LIST', path)).toMatchObject({ status: 403, body: wrapped('permission denied') })
+    expect((await (await as('"list", "sudo"')).call('LIST', path)).status).toBe(200)
+  }
+})
+
+test('2.10: tidy starts in the background', async () => {
+  await using server = await startTestServer()
+
+  const { status, body } = await server.root.write('auth/token/tidy')
+
+  expect(status).toBe(202)
+  expect(body).toMatchObject({
+    data: null,
+    warnings: ["Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."],
+  })
+  expect(await server.root.read('auth/token/tidy')).toMatchObject({ status: 405, body: wrapped('unsupported operation') })
+})
+
+test.each([
+  { path: 'auth/token/renew-self', text: 'batch tokens cannot be renewed', own: true },
+  { path: 'auth/token/revoke-self', text: 'batch tokens cannot be revoked', own: true },
+  { path: 'auth/token/renew', text: 'batch tokens cannot be renewed', own: false },
+  { path: 'auth/token/revoke', text: 'batch tokens cannot be revoked', own: false },
+  { path: 'auth/token/revoke-orphan', text: 'batch tokens cannot be revoked', own: false },
+  { path: 'auth/token/create', text: 'batch tokens cannot create more tokens', own: true },
+])('1.6: $path refuses a batch token', async ({ path, text, own }) => {
+  await using server = await startTestServer()
+  await server.root.write('sys/policies/acl/all', { policy: 'path "*" { capabilities = ["create", "read", "update", "sudo"] }' })
+  const token = String((await create(server, { type: 'batch', policies: ['all'] }))?.client_token)
+
+  const answer = own ? await server.as(token).write(path) : await server.root.write(path, { token })
+
+  expect(answer).toMatchObject({ status: 400, body: { errors: [text] } })
+  expect((await server.as(token).read('auth/token/lookup-self')).body.data).toMatchObject({ id: token, accessor: '', type: 'batch' })
+})
+
+test('1.6: a batch token has no cubbyhole', async () => {
+  await using server = await startTestServer()
+  const batch = server.as(String((await create(server, { type: 'batch' }))?.client_token))
+
+  expect(await batch.write('cubbyhole/a', { b: 'c' })).toMatchObject({
+    status: 400,
+    body: { errors: ["cubbyhole operations are only supported by 'service' type tokens"] },
+  })
+})
+
+test('T36: a look-up shows what is in a batch token', async () => {
+  await using server = await startTestServer()
+  const token = (await create(server, { type: 'batch', ttl: 60, meta: { a: 'b' }, display_name: 'x' }))?.client_token
+
+  const shown = (await server.root.write('auth/token/lookup', { token })).body.data
+
+  expect(shown).toMatchObject({ display_name: 'token-x', meta: { a: 'b' }, creation_ttl: 60, renewable: false, num_uses: 0, orphan: false })
+})
