@@ -100,12 +100,14 @@ export class Access {
     const identity = await identities.identityOf(token.entity_id)
     if (identity === undefined || identity.entity.disabled) return undefined
     const here = identityIn(identity, token.namespace)
-    // `root` can never come from identity (contract tokens §1.4)
-    const names = here.policies.length === 0 ? token.policies : [...token.policies, ...here.policies.filter((name) => name !== 'root')]
     const context: TemplateContext = { entity: identity.entity, groups: here.groups, now: clock.now() }
+    const own = here.policies.length === 0 ? [] : [{ namespace: token.namespace, names: here.policies, prefix: '' }]
     const acl = await (identity.policiesByNamespace.length === 0
-      ? policies.aclFor(token.namespace, names, context)
-      : policies.aclFor(token.namespace, names, { ...context, groupsOf: (id) => groupsOf(identity, id) }, this.#policiesBelow(token, identity)))
+      ? policies.aclFor(token.namespace, token.policies, context, own)
+      : policies.aclFor(token.namespace, token.policies, { ...context, groupsOf: (id) => groupsOf(identity, id) }, [
+          ...own,
+          ...this.#policiesBelow(token, identity),
+        ]))
     return { identityPolicies: here.policies, acl }
   }
 

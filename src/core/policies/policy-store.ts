@@ -1,8 +1,10 @@
+import { hash } from 'node:crypto'
 import { fail, refuse, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
-import { type Acl, bindAcl, type CompiledPolicies, compilePolicies, rootAcl } from './acl.ts'
+import { type Acl, type CompiledPolicies, compilePolicies, rootAcl } from './acl.ts'
+import { BoundAcls } from './bound-acls.ts'
 import { defaultPolicyText, responseWrapping, responseWrappingText } from './builtin.ts'
 import { decodePolicyText, type ParsedPolicy, parsePolicy, policyBelow } from './policy.ts'
 import type { TemplateContext } from './templates.ts'
@@ -18,15 +20,17 @@ export type PolicyStoreParts = {
   maxAgeMs?: number
 }
 
-/** Policies of another namespace than the caller's, one below it: their paths count from there. */
+/** Policies a caller has beside those of its token: of its entity and groups. */
 export type PolicySet = {
   readonly namespace: string
   readonly names: readonly string[]
-  /** The path from the caller's namespace down to it. */
+  /** The path from the caller's namespace down to that of the policies, whose paths count from there; empty for the same. */
   readonly prefix: string
 }
 
-type LoadedPolicy = { readonly parsed: ParsedPolicy | undefined; readonly weight: number }
+type LoadedPolicy = { readonly text: string | undefined; readonly parsed: ParsedPolicy | undefined; readonly weight: number }
+
+type CompiledSet = { readonly sources: readonly (ParsedPolicy | undefined)[]; readonly compiled: CompiledPolicies }
 
 /** Memory a cache entry takes beside the policy text it stands for, roughly, in the same unit. */
 const entryWeight = 256
@@ -40,7 +44,10 @@ export class PolicyStore {
   readonly #clock: Clock
   readonly #maxAgeMs: number
   readonly #parsed = new WeightedCache<LoadedPolicy>(16 * 1024 * 1024)
-  readonly #compiled = new WeightedCache<CompiledPolicies>(32 * 1024 * 1024)
+  readonly #compiled = new WeightedCache<CompiledSet>(32 * 1024 * 1024)
+  /** Digests of lists of names: looking at a thousand names takes longer than a decision. */
+  readonly #namesKeys = new WeakMap<readonly string[], string>()
+  readonly #bound = new BoundAcls()
   #generation = 0
 
   constructor({ view, clock, maxAgeMs = 2_000 }: PolicyStoreParts) {
@@ -127,17 +134,15 @@ export class PolicyStore {
   }
 
   /**
-   * What these policies give this caller now. Names without a policy give nothing. `root` gives everything, in the root namespace, and counts only as
-   * the first name: it is the only policy of a token and never comes from an identity (§1.4). `below` are policies that groups of namespaces below
-   * bring.
+   * What these policies give this caller now: those of its token, and `more` that its identity brings. Names without a policy give nothing. `root` gives
+   * everything, in the root namespace, and counts only as the first name of a token: it is the only one there, and never comes from an identity (§1.4).
    */
-  async aclFor(namespace: string, policyNames: readonly string[], context: TemplateContext, below: readonly PolicySet[] = none): Promise<Acl> {
+  async aclFor(namespace: string, policyNames: readonly string[], context: TemplateContext, more: readonly PolicySet[] = none): Promise<Acl> {
     if (policyNames[0] === 'root' && namespace === 'root') return rootAcl
-    let key = setKey(namespace, policyNames)
-    for (const set of below) key += `//${set.prefix.length}:${set.prefix}${setKey(set.namespace, set.names)}`
-    const compiled =
-      this.#compiled.get(key, this.#clock.now()) ?? (await this.#compile(key, [{ namespace, names: policyNames, prefix: '' }, ...below]))
-    return bindAcl(compiled, context)
+    const key = this.#setsKey(namespace, policyNames, more)
+    const { compiled } =
+      this.#compiled.get(key, this.#clock.now()) ?? (await this.#compile(key, [{ namespace, names: policyNames, prefix: '' }, ...more]))
+    return this.#bound.of(compiled, context)
   }
 
   /** Drops all copies in memory: someone wrote, or tried to and may have. */
@@ -151,30 +156,51 @@ export class PolicyStore {
     return { policy, modified: formatTime(this.#clock.now()) }
   }
 
-  async #compile(key: string, sets: readonly PolicySet[]): Promise<CompiledPolicies> {
+  /** No two lists of sets have the same key, whatever characters their names are made of. */
+  #setsKey(namespace: string, names: readonly string[], more: readonly PolicySet[]): string {
+    let key = `${namespace}/${this.#namesKey(names)}`
+    for (const set of more) key += `/${set.prefix.length}:${set.prefix}/${set.namespace}/${this.#namesKey(set.names)}`
+    return key
+  }
+
+  #namesKey(names: readonly string[]): string {
+    let key = this.#namesKeys.get(names)
+    if (key === undefined) {
+      key = hash('sha256', JSON.stringify(names), 'base64url')
+      this.#namesKeys.set(names, key)
+    }
+    return key
+  }
+
+  /** What is the same as before is not arranged anew: only its age was too great. */
+  async #compile(key: string, sets: readonly PolicySet[]): Promise<CompiledSet> {
     const generation = this.#generation
-    const loaded = (await Promise.all(sets.map((set) => this.#loadSet(set)))).flat()
-    const compiled = compilePolicies(loaded.flatMap(({ parsed }) => parsed ?? []))
+    const before = this.#compiled.aged(key)
+    const loaded = await Promise.all(eachOnce(sets).map((one) => this.#loadBelow(one)))
+    const sources = loaded.map(({ parsed }) => parsed)
+    const isSame = before !== undefined && sources.length === before.sources.length && sources.every((one, index) => one === before.sources[index])
+    const compiled = isSame ? before : { sources, compiled: compilePolicies(sources.filter((one) => one !== undefined)) }
     const weight = loaded.reduce((sum, policy) => sum + policy.weight, entryWeight + key.length)
     // a write since we began may have changed what we read
     if (generation === this.#generation) this.#compiled.set(key, { value: compiled, weight, expiresAt: this.#clock.now() + this.#maxAgeMs })
     return compiled
   }
 
-  async #loadSet({ namespace, names, prefix }: PolicySet): Promise<LoadedPolicy[]> {
-    const loaded = await Promise.all([...new Set(names.map(policyName))].map((name) => this.#load(namespace, name)))
-    if (prefix === '') return loaded
-    return loaded.map(({ parsed, weight }) => ({ parsed: parsed && policyBelow(parsed, { prefix, namespace }), weight }))
+  async #loadBelow({ namespace, name, prefix }: NamedPolicy): Promise<LoadedPolicy> {
+    const policy = await this.#load(namespace, name)
+    return prefix === '' || policy.parsed === undefined ? policy : { ...policy, parsed: policyBelow(policy.parsed, { prefix, namespace }) }
   }
 
   async #load(namespace: string, name: string): Promise<LoadedPolicy> {
-    if (name === 'response-wrapping') return { parsed: responseWrapping, weight: 0 }
+    if (name === 'response-wrapping') return { text: responseWrappingText, parsed: responseWrapping, weight: 0 }
     const key = `${namespace}/${name}`
     const cached = this.#parsed.get(key, this.#clock.now())
     if (cached !== undefined) return cached
     const generation = this.#generation
     const text = textOf(name, await this.#view.get(key))
-    const loaded = { parsed: text === undefined ? undefined : reparse(name, text), weight: entryWeight + key.length + (text?.length ?? 0) }
+    const before = this.#parsed.aged(key)
+    const parsed = before?.text === text ? before?.parsed : text === undefined ? undefined : reparse(name, text)
+    const loaded = { text, parsed, weight: entryWeight + key.length + (text?.length ?? 0) }
     if (generation === this.#generation)
       this.#parsed.set(key, { value: loaded, weight: loaded.weight, expiresAt: this.#clock.now() + this.#maxAgeMs })
     return loaded
@@ -182,6 +208,17 @@ export class PolicyStore {
 }
 
 const none: readonly PolicySet[] = []
+
+type NamedPolicy = { readonly namespace: string; readonly name: string; readonly prefix: string }
+
+/** A policy that comes in several ways counts once. */
+function eachOnce(sets: readonly PolicySet[]): NamedPolicy[] {
+  const policies = new Map<string, NamedPolicy>()
+  for (const { namespace, names, prefix } of sets) {
+    for (const name of names.map(policyName)) policies.set(JSON.stringify([prefix, namespace, name]), { namespace, name, prefix })
+  }
+  return [...policies.values()]
+}
 
 /** Not by a pattern: one would look at a run of slashes from each of its places. */
 function withoutEndSlashes(path: string): string {
@@ -191,13 +228,6 @@ function withoutEndSlashes(path: string): string {
 }
 
 const isFixed = (name: string): boolean => name === 'root' || name === 'response-wrapping'
-
-/** No two lists of names have the same key, whatever characters they are made of. */
-function setKey(namespace: string, names: readonly string[]): string {
-  let key = namespace
-  for (const name of names) key += `/${name.length}:${name}`
-  return key
-}
 
 const recordOf = (stored: unknown): object => (typeof stored === 'object' && stored !== null ? stored : {})
 

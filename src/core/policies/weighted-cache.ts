@@ -16,6 +16,11 @@ export class WeightedCache<V> {
     return entry !== undefined && now < entry.expiresAt ? entry.value : undefined
   }
 
+  /** The copy whatever its age, for those who look whether it still holds. */
+  aged(key: string): V | undefined {
+    return this.#entries.get(key)?.value
+  }
+
   set(key: string, entry: Entry<V>): void {
     this.#drop(key)
     if (entry.weight > this.#maxWeight) return

@@ -313,3 +313,51 @@ test('more policies and sets than memory is kept for', async () => {
     }
   }
 })
+
+test('the rights of one caller change with its entity, its groups and the time, whoever asked before', async () => {
+  await using store = await openStore()
+  await store.put(
+    'root',
+    'p',
+    [
+      'path "e/{{identity.entity.name}}" { capabilities = ["read"] }',
+      'path "g/{{identity.groups.names.ops.id}}" { capabilities = ["read"] }',
+      'path "t/{{time.now}}" { capabilities = ["read"] }',
+      'path "x" { capabilities = ["read"] expiration = "2026-01-01T00:00:10Z" }',
+    ].join('\n'),
+  )
+  const entity = { id: 'e-1', name: 'bob', metadata: null, aliases: [] }
+  const groups = [{ id: 'g-1', name: 'ops' }]
+  const start = Date.UTC(2026, 0, 1)
+  const context = { entity, groups, now: start }
+  const paths = ['e/bob', 'e/eve', 'g/g-1', 'g/g-2', `t/${start / 1000}`, `t/${start / 1000 + 10}`, 'x']
+  const readable = async (changes: Partial<TemplateContext>) => {
+    const acl = await store.aclFor('root', ['p'], { ...context, ...changes })
+    return paths.filter((path) => acl.decide({ operation: 'read', path }).allowed)
+  }
+
+  expect(await readable({})).toEqual(['e/bob', 'g/g-1', paths[4], 'x'])
+  expect(await readable({})).toEqual(['e/bob', 'g/g-1', paths[4], 'x'])
+  expect(await readable({ entity: { ...entity, name: 'eve' } })).toEqual(['e/eve', 'g/g-1', paths[4], 'x'])
+  expect(await readable({ groups: [{ id: 'g-2', name: 'ops' }] })).toEqual(['e/bob', 'g/g-2', paths[4], 'x'])
+  expect(await readable({ entity: undefined })).toEqual(['x'])
+  expect(await readable({ now: start + 10_000 })).toEqual(['e/bob', 'g/g-1', paths[5]])
+  expect(await readable({})).toEqual(['e/bob', 'g/g-1', paths[4], 'x'])
+})
+
+test('a policy that comes with the token and with the identity counts once', async () => {
+  await using store = await openStore()
+  await store.put('root', 'p', 'path "x" { capabilities = ["read"] allowed_parameters = { a = ["1"] } }')
+
+  const acl = await store.aclFor('root', ['p'], anyone, [{ namespace: 'root', names: ['p', 'P'], prefix: '' }])
+
+  expect(acl.resultant()).toMatchObject({ exact_paths: { x: { allowed_parameters: { a: ['1'] } } } })
+})
+
+test('root from an identity is no policy, also when the token brings none', async () => {
+  await using store = await openStore()
+
+  const acl = await store.aclFor('root', [], anyone, [{ namespace: 'root', names: ['root'], prefix: '' }])
+
+  expect(acl.decide({ operation: 'read', path: 'sys/mounts' })).toEqual({ allowed: false, sudo: false })
+})
