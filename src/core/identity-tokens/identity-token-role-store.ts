@@ -2,6 +2,7 @@ import { fail } from '../../errors.ts'
 import type { View } from '../barrier/view.ts'
 import type { Random } from '../../lib/random.ts'
 import { RecordCache } from '../record-cache.ts'
+import { writeAttempts } from '../stored-record.ts'
 import type { Turns } from '../turns.ts'
 import { roleKey, roleOfKeyKey } from './issuer-keys.ts'
 import { readNamedKey } from './named-key.ts'
@@ -20,7 +21,6 @@ export type IdentityTokenRoleStoreParts = {
 
 const cacheLimit = 10_000
 const maxCachedText = 16_384
-const attempts = 5
 
 /** The roles of all issuers; `mount` is the uuid of an identity mount. Contract tokens §5.9. */
 export class IdentityTokenRoleStore {
@@ -82,7 +82,7 @@ export class IdentityTokenRoleStore {
   #change(mount: string, name: string, change: () => Promise<boolean>): Promise<void> {
     return this.#parts.turns.take(mount, async () => {
       try {
-        for (let attempt = 0; attempt < attempts; attempt++) if (await change()) return
+        for (let attempt = 0; attempt < writeAttempts; attempt++) if (await change()) return
       } finally {
         this.#ready.drop(roleKey(mount, name))
         this.#parts.onChange(mount)

@@ -5,6 +5,7 @@ import { quoted } from '../../lib/go-text.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { RecordCache } from '../record-cache.ts'
+import { writeAttempts } from '../stored-record.ts'
 import type { Turns } from '../turns.ts'
 import { type DueRotation, dueKey, namedKeyKey, roleOfKeyKey } from './issuer-keys.ts'
 import {
@@ -38,7 +39,6 @@ export type ReadyKey = { readonly key: NamedKey; readonly signer: CryptoKey }
 
 const cacheLimit = 2_000
 const rolesAPage = 500
-const attempts = 5
 
 /** The named keys of all issuers; `mount` is the uuid of an identity mount. Contract tokens §5.9. */
 export class NamedKeyStore {
@@ -150,7 +150,7 @@ export class NamedKeyStore {
   async #change(mount: string, name: string, change: (before: NamedKey | undefined) => Promise<NamedKey | undefined>): Promise<void> {
     const at = namedKeyKey(mount, name)
     try {
-      for (let attempt = 0; attempt < attempts; attempt++) {
+      for (let attempt = 0; attempt < writeAttempts; attempt++) {
         const record = await this.#parts.view.read(at)
         const before = record === undefined ? undefined : readNamedKey(record.value)
         const after = await change(before)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Answer } from '../../support/client.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { aSigner } from '../jwt-auth/signer.ts'
 import { aPerson, type Person, saidBy } from './person.ts'
@@ -245,6 +246,19 @@ describe('tokens', () => {
     expect(await publishedIds()).toContain(header['kid'])
   })
 
+  test('claims of the person and of the groups it is in, directly and through another', async () => {
+    const dave = await aPerson(server, { sub: 'dave' })
+    await server.root.write(`identity/entity/id/${dave.entityId}`, { name: 'Dave "D"', metadata: { team: 'red' } })
+    const inner = await server.root.write('identity/group', { name: 'inner', member_entity_ids: [dave.entityId] })
+    await server.root.write('identity/group', { name: 'outer', member_group_ids: [String(inner.body.data?.id)] })
+    const person = '"n": {{identity.entity.name}}, "m": {{identity.entity.metadata}}'
+    const role = await aRole(await aKey(), { template: `{${person}, "g": {{identity.entity.groups.names}} }` })
+
+    const { claims } = saidBy(await aToken(role, dave))
+
+    expect(claims).toMatchObject({ n: 'Dave "D"', m: { team: 'red' }, g: expect.arrayContaining(['inner', 'outer']) })
+  })
+
   test('claims of the login alias', async () => {
     const alias = `identity.entity.aliases.${bob.accessor}`
     const role = await aRole(await aKey(), {
@@ -327,6 +341,34 @@ describe('introspection', () => {
 
     expect(await check({ token })).toBe(inactive('unable to validate the token signature'))
     expect(await publishedIds()).not.toContain(saidBy(token).header['kid'])
+  })
+
+  test('a person who is disabled or gone', async () => {
+    const carol = await aPerson(server, { sub: 'carol' })
+    const role = await aRole(await aKey())
+    const token = await aToken(role, carol)
+    const ask = async () => verdict(await carol.client.read(`${oidc}/token/${role}`))
+
+    await server.root.write(`identity/entity/id/${carol.entityId}`, { disabled: true })
+    expect([await check({ token }), await ask()]).toEqual([inactive('entity is disabled'), '403 permission denied'])
+    await server.root.write(`identity/entity/id/${carol.entityId}`, { disabled: false })
+    expect([await check({ token }), await ask()]).toEqual(['{"active":true}', '200'])
+    await server.root.delete(`identity/entity/id/${carol.entityId}`)
+    expect([await check({ token }), await ask()]).toEqual([inactive('entity was not found'), '403 permission denied'])
+  })
+
+  test('a minute of tolerance, and not a second more', async () => {
+    const clock = new FakeClock()
+    await using own = await startTestServer({ clock })
+    const { client } = await aPerson(own)
+    await own.root.write(`${oidc}/key/k`, { algorithm: 'ES256', allowed_client_ids: '*', rotation_period: '1h', verification_ttl: '1h' })
+    await own.root.write(`${oidc}/role/r`, { key: 'k', ttl: 10 })
+    const token = String((await client.read(`${oidc}/token/r`)).body.data?.token)
+
+    clock.advance(69)
+    expect((await own.root.write(`${oidc}/introspect`, { token })).body).toEqual({ active: true })
+    clock.advance(1)
+    expect(String((await own.root.write(`${oidc}/introspect`, { token })).body.error)).toMatch(/^error validating claims: /)
   })
 
   test('after the issuer was configured, tokens of the former are worth nothing', async () => {
