@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { View } from '../../core/barrier/view.ts'
 import { KeptCount } from '../../core/kept-count.ts'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
-import { fail } from '../../errors.ts'
+import { refuse } from '../../errors.ts'
 import { resource } from '../../http/resource.ts'
 import type { Clock } from '../../lib/clock.ts'
 
@@ -42,7 +42,7 @@ export function counterRoutes(app: FastifyInstance, { tokens, view, clock }: Cou
     read: {
       summary: 'Not there any more',
       handle: () => {
-        throw fail('missing', 'The functionality has been removed on this path')
+        throw refuse('missing', 'The functionality has been removed on this path')
       },
     },
   })

@@ -121,6 +121,61 @@ describe('of another token', () => {
   })
 })
 
+describe('whose rights are told where', () => {
+  const inside = (name: string) => ({ headers: { 'X-Vault-Namespace': name } })
+
+  test('a token of another namespace is unknown by id and by accessor', async () => {
+    for (const name of ['one', 'two']) await server.root.write(`sys/namespaces/${name}`)
+    const { body } = await server.root.write('auth/token/create', { policies: ['default'] }, inside('one'))
+    const { client_token: token, accessor } = body.auth ?? {}
+
+    for (const options of [{}, inside('two')]) {
+      expect(await server.root.write('sys/capabilities', { token, paths: 'x' }, options)).toMatchObject({
+        status: 400,
+        body: errors(caused('invalid token')),
+      })
+      expect(await server.root.write('sys/capabilities-accessor', { accessor, paths: 'x' }, options)).toMatchObject({
+        status: 400,
+        body: errors(caused('invalid accessor')),
+      })
+    }
+    expect((await server.root.write('sys/capabilities', { token, paths: 'cubbyhole/a' }, inside('one'))).status).toBe(200)
+  })
+
+  test('a token whose entity is disabled is not valid', async () => {
+    const entity = await server.root.write('identity/entity', { name: 'gone' })
+    const jwt = await server.root.read('sys/auth/token')
+    await server.root.write('identity/entity-alias', { name: 'gone', canonical_id: entity.body.data?.id, mount_accessor: jwt.body.data?.accessor })
+    await server.root.write('auth/token/roles/named', { allowed_entity_aliases: 'gone', allowed_policies: 'default' })
+    const { body } = await server.root.write('auth/token/create/named', { entity_alias: 'gone', policies: ['default'] })
+    const { client_token: token, accessor } = body.auth ?? {}
+    expect((await server.root.write('sys/capabilities', { token, paths: 'x' })).status).toBe(200)
+
+    await server.root.write('identity/entity/name/gone', { disabled: true })
+
+    expect(await server.root.write('sys/capabilities', { token, paths: 'x' })).toMatchObject({ status: 400, body: errors(caused('invalid token')) })
+    expect(await server.root.write('sys/capabilities-accessor', { accessor, paths: 'x' })).toMatchObject({
+      status: 400,
+      body: errors(caused('invalid token')),
+    })
+  })
+
+  test('what a UI is told names no path of a namespace beside or above', async () => {
+    await server.root.write('sys/policies/acl/some', {
+      policy: 'path "three/a" { capabilities = ["read"] }\npath "four/b" { capabilities = ["read"] }',
+    })
+    for (const name of ['three', 'four']) await server.root.write(`sys/namespaces/${name}`)
+    const policy = 'path "three/sys/internal/ui/resultant-acl" { capabilities = ["read"] }'
+    await server.root.write('sys/policies/acl/see', { policy })
+    const { body } = await server.root.write('auth/token/create', { policies: ['some', 'see'], no_default_policy: true })
+
+    const told = await server.as(String(body.auth?.client_token)).read('three/sys/internal/ui/resultant-acl')
+
+    expect(Object.keys(told.body.data?.exact_paths ?? {}).toSorted()).toEqual(['a', 'sys/internal/ui/resultant-acl'])
+    expect(told.text).not.toContain('four')
+  })
+})
+
 describe('contract core-http §6.9: resultant-acl', () => {
   test('root', async () => {
     expect((await server.root.read('sys/internal/ui/resultant-acl')).body.data).toEqual({ root: true })

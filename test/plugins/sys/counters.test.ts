@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { caused, errors } from '../../support/error-bodies.ts'
+import { errors } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 
@@ -46,6 +46,6 @@ test('many who ask at once are given one count', async () => {
 test('requests are not counted any more', async () => {
   expect(await server.root.read('sys/internal/counters/requests')).toMatchObject({
     status: 404,
-    body: errors(caused('The functionality has been removed on this path')),
+    body: errors('The functionality has been removed on this path'),
   })
 })
