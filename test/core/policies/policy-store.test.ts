@@ -342,7 +342,6 @@ test('the rights of one caller change with its entity, its groups and the time, 
   expect(await readable({ groups: [{ id: 'g-2', name: 'ops' }] })).toEqual(['e/bob', 'g/g-2', paths[4], 'x'])
   expect(await readable({ entity: undefined })).toEqual(['x'])
   expect(await readable({ now: start + 10_000 })).toEqual(['e/bob', 'g/g-1', paths[5]])
-  expect(await readable({})).toEqual(['e/bob', 'g/g-1', paths[4], 'x'])
 })
 
 test('a policy that comes with the token and with the identity counts once', async () => {
