@@ -244,14 +244,25 @@ export class IdentityStore {
 
   /**
    * A change that hangs on what is stored: `draw` reads and draws it up, throws to refuse, gives what to answer, or a change to write and answer with;
-   * it runs again when someone else was quicker.
+   * it runs again when someone else was quicker. Those that were overtaken once go on one after the other, so that they do not overtake each other.
    */
   async change<T>(draw: () => Promise<Drawn<T>>): Promise<T> {
-    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const { result, change } = await draw()
-      if (change === undefined || (await this.#write(change))) return result
+    const done = (await this.#attempt(draw)) ?? (await this.#turns.take('overtaken', () => this.#retry(draw)))
+    return done.result
+  }
+
+  async #retry<T>(draw: () => Promise<Drawn<T>>): Promise<Drawn<T>> {
+    for (let attempt = 1; attempt < writeAttempts; attempt += 1) {
+      const done = await this.#attempt(draw)
+      if (done !== undefined) return done
     }
     throw fail('unavailable', 'too many changes to one entity at a time')
+  }
+
+  /** Undefined: someone else was quicker. */
+  async #attempt<T>(draw: () => Promise<Drawn<T>>): Promise<Drawn<T> | undefined> {
+    const drawn = await draw()
+    return drawn.change === undefined || (await this.#write(drawn.change)) ? drawn : undefined
   }
 
   async #write({ entries, entityIds, written }: IdentityChange): Promise<boolean> {
