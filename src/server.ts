@@ -448,8 +448,16 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
       if (caller === undefined || mount === undefined) throw new Error('a secret was made for nobody')
       return leases.issue({ caller, mount, path, secret })
     },
-    wrap: (call, body, wrappedAccessor) =>
-      wrapper.wrap({ namespace: call.namespace?.id ?? 'root', path: call.path, ttl: call.wrapTtl, body, wrappedAccessor }),
+    wrap: async (call, body, wrappedAccessor) => {
+      try {
+        return await wrapper.wrap({ namespace: call.namespace?.id ?? 'root', path: call.path, ttl: call.wrapTtl, body, wrappedAccessor })
+      } catch (error) {
+        // nobody will be told the new token
+        const isNew = call.caller === undefined || call.path.startsWith('auth/token/create')
+        if (isNew && wrappedAccessor !== '') discard(wrappedAccessor)
+        throw error
+      }
+    },
     describe: (place, path) => document.describePath(place, path),
     afterRequest: (call) => {
       const spent = call.caller?.token

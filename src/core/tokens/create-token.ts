@@ -15,6 +15,7 @@ import { maxIdLength } from './token-keys.ts'
 import { createdTokenType, type TokenRole, type TokenRoleRecord } from './token-role.ts'
 import { maxGenerations, type TokenDraft, type TokenStore } from './token-store.ts'
 import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
+import { writeMinted } from './write-minted.ts'
 
 export type CreateParts = {
   readonly tokens: TokenStore
@@ -102,8 +103,9 @@ export async function createToken(parts: CreateParts, request: CreateRequest): P
 type Made = { readonly id: string; readonly token: Token; readonly identityPolicies: readonly string[] }
 
 async function store(parts: CreateParts, { input }: CreateRequest, draft: TokenDraft): Promise<Made> {
-  const { id, token, entries } = await minted(parts.tokens, draft, input.id)
-  if (entries.length > 0 && !(await parts.view.write(entries))) throw duplicateId()
+  const made = await minted(parts.tokens, draft, input.id)
+  if (!(await writeMinted(parts.view, made))) throw duplicateId()
+  const { id, token } = made
   parts.tokens.remember(token)
   const identity = token.entity_id === '' ? undefined : await parts.identity.identityOf(token.entity_id)
   return { id, token, identityPolicies: identity === undefined ? [] : identityIn(identity, token.namespace).policies }

@@ -3,6 +3,7 @@ import type { View } from '../barrier/view.ts'
 import type { IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'
 import { writeAttempts } from '../stored-record.ts'
 import type { Minted } from './token-store.ts'
+import { writeMinted } from './write-minted.ts'
 
 /**
  * Runs `issue` with the entity of an alias, found or drawn up. A known one is used at once; those that have to be written come one after the other, and
@@ -34,11 +35,10 @@ async function issueInTurn<T extends object>(
 
 /** A new token and the entity it belongs to, in one write. False when the entity is no longer what it was, or the token is there already. */
 export async function writeWithIdentity(view: View, minted: Minted, login: LoginIdentity): Promise<boolean> {
-  const entries = login.entries.length === 0 ? minted.entries : [...login.entries, ...login.counts(), ...minted.entries]
+  const others = login.entries.length === 0 ? [] : [...login.entries, ...login.counts()]
   let written = false
   try {
-    // a batch token of a known entity leaves nothing to write
-    written = entries.length === 0 || (await view.write(entries))
+    written = await writeMinted(view, minted, others)
   } finally {
     if (!written) login.overtaken()
   }

@@ -55,6 +55,18 @@ test('2.1: a name that is none is no path', async () => {
   }
 })
 
+test('T80: a field that cannot be read costs a use, a path nobody can write to does not', async () => {
+  await using server = await startTestServer()
+  await server.root.write('sys/policies/acl/p', { policy: 'path "auth/token/roles/*" { capabilities = ["create", "update"] }' })
+  const { body } = await server.root.write('auth/token/create', { policies: ['default', 'p'], num_uses: 3 })
+  const caller = server.as(String(body.auth?.client_token))
+
+  expect((await caller.write('auth/token/roles/x', { orphan: 'maybe' })).status).toBe(400)
+  expect((await caller.write('cubbyhole/a/', { b: 'c' })).status).toBe(400)
+
+  expect((await caller.read('auth/token/lookup-self')).body.data?.num_uses).toBe(1)
+})
+
 test('2.6: warnings make the answer a 200, and fields that do not exist here are named', async () => {
   await using server = await startTestServer()
 
