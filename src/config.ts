@@ -44,7 +44,10 @@ const listen = z
 const origin = z
   .string()
   .transform((text) => URL.parse(text))
-  .refine((url) => url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`, 'must be a URL like https://gate.example.com:8200')
+  .refine(
+    (url) => url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`,
+    'must be a URL like https://gate.example.com:8200',
+  )
   .transform((url) => url?.origin ?? '')
 
 const storage = z
