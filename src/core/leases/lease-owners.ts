@@ -51,7 +51,7 @@ export class LeaseOwners implements AsyncDisposable {
 
   /** Goes on with a sweep a stop has cut off. */
   resume(): void {
-    this.#sweeping ??= this.#resume()
+    this.#beginWork(() => this.#resume())
   }
 
   /** False when one is under way. */
@@ -76,7 +76,15 @@ export class LeaseOwners implements AsyncDisposable {
 
   #beginSweep(): void {
     this.#wanted = true
-    this.#sweeping ??= this.#sweep()
+    this.#beginWork(() => this.#sweep())
+  }
+
+  #beginWork(work: () => Promise<void>): void {
+    if (this.#sweeping !== undefined || this.#stopped) return
+    this.#sweeping = work().finally(() => {
+      this.#sweeping = undefined
+      if (this.#wanted) this.#beginSweep()
+    })
   }
 
   async #resume(): Promise<void> {
@@ -99,10 +107,9 @@ export class LeaseOwners implements AsyncDisposable {
         if (done && !this.#wanted) await this.#parts.view.write([{ key: markKey, value: undefined }])
       }
     } catch (error) {
+      this.#wanted = false
       this.#parts.onError(error)
     }
-    this.#sweeping = undefined
-    if (this.#wanted && !this.#stopped) this.#beginSweep()
   }
 
   /** Each owner once: what lies below one is leapt over. False when the server stopped before the end. */

@@ -1,0 +1,685 @@
+import { describe, expect, test } from 'vitest'
+import type { Client } from '../../support/client.ts'
+import { startCredentialProvider } from '../../support/credential-provider.ts'
+import { type PracticeRole, practiceEngine } from '../../support/practice-engine.ts'
+import { startTestServer } from '../../support/start-server.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+/** A server with the practice engine at `engine/`, and its provider. */
+async function openServer({ roleTtl = 3600, maxTtl = 7200 } = {}) {
+  const opened = new AsyncDisposableStack()
+  const provider = opened.use(await startCredentialProvider())
+  const roles = new Map<string, PracticeRole>([['ci', { ttl: roleTtl, maxTtl, renewable: true }]])
+  const clock = new FakeClock(Date.UTC(2026, 0, 2, 3, 4, 5))
+  const server = opened.use(await startTestServer({ clock, engines: [practiceEngine({ providerUrl: provider.url, roles })] }))
+  const { root, as, anonymous } = server
+  expect((await root.write('sys/mounts/engine', { type: 'practice' })).status).toBe(204)
+  const issue = async (client: Client = root, path = 'engine/creds/ci') => {
+    const answer = await client.read(path)
+    return { answer, id: String(answer.body?.lease_id), credential: String(answer.body?.data?.credential) }
+  }
+  const tokenWith = async (policy: string, fields: object = {}) => {
+    await root.write('sys/policies/acl/p', { policy })
+    const answer = await root.write('auth/token/create', { policies: ['p'], ttl: '10h', ...fields })
+    return { client: as(String(answer.body.auth?.client_token)), id: String(answer.body.auth?.client_token) }
+  }
+  return {
+    ...{ provider, roles, clock, root, as, anonymous, issue, tokenWith },
+    put: (path: string, body: object = {}, client = root) => client.call('PUT', path, body),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+const namesBelow = async (client: Client, path: string): Promise<string[]> =>
+  Object.values((await client.list(`sys/leases/lookup/${path}`)).body.data?.keys ?? {}).map(String)
+
+const refusal = (text: string) => ({ errors: [text] })
+const wrapped = (text: string) => refusal(`1 error occurred:\n\t* ${text}\n\n`)
+const capped = (wanted: string, most: string) => `TTL of "${wanted}" exceeded the effective max_ttl of "${most}"; TTL value is capped accordingly`
+
+describe('a secret that is handed out', () => {
+  test('L1: has a lease with the TTL of its role', async () => {
+    await using server = await openServer()
+
+    const { answer } = await server.issue()
+
+    expect(answer.status).toBe(200)
+    expect(answer.body).toMatchObject({ renewable: true, lease_duration: 3600, warnings: null, auth: null, mount_type: 'practice' })
+    expect(String(answer.body.lease_id)).toMatch(/^engine\/creds\/ci\/[0-9A-Za-z]{24}$/)
+    expect(Object.keys(answer.body.data ?? {})).toEqual(['credential'])
+  })
+
+  test("L1: without a TTL it has the system's", async () => {
+    await using server = await openServer({ roleTtl: 0, maxTtl: 0 })
+
+    expect((await server.issue()).answer.body.lease_duration).toBe(2_764_800)
+  })
+
+  test("L2: is cut to the mount's greatest TTL, with a warning", async () => {
+    await using server = await openServer()
+    await server.root.write('sys/mounts/engine/tune', { max_lease_ttl: '30m' })
+
+    const { body } = (await server.issue()).answer
+
+    expect(body.lease_duration).toBe(1800)
+    expect(body.warnings).toEqual([capped('1h', '30m')])
+  })
+
+  test('is wrapped with its lease', async () => {
+    await using server = await openServer()
+
+    const answer = await server.root.read('engine/creds/ci', { headers: { 'X-Vault-Wrap-TTL': '60' } })
+    expect(answer.body).toMatchObject({ lease_id: '', wrap_info: { ttl: 60 } })
+
+    const inner = await server.as(String(answer.body.wrap_info?.token)).write('sys/wrapping/unwrap')
+    expect(String(inner.body.lease_id)).toMatch(/^engine\/creds\/ci\//)
+  })
+
+  test.each([{ wish: {} }, { wish: { 'X-Vault-Wrap-TTL': '60' } }])(
+    'is taken back when it took the last use of its token ($wish)',
+    async ({ wish }) => {
+      await using server = await openServer()
+      const { client } = await server.tokenWith('path "engine/creds/ci" { capabilities = ["read"] }', { num_uses: 1 })
+
+      const answer = await client.read('engine/creds/ci', { headers: { 'X-Vault-Wrap-TTL': wish } })
+
+      expect(answer.status).toBe(400)
+      expect(answer.body).toEqual(refusal('Secret cannot be returned; token had one use left, so leased credentials were immediately revoked.'))
+      expect(server.provider.alive.size).toBe(0)
+    },
+  )
+
+  test('is not made for a role that is not there', async () => {
+    await using server = await openServer()
+
+    expect((await server.root.read('engine/creds/none')).body).toEqual(refusal('role "none" does not exist'))
+  })
+})
+
+describe('lookup', () => {
+  test('shows a lease, and nothing of the secret', async () => {
+    await using server = await openServer()
+    const { id } = await server.issue()
+
+    const { body } = await server.put('sys/leases/lookup', { lease_id: id })
+
+    expect(body.data).toEqual({
+      id,
+      path: 'engine/creds/ci',
+      issue_time: '2026-01-02T03:04:05Z',
+      expire_time: '2026-01-02T04:04:05Z',
+      last_renewal: null,
+      renewable: true,
+      ttl: 3600,
+    })
+  })
+
+  test.each([
+    { name: 'case 146, L9: nothing', body: {}, text: 'lease_id must be specified' },
+    { name: 'null', body: { lease_id: null }, text: 'lease_id must be specified' },
+    { name: 'an empty text', body: { lease_id: '' }, text: 'lease_id must be specified' },
+    { name: 'L8: an unknown id', body: { lease_id: 'nope' }, text: 'invalid lease' },
+    { name: 'L10: a number', body: { lease_id: 5 }, text: 'invalid lease ID' },
+    { name: 'a list', body: { lease_id: ['x'] }, text: 'invalid lease ID' },
+    { name: 'an object', body: { lease_id: {} }, text: 'invalid lease ID' },
+    { name: 'another field', body: { lease: 'x' }, text: 'lease_id must be specified' },
+  ])('of $name is refused', async ({ body, text }) => {
+    await using server = await openServer()
+
+    const answer = await server.put('sys/leases/lookup', body)
+
+    expect([answer.status, answer.body]).toEqual([400, refusal(text)])
+  })
+
+  test('takes an id as it is sent', async () => {
+    await using server = await openServer()
+    const { id } = await server.issue()
+
+    for (const spelling of [
+      `/${id}`,
+      `${id}/`,
+      ` ${id}`,
+      id.split('/').at(-1),
+      'engine/creds/ci',
+      id.toLowerCase() === id ? 'x' : id.toLowerCase(),
+    ]) {
+      expect((await server.put('sys/leases/lookup', { lease_id: spelling })).body).toEqual(refusal('invalid lease'))
+    }
+    expect((await server.put(`sys/leases/lookup/${id}`)).status).toBe(405)
+  })
+
+  test('shows the lease of a token; the initial one and batch tokens have none', async () => {
+    await using server = await openServer()
+    const created = await server.root.write('auth/token/create-orphan', { policies: ['default'], ttl: '1h' })
+    const [name] = await namesBelow(server.root, 'auth/token/create-orphan')
+    const id = `auth/token/create-orphan/${name}`
+    expect(name).toMatch(/^h[0-9a-f]{64}$/)
+
+    expect((await server.put('sys/leases/lookup', { lease_id: id })).body.data).toMatchObject({ id, path: 'auth/token/create-orphan', ttl: 3600 })
+
+    await server.root.write('auth/token/create-orphan', { policies: ['default'], type: 'batch' })
+    expect((await server.root.list('sys/leases/lookup/auth/token/create-orphan')).body.data?.keys).toEqual([name])
+    await server.root.write('auth/token/revoke', { token: created.body.auth?.client_token })
+    expect((await server.put('sys/leases/lookup', { lease_id: id })).body).toEqual(refusal('invalid lease'))
+  })
+})
+
+describe('LIST sys/leases/lookup', () => {
+  test('L29: goes down one level at a time', async () => {
+    await using server = await openServer()
+    server.roles.set('cj', { ttl: 60, maxTtl: 0, renewable: true })
+    const leaf = (id: string) => id.split('/').at(-1) ?? ''
+    const ids = [(await server.issue()).id, (await server.issue()).id].map(leaf).sort()
+    await server.issue(server.root, 'engine/creds/cj')
+    const keys = async (path: string) => (await server.root.list(path)).body.data?.keys
+
+    expect(await keys('sys/leases/lookup')).toEqual(['auth/', 'engine/'])
+    expect(await keys('sys/leases/lookup/')).toEqual(['auth/', 'engine/'])
+    expect(await keys('sys/leases/lookup/engine')).toEqual(['creds/'])
+    expect(await keys('sys/leases/lookup/engine/creds/')).toEqual(['ci/', 'cj/'])
+    expect(await keys('sys/leases/lookup/engine/creds/ci')).toEqual(ids)
+    expect(await keys('sys/leases/lookup/auth')).toEqual(['token/'])
+  })
+
+  test('case 150: is 404 where nothing is, also inside a segment', async () => {
+    await using server = await openServer()
+    await server.issue()
+
+    for (const path of ['nope', 'engine/creds/c', 'engine/cred', 'auth/nope']) {
+      const answer = await server.root.list(`sys/leases/lookup/${path}`)
+      expect([answer.status, answer.body]).toEqual([404, { errors: [] }])
+    }
+  })
+
+  test('needs list and sudo', async () => {
+    await using server = await openServer()
+    await server.issue()
+    const { client: lister } = await server.tokenWith('path "sys/leases/lookup/*" { capabilities = ["list"] }')
+    expect([(await lister.list('sys/leases/lookup/engine')).status, (await lister.list('sys/leases/lookup/engine')).body]).toEqual([
+      403,
+      wrapped('permission denied'),
+    ])
+
+    const { client: both } = await server.tokenWith('path "sys/leases/lookup/*" { capabilities = ["list", "sudo"] }')
+    expect((await both.list('sys/leases/lookup/engine')).status).toBe(200)
+  })
+})
+
+describe('renew', () => {
+  test('L3: gives the increment, under the same id, without data', async () => {
+    await using server = await openServer()
+    const { id } = await server.issue()
+
+    const { status, body } = await server.put('sys/leases/renew', { lease_id: id, increment: 600 })
+
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ lease_id: id, renewable: true, lease_duration: 600, data: null, warnings: null })
+    const looked = (await server.put('sys/leases/lookup', { lease_id: id })).body.data
+    expect(looked).toMatchObject({ last_renewal: '2026-01-02T03:04:05Z', ttl: 600 })
+  })
+
+  test("L4: goes by the role's TTL as it is now", async () => {
+    await using server = await openServer()
+    const { id } = await server.issue()
+    server.roles.set('ci', { ttl: 1200, maxTtl: 0, renewable: true })
+
+    expect((await server.put('sys/leases/renew', { lease_id: id })).body.lease_duration).toBe(1200)
+  })
+
+  test('L5: is 204 when the role is gone, and changes nothing', async () => {
+    await using server = await openServer()
+    const { id } = await server.issue()
+    server.roles.delete('ci')
+    server.clock.advance(60)
+
+    const answer = await server.put('sys/leases/renew', { lease_id: id, increment: 7000 })
+
+    expect([answer.status, answer.text]).toEqual([204, ''])
+    expect((await server.put('sys/leases/lookup', { lease_id: id })).body.data).toMatchObject({ ttl: 3540, last_renewal: null })
+  })
+
+  test('never passes the hard end, which counts from the issue', async () => {
+    await using server = await openServer()
+    const { id } = await server.issue()
+    server.clock.advance(3000)
+    await server.put('sys/leases/renew', { lease_id: id })
+    server.clock.advance(3000)
+
+    const { body } = await server.put('sys/leases/renew', { lease_id: id, increment: '2h' })
+    expect(body).toMatchObject({ lease_duration: 1200, warnings: [capped('2h', '20m')] })
+
+    server.roles.set('ci', { ttl: 60, maxTtl: 100, renewable: true })
+    expect((await server.put('sys/leases/renew', { lease_id: id })).body).toEqual(refusal('past the max TTL, cannot renew'))
+  })
+
+  test.each([
+    { name: 'no id', body: {}, text: 'lease_id must be specified' },
+    { name: 'L6, case 147: an unknown id', body: { lease_id: 'nope' }, text: 'lease not found' },
+    { name: 'a number', body: { lease_id: 5 }, text: 'invalid lease ID' },
+    {
+      name: 'an increment that is none',
+      body: { lease_id: 'nope', increment: 'x' },
+      text: 'Field validation failed: error converting input for field "increment": time: invalid duration "x"',
+    },
+  ])('refuses $name', async ({ body, text }) => {
+    await using server = await openServer()
+
+    for (const path of ['sys/leases/renew', 'sys/renew']) {
+      const answer = await server.put(path, body)
+      expect([answer.status, answer.body]).toEqual([400, refusal(text)])
+    }
+  })
+
+  test('L7: refuses tokens', async () => {
+    await using server = await openServer()
+    await server.root.write('auth/token/create-orphan', { policies: ['default'], ttl: '1h' })
+    const [name] = await namesBelow(server.root, 'auth/token/create-orphan')
+
+    const answer = await server.put('sys/leases/renew', { lease_id: `auth/token/create-orphan/${name}` })
+
+    expect(answer.body).toEqual(refusal('tokens cannot be renewed through this endpoint'))
+  })
+
+  test('refuses what is not renewable, and what has ended', async () => {
+    await using server = await openServer()
+    server.roles.set('fixed', { ttl: 60, maxTtl: 0, renewable: false })
+    const { id, answer } = await server.issue(server.root, 'engine/creds/fixed')
+    expect(answer.body.renewable).toBe(false)
+    expect((await server.put('sys/leases/renew', { lease_id: id })).body).toEqual(refusal('lease is not renewable'))
+
+    server.clock.advance(60)
+    expect((await server.put('sys/leases/renew', { lease_id: id })).body).toEqual(refusal('lease expired'))
+  })
+
+  test('takes the id of the body before that of the path', async () => {
+    await using server = await openServer()
+    const { id } = await server.issue()
+
+    expect((await server.put('sys/leases/renew/nope', { lease_id: id })).status).toBe(200)
+    expect((await server.put(`sys/leases/renew/${id}`, { lease_id: 'nope' })).body).toEqual(refusal('lease not found'))
+    expect((await server.put(`sys/leases/renew/${id}`, { lease_id: '' })).status).toBe(200)
+    expect((await server.put(`sys/renew/${id}`)).status).toBe(200)
+  })
+
+  test('L30: is open to the policy default with the id in the body only', async () => {
+    await using server = await openServer()
+    const { id } = await server.issue()
+    const token = (await server.root.write('auth/token/create', { policies: ['default'] })).body.auth?.client_token
+    const client = server.as(String(token))
+
+    const inPath = await server.put(`sys/leases/renew/${id}`, {}, client)
+    expect([inPath.status, inPath.body]).toEqual([403, wrapped('permission denied')])
+    expect((await server.put('sys/leases/renew', { lease_id: id }, client)).status).toBe(200)
+  })
+})
+
+describe('revoke', () => {
+  test.each(['sys/leases/revoke', 'sys/revoke'])('L11: %s waits for the provider', async (path) => {
+    await using server = await openServer()
+    const { id } = await server.issue()
+
+    const answer = await server.put(path, { lease_id: id })
+
+    expect([answer.status, answer.text]).toEqual([204, ''])
+    expect(server.provider.alive.size).toBe(0)
+    expect((await server.put('sys/leases/lookup', { lease_id: id })).body).toEqual(refusal('invalid lease'))
+  })
+
+  test('L12: with sync false is 202 without a body, and done shortly after', async () => {
+    await using server = await openServer()
+    const { id, credential } = await server.issue()
+
+    const answer = await server.put(`sys/leases/revoke/${id}`, { sync: false })
+
+    expect([answer.status, answer.text, answer.headers['content-type']]).toEqual([202, '', 'application/json'])
+    await server.provider.gone(credential)
+  })
+
+  test.each([
+    { name: 'L13, case 148: unknown', body: { lease_id: 'nope' }, status: 204, text: '' },
+    { name: 'unknown, not waited for', body: { lease_id: 'nope', sync: false }, status: 202, text: '' },
+  ])('$name', async ({ body, status, text }) => {
+    await using server = await openServer()
+
+    const answer = await server.put('sys/leases/revoke', body)
+
+    expect([answer.status, answer.text]).toEqual([status, text])
+  })
+
+  test.each([
+    { name: 'no id', body: {}, text: 'lease_id must be specified' },
+    { name: 'case 149: a number', body: { lease_id: 5 }, text: 'invalid lease ID' },
+  ])('refuses $name', async ({ body, text }) => {
+    await using server = await openServer()
+
+    expect((await server.put('sys/leases/revoke', body)).body).toEqual(refusal(text))
+  })
+
+  test('L14: says why it failed, and leaves the lease as it was', async () => {
+    await using server = await openServer()
+    const { id } = await server.issue()
+    server.provider.mood = 'down'
+
+    const answer = await server.put('sys/leases/revoke', { lease_id: id })
+
+    expect([answer.status, answer.body]).toEqual([400, refusal('failed to revoke entry: the provider answered 503')])
+    expect((await server.put('sys/leases/lookup', { lease_id: id })).body.data).toMatchObject({ renewable: true, ttl: 3600 })
+    expect((await server.put('sys/leases/renew', { lease_id: id })).status).toBe(200)
+  })
+
+  test.each([true, false])('ends a token whose lease it is (sync %s)', async (sync) => {
+    await using server = await openServer()
+    const { client, id: token } = await server.tokenWith('path "auth/token/create" { capabilities = ["update"] }')
+    const child = server.as(String((await client.write('auth/token/create', { ttl: '1h' })).body.auth?.client_token))
+    expect(token).not.toBe('')
+    const keys = await namesBelow(server.root, 'auth/token/create')
+
+    for (const name of keys) await server.put('sys/leases/revoke', { lease_id: `auth/token/create/${name}`, sync })
+
+    expect((await client.read('auth/token/lookup-self')).status).toBe(403)
+    expect((await child.read('auth/token/lookup-self')).status).toBe(403)
+  })
+})
+
+describe('revoke-prefix', () => {
+  test.each(['sys/leases/revoke-prefix/engine', 'sys/revoke-prefix/engine', 'sys/leases/revoke-prefix/engine/creds/ci'])(
+    'L21, case 151: %s takes all below back',
+    async (path) => {
+      await using server = await openServer()
+      await server.issue()
+      await server.issue()
+
+      expect((await server.put(path)).status).toBe(204)
+
+      expect(server.provider.alive.size).toBe(0)
+    },
+  )
+
+  test('takes a lease of exactly this id and no other', async () => {
+    await using server = await openServer()
+    const { id, credential } = await server.issue()
+    await server.issue()
+
+    expect((await server.put(`sys/leases/revoke-prefix/${id}`)).status).toBe(204)
+
+    expect(server.provider.alive.has(credential)).toBe(false)
+    expect(server.provider.alive.size).toBe(1)
+  })
+
+  test('ends at a slash', async () => {
+    await using server = await openServer()
+    const { id } = await server.issue()
+
+    for (const part of ['engine/creds/c', 'engin', id.slice(0, -1)]) expect((await server.put(`sys/leases/revoke-prefix/${part}`)).status).toBe(204)
+
+    expect(server.provider.alive.size).toBe(1)
+  })
+
+  test('can be left to the background', async () => {
+    await using server = await openServer()
+    await server.issue()
+
+    const answer = await server.put('sys/leases/revoke-prefix/engine', { sync: false })
+
+    expect([answer.status, answer.text]).toEqual([202, ''])
+    await server.provider.gone()
+    expect((await server.put('sys/leases/revoke-prefix/no/such', { sync: false })).status).toBe(202)
+  })
+
+  test('says how far it got', async () => {
+    await using server = await openServer()
+    const ids = [(await server.issue()).id, (await server.issue()).id].sort()
+    server.provider.mood = 'down'
+
+    const answer = await server.put('sys/leases/revoke-prefix/engine')
+
+    expect(answer.status).toBe(400)
+    expect(answer.body).toEqual(refusal(`failed to revoke "${ids[0]}" (1 / 2): failed to revoke entry: the provider answered 503`))
+  })
+
+  test.each([
+    { path: 'sys/leases/revoke-prefix', status: 404, body: wrapped('unsupported path') },
+    { path: 'sys/leases/revoke-force', status: 404, body: wrapped('unsupported path') },
+    { path: 'sys/leases/revoke-prefix/', status: 400, body: refusal("cannot write to a path ending in '/'") },
+    { path: 'sys/leases/revoke-force/engine/', status: 400, body: refusal("cannot write to a path ending in '/'") },
+  ])('$path', async ({ path, status, body }) => {
+    await using server = await openServer()
+
+    const answer = await server.put(path)
+
+    expect([answer.status, answer.body]).toEqual([status, body])
+  })
+
+  test.each(['leases/revoke-prefix', 'leases/revoke-force', 'revoke-prefix', 'revoke-force'])('L20: sys/%s needs sudo', async (path) => {
+    await using server = await openServer()
+    const { client } = await server.tokenWith(`path "sys/${path}/*" { capabilities = ["update"] }`)
+
+    const answer = await server.put(`sys/${path}/engine`, {}, client)
+
+    expect([answer.status, answer.body]).toEqual([403, wrapped('permission denied')])
+  })
+
+  test('revoke-force drops what cannot be taken back', async () => {
+    await using server = await openServer()
+    const { id } = await server.issue()
+    server.provider.mood = 'down'
+
+    expect((await server.put('sys/leases/revoke-force/engine')).status).toBe(204)
+
+    expect((await server.put('sys/leases/lookup', { lease_id: id })).body).toEqual(refusal('invalid lease'))
+  })
+})
+
+describe('irrevocable leases', () => {
+  async function openWithIrrevocable(count = 1) {
+    const server = await openServer()
+    server.provider.mood = 'refusing'
+    const ids: string[] = []
+    for (let made = 0; made < count; made += 1) {
+      const { id, credential } = await server.issue()
+      ids.push(id)
+      await server.put('sys/leases/revoke', { lease_id: id, sync: false })
+      while ((server.provider.asked.get(credential) ?? 0) === 0) await server.provider.deletions(made + 1)
+      // the failure is being written
+      while ((await server.put('sys/leases/lookup', { lease_id: id })).body.data?.revoke_error === undefined) await new Promise(setImmediate)
+      server.clock.advance(1)
+    }
+    const accessor = String((await server.root.read('sys/mounts/engine')).body.data?.accessor)
+    return { server, ids, accessor }
+  }
+
+  test('L18: are counted for each mount', async () => {
+    const { server, accessor } = await openWithIrrevocable(2)
+    await using _ = server
+
+    for (const type of ['irrevocable', 'IRREVOCABLE']) {
+      expect((await server.root.read(`sys/leases/count?type=${type}`)).body.data).toEqual({ lease_count: 2, counts: { [accessor]: 2 } })
+    }
+  })
+
+  test('are listed by the time they ended, and cut at the limit', async () => {
+    const { server, ids, accessor } = await openWithIrrevocable(2)
+    await using _ = server
+    const all = ids.map((lease_id) => ({ lease_id, mount_id: accessor, error: 'the provider refuses' }))
+
+    for (const query of ['', '&limit=none', '&limit=2', '&limit=10']) {
+      const { body } = await server.root.read(`sys/leases?type=irrevocable${query}`)
+      expect(body.data).toEqual({ lease_count: 2, leases: all })
+      expect(body.warnings).toBeNull()
+    }
+    const cut = await server.root.read('sys/leases?type=irrevocable&limit=1')
+    expect(cut.body.data).toEqual({ lease_count: 1, leases: all.slice(0, 1) })
+    expect(cut.body.warnings).toEqual([
+      'Command halted because many irrevocable leases were found. To emit the entire list, re-run the command with force set true.',
+    ])
+  })
+
+  test('L17: cannot be renewed, end by a revocation after the repair', async () => {
+    const { server, ids } = await openWithIrrevocable()
+    await using _ = server
+    expect((await server.put('sys/leases/renew', { lease_id: ids[0] })).body).toEqual(
+      refusal('lease is expired and has failed previous revocation attempts'),
+    )
+    server.provider.mood = 'up'
+
+    expect((await server.put('sys/leases/revoke', { lease_id: ids[0] })).status).toBe(204)
+
+    expect((await server.root.read('sys/leases/count?type=irrevocable')).body.data).toEqual({ lease_count: 0, counts: {} })
+  })
+
+  test.each([
+    { path: 'sys/leases/count', status: 404, errors: [] },
+    { path: 'sys/leases', status: 404, errors: [] },
+    { path: 'sys/leases/count?type=live', status: 404, errors: [] },
+    { path: 'sys/leases?type=irrevocable&limit=0', status: 400, errors: ["limit must be 'none' or a positive integer"] },
+    { path: 'sys/leases?type=irrevocable&limit=-1', status: 400, errors: ["limit must be 'none' or a positive integer"] },
+  ])('L19: $path is $status', async ({ path, status, errors }) => {
+    await using server = await openServer()
+
+    const answer = await server.root.read(path)
+
+    expect([answer.status, answer.body]).toEqual([status, { errors }])
+  })
+
+  test('a limit that is no number is refused', async () => {
+    await using server = await openServer()
+
+    const answer = await server.root.read('sys/leases?type=irrevocable&limit=abc')
+
+    expect(answer.status).toBe(400)
+    expect(answer.text).toContain("invalid 'limit' provided: ")
+  })
+
+  test('only the list needs sudo', async () => {
+    await using server = await openServer()
+    const { client } = await server.tokenWith('path "sys/leases*" { capabilities = ["read", "update"] }')
+
+    expect((await client.read('sys/leases?type=irrevocable')).status).toBe(403)
+    expect((await client.read('sys/leases/count?type=irrevocable')).status).toBe(200)
+    expect((await client.write('sys/leases/tidy')).status).toBe(202)
+  })
+})
+
+test('tidy is 202 with a warning', async () => {
+  await using server = await openServer()
+
+  const { status, body } = await server.root.write('sys/leases/tidy')
+
+  expect(status).toBe(202)
+  expect(body.data).toBeNull()
+  expect(String(body.warnings)).toMatch(/^Tidy operation successfully started\./)
+})
+
+describe('what leases end with', () => {
+  test('L22: their token, whose revocation does not wait for the provider', async () => {
+    await using server = await openServer()
+    const { client } = await server.tokenWith('path "engine/creds/ci" { capabilities = ["read"] }')
+    const { credential } = await server.issue(client)
+    server.provider.mood = 'down'
+
+    expect((await client.write('auth/token/revoke-self')).status).toBe(204)
+
+    await server.provider.deletions(1)
+    expect(server.provider.alive.has(credential)).toBe(true)
+  })
+
+  test('L23: their batch token', async () => {
+    await using server = await openServer()
+    const { client } = await server.tokenWith('path "engine/creds/ci" { capabilities = ["read"] }', { type: 'batch', ttl: '5m' })
+
+    const { body } = (await server.issue(client)).answer
+
+    expect(body).toMatchObject({ lease_duration: 300, warnings: null })
+  })
+
+  test('L24: the parent of their batch token, which is refused from then on', async () => {
+    await using server = await openServer()
+    const policy = 'path "engine/creds/ci" { capabilities = ["read"] } path "auth/token/create" { capabilities = ["update"] }'
+    const { client: parent } = await server.tokenWith(policy)
+    const batch = server.as(String((await parent.write('auth/token/create', { type: 'batch', ttl: '5m' })).body.auth?.client_token))
+    const { credential } = await server.issue(batch)
+
+    await parent.write('auth/token/revoke-self')
+
+    await server.provider.gone(credential)
+    expect((await batch.read('engine/creds/ci')).status).toBe(403)
+  })
+
+  test('L25, L26: their mount, which stays while one of them cannot be taken back', async () => {
+    await using server = await openServer()
+    const { id } = await server.issue()
+    server.provider.mood = 'down'
+
+    const disabled = await server.root.delete('sys/mounts/engine')
+    expect([disabled.status, disabled.body]).toEqual([
+      400,
+      refusal(`failed to revoke "${id}" (1 / 1): failed to revoke entry: the provider answered 503`),
+    ])
+    expect((await server.root.read('engine/creds/ci')).body).toEqual(
+      refusal('no handler for route "engine/creds/ci" on namespace "". route entry or namespace is tainted.'),
+    )
+    expect((await server.root.read('sys/mounts')).body.data).toHaveProperty('engine/')
+    expect((await server.put('sys/leases/renew', { lease_id: id })).body).toEqual(refusal('failed to renew entry: unsupported path'))
+
+    expect((await server.put('sys/leases/revoke-force/engine')).status).toBe(204)
+    expect((await server.root.delete('sys/mounts/engine')).status).toBe(204)
+    expect((await server.root.read('sys/mounts')).body.data).not.toHaveProperty('engine/')
+  })
+
+  test('their mount, which is disabled again after the provider is back', async () => {
+    await using server = await openServer()
+    await server.issue()
+    server.provider.mood = 'down'
+    await server.root.delete('sys/mounts/engine')
+    server.provider.mood = 'up'
+
+    expect((await server.root.delete('sys/mounts/engine')).status).toBe(204)
+
+    expect(server.provider.alive.size).toBe(0)
+  })
+
+  test('the place of their mount', async () => {
+    await using server = await openServer()
+    const { credential } = await server.issue()
+
+    await server.root.write('sys/remount', { from: 'engine', to: 'moved' })
+
+    await server.provider.gone(credential)
+  })
+})
+
+describe('namespaces', () => {
+  test('an id of another namespace is unknown; where the id is in the body, the call follows it', async () => {
+    await using server = await openServer()
+    for (const name of ['a', 'b']) await server.root.write(`sys/namespaces/${name}`)
+    const inside = { headers: { 'X-Vault-Namespace': 'a' } }
+    await server.root.write('sys/mounts/engine', { type: 'practice' }, inside)
+    const issued = await server.root.read('engine/creds/ci', inside)
+    const id = String(issued.body.lease_id)
+    expect(id).toMatch(/^engine\/creds\/ci\/[0-9A-Za-z]{24}\.[0-9A-Za-z]{6}$/)
+
+    expect((await server.root.list('sys/leases/lookup/engine')).status).toBe(404)
+    expect((await server.put(`sys/leases/renew/${id}`)).body).toEqual(refusal('lease not found'))
+    expect((await server.put('sys/leases/revoke-prefix/engine')).status).toBe(204)
+    expect((await server.put(`sys/leases/revoke-prefix/${id}`)).status).toBe(204)
+    expect((await server.put(`sys/leases/revoke-force/${id}`)).status).toBe(204)
+    expect(server.provider.alive.size).toBe(1)
+    expect((await server.put('sys/leases/lookup', { lease_id: id })).body.data).toMatchObject({ id, path: 'engine/creds/ci', namespace_path: 'a/' })
+    expect((await server.put('sys/leases/revoke', { lease_id: id })).status).toBe(204)
+    expect(server.provider.alive.size).toBe(0)
+  })
+
+  test('a namespace that is deleted takes its leases along', async () => {
+    await using server = await openServer()
+    await server.root.write('sys/namespaces/a')
+    const inside = { headers: { 'X-Vault-Namespace': 'a' } }
+    await server.root.write('sys/mounts/engine', { type: 'practice' }, inside)
+    await server.root.read('engine/creds/ci', inside)
+    const { credential } = await server.issue()
+
+    await server.root.delete('sys/namespaces/a')
+
+    await server.provider.deletions(1)
+    expect([...server.provider.alive]).toEqual([credential])
+  })
+})

@@ -1,0 +1,73 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** `down` answers 503, `refusing` answers 400, `hanging` takes requests and says nothing. */
+export type ProviderMood = 'up' | 'down' | 'refusing' | 'hanging'
+
+/** A stand-in for whatever hands out credentials: a real HTTP server that knows which ones are alive. */
+export type CredentialProvider = AsyncDisposable & {
+  readonly url: string
+  /** For deletions; making a credential always works. */
+  mood: ProviderMood
+  readonly alive: ReadonlySet<string>
+  /** Deletions asked for, by id, whatever became of them. */
+  readonly asked: ReadonlyMap<string, number>
+  /** Resolves when no credential is alive, or not this one. */
+  gone(id?: string): Promise<void>
+  /** Resolves when so many deletions have been asked for in all. */
+  deletions(count: number): Promise<void>
+}
+
+/** `POST /credentials` makes one, `DELETE /credentials/<id>` ends it. */
+export async function startCredentialProvider(): Promise<CredentialProvider> {
+  const alive = new Set<string>()
+  const asked = new Map<string, number>()
+  let total = 0
+  let made = 0
+  let changed = Promise.withResolvers<void>()
+  const until = async (is: () => boolean) => {
+    while (!is()) await changed.promise
+  }
+  const notify = () => {
+    changed.resolve()
+    changed = Promise.withResolvers()
+  }
+  const statusOfDeletion = (id: string): number => {
+    if (provider.mood === 'down') return 503
+    if (provider.mood === 'refusing') return 400
+    return alive.delete(id) ? 204 : 404
+  }
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    if (request.method === 'POST') {
+      made += 1
+      const id = `credential-${made}`
+      alive.add(id)
+      response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify({ id }))
+      return
+    }
+    const id = request.url?.split('/').at(-1) ?? ''
+    total += 1
+    asked.set(id, (asked.get(id) ?? 0) + 1)
+    if (provider.mood !== 'hanging') response.writeHead(statusOfDeletion(id)).end()
+    notify()
+  }
+  const server = createServer(answer).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // a TCP server has one
+  const { port } = server.address() as AddressInfo
+  const provider: CredentialProvider = {
+    url: `http://127.0.0.1:${port}`,
+    mood: 'up',
+    alive,
+    asked,
+    gone: (id) => until(() => (id === undefined ? alive.size === 0 : !alive.has(id))),
+    deletions: (count) => until(() => total >= count),
+    [Symbol.asyncDispose]: async () => {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+  return provider
+}

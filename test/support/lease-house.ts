@@ -1,0 +1,84 @@
+import type { Lease } from '../../src/core/leases/lease.ts'
+import { irrevocablePrefix, leasePrefix } from '../../src/core/leases/lease-keys.ts'
+import { LeaseStore } from '../../src/core/leases/lease-store.ts'
+import type { Mount } from '../../src/core/mounts/mount.ts'
+import type { Token } from '../../src/core/tokens/token.ts'
+import { TokenRevoker } from '../../src/core/tokens/token-revoker.ts'
+import { systemRandom } from '../../src/lib/random.ts'
+import { startCredentialProvider } from './credential-provider.ts'
+import { type PracticeRole, practiceBackend } from './practice-engine.ts'
+import { aMount, defaultTtl, openTokenHouse } from './token-house.ts'
+
+const practiceMount = (name: string): Mount =>
+  // no plugin of the product: its name is known where it is registered only
+  ({ ...aMount({ table: 'secret', path: `${name}/`, accessor: `${name}_1` }), type: 'practice', plugin: 'practice' as Mount['plugin'] })
+
+/** Leases over a real store and a real provider, two mounts of the practice engine, and a clock the test owns. Nothing runs by itself: `expire` does. */
+export async function openLeaseHouse() {
+  const opened = new AsyncDisposableStack()
+  const house = opened.use(await openTokenHouse())
+  const provider = opened.use(await startCredentialProvider())
+  const roles = new Map<string, PracticeRole>([['ci', { ttl: 3600, maxTtl: 7200, renewable: true }]])
+  const practice = practiceMount('practice')
+  const other = practiceMount('other')
+  for (const mount of [practice, other]) house.mounts.set(mount.accessor, mount)
+  const logged: string[] = []
+  const log = { warn: (_: object, text: string) => void logged.push(text), error: (_: object, text: string) => void logged.push(text) }
+  let leases: LeaseStore
+  const revoker = new TokenRevoker({ ...house.parts, onRevoked: (token) => leases.endOwned(token) })
+  const openLeases = (): LeaseStore => {
+    const store = new LeaseStore({
+      ...house.parts,
+      random: systemRandom,
+      systemTtl: { defaultTtl, maxTtl: defaultTtl },
+      log,
+      callLimitMs: 500,
+      revokeToken: (accessor) => revoker.revoke(accessor),
+    })
+    store.register('practice', practiceBackend({ providerUrl: provider.url, roles }))
+    return store
+  }
+  leases = openLeases()
+  opened.defer(() => leases[Symbol.asyncDispose]())
+  const { view, clock } = house
+
+  /** A credential of the provider under a lease; `token` is its owner. */
+  const issue = async (token: Token = house.root, { mount = practice, role = 'ci' } = {}) => {
+    const response = await fetch(`${provider.url}/credentials`, { method: 'POST' })
+    const { id: credential } = (await response.json()) as { id: string }
+    const terms = roles.get(role) ?? { ttl: 0, maxTtl: 0, renewable: true }
+    const secret = { ...terms, internal: { credential, role } }
+    return { ...(await leases.issue({ caller: { token }, mount, path: `${mount.path}creds/${role}`, secret })), credential }
+  }
+  const ref = (id: string) => ({ namespace: 'root', id })
+  return {
+    ...house,
+    provider,
+    roles,
+    practice,
+    other,
+    logged,
+    revoker,
+    issue,
+    ref,
+    get leases() {
+      return leases
+    },
+    /** Works off what is due. */
+    expire: () => leases.expiry.run(),
+    stored: async (id: string) => (await view.get(`${leasePrefix}root/${id}`)) as Lease | undefined,
+    lookupToken: house.lookup,
+    lookup: (id: string) => leases.lookup(ref(id), ''),
+    irrevocable: async () => Array.fromAsync(leases.irrevocable(['root'])),
+    /** Every key that has to do with leases. */
+    rows: async () =>
+      (await Promise.all([leasePrefix, 'lease-due/', 'lease-retry/', 'lease-owner/', irrevocablePrefix].map((p) => view.listKeys(p)))).flat(),
+    /** The same records and provider, met by a server that has just started. */
+    restart: async () => {
+      await leases[Symbol.asyncDispose]()
+      leases = openLeases()
+    },
+    advance: (seconds: number) => clock.advance(seconds),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
