@@ -16,7 +16,7 @@ export type StoredPolicy = { readonly name: string; readonly text: string; reado
 export type PolicyStoreParts = {
   view: View
   clock: Clock
-  /** For how long a copy in memory may miss what another replica wrote. What this object writes acts at once. */
+  /** For how long a copy in memory may miss what another process wrote; without it, no other one writes. What this object writes acts at once. */
   maxAgeMs?: number
 }
 
@@ -50,7 +50,7 @@ export class PolicyStore {
   readonly #bound = new BoundAcls()
   #generation = 0
 
-  constructor({ view, clock, maxAgeMs = 2_000 }: PolicyStoreParts) {
+  constructor({ view, clock, maxAgeMs = Number.POSITIVE_INFINITY }: PolicyStoreParts) {
     this.#view = view
     this.#clock = clock
     this.#maxAgeMs = maxAgeMs
