@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
@@ -5,17 +6,20 @@ import { exitOnSignals } from '../simulators/exit.ts'
 import { clientTokenOf, send } from '../simulators/operator.ts'
 import { findFreePort, startServerProcess } from '../simulators/server-process.ts'
 import { makeBenchFolder } from './bench-folder.ts'
+import { disagreements, liveUntilCut, mountPractice } from './crash-lives.ts'
 import { configureLogins, signLogins } from './pipeline-logins.ts'
 
 /**
  * `npm run crash -- --rounds 50`: kill -9 in the middle of logins over 32 connections, start again, and ask for every token that was answered. `lost`: it
- * does not work any more. `doubled`: it was given out twice, or its subject has got a second entity. Ends 1 if there is any.
+ * does not work any more. `doubled`: it was given out twice, or its subject has got a second entity. Meanwhile tokens and leases are made, renewed and revoked;
+ * `disagreeing`: one is there that was answered to have ended, or the other way round. Ends 1 if there is any.
  */
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '50' } } })
 
 const connections = 32
 const subjects = 64
 const longestRoundMs = 400
+const entry = join(import.meta.dirname, '../test/support/practice-server.ts')
 
 /** A login whose answer arrived whole. */
 type Acknowledged = { subject: number; token: string }
@@ -27,16 +31,18 @@ async function runRounds(rounds: number): Promise<number> {
   await using folder = await makeBenchFolder()
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
   await using servers = new AsyncDisposableStack()
-  const launch = async (port: number) => servers.use(await startServerProcess({ folder: folder.path, port }))
+  const launch = async (port: number) => servers.use(await startServerProcess({ folder: folder.path, port, entry }))
   let server = await launch(await findFreePort())
   await configureLogins(server.url, server.rootToken, issuer)
+  await mountPractice(server.url, server.rootToken)
   const bodies = await signLogins(issuer, { algorithm: 'ES256', count: subjects, subject: (index) => `repo:acme/crash-${index}` })
   const seenTokens = new Set<string>()
   const entityOf = new Map<number, string>()
-  const counts = { acknowledged: 0, lost: 0, doubled: 0 }
+  const counts = { acknowledged: 0, lost: 0, doubled: 0, lives: 0, disagreeing: 0 }
 
   for (let round = 1; round <= rounds; round++) {
     const logins = logInUntilCut(server.url, bodies)
+    const living = liveUntilCut(server.url, server.rootToken)
     await wait(Math.random() * longestRoundMs)
     await server.stop('SIGKILL')
     const acknowledged = await logins
@@ -50,10 +56,16 @@ async function runRounds(rounds: number): Promise<number> {
       seenTokens.add(token)
     }
     counts.acknowledged += acknowledged.length
+    const lives = await living
+    const problems = await disagreements(server.url, server.rootToken, lives)
+    counts.lives += lives.length
+    counts.disagreeing += problems.length
+    for (const problem of problems) process.stdout.write(`round ${round}: ${problem}\n`)
     process.stdout.write(`round ${round}: ${acknowledged.length} acknowledged, ready again after ${Math.round(server.readyAfterMs)} ms\n`)
   }
-  process.stdout.write(`${rounds} rounds, ${counts.acknowledged} acknowledged, ${counts.lost} lost, ${counts.doubled} doubled\n`)
-  return counts.lost + counts.doubled > 0 ? 1 : 0
+  process.stdout.write(`${rounds} rounds, ${counts.acknowledged} acknowledged, ${counts.lost} lost, ${counts.doubled} doubled; `)
+  process.stdout.write(`${counts.lives} tokens with two leases each, ${counts.disagreeing} disagreeing\n`)
+  return counts.lost + counts.doubled + counts.disagreeing > 0 ? 1 : 0
 }
 
 /** Logs in over all connections until the server is gone. An answer of any other status than 200 is an error. */

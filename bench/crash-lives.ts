@@ -1,0 +1,96 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Answer, clientTokenOf, send, sendSuccessfully } from '../simulators/operator.ts'
+
+/** `unsure`: the answer that it ended did not arrive. */
+type State = 'alive' | 'unsure' | 'ended'
+
+/** A token that was answered, and the leases of what was read with it. */
+export type Life = { readonly token: string; state: State; readonly leases: { readonly id: string; state: State }[] }
+
+const mountPath = 'practice'
+const workers = 8
+const cleanUpLimitMs = 10_000
+const pollMs = 50
+
+/** Mounts the practice engine, whose secrets have leases. */
+export async function mountPractice(url: string, rootToken: string): Promise<void> {
+  await sendSuccessfully(url, { method: 'POST', path: `sys/mounts/${mountPath}`, token: rootToken, body: { type: 'practice' } })
+  const policy = `path "${mountPath}/*" { capabilities = ["read"] }`
+  await sendSuccessfully(url, { method: 'POST', path: 'sys/policies/acl/practice', token: rootToken, body: { policy } })
+}
+
+/** Makes, renews and revokes tokens and leases until the server is gone; gives back what its answers said of each. */
+export async function liveUntilCut(url: string, rootToken: string): Promise<Life[]> {
+  const lives: Life[] = []
+  const live = async () => {
+    try {
+      for (;;) await oneLife(url, rootToken, lives)
+    } catch (error) {
+      if (!(error instanceof ServerGone)) throw error
+    }
+  }
+  await Promise.all(Array.from({ length: workers }, live))
+  return lives
+}
+
+class ServerGone extends Error {}
+
+async function oneLife(url: string, rootToken: string, lives: Life[]): Promise<void> {
+  const call = (method: string, path: string, token: string, body?: unknown): Promise<Answer> =>
+    send(url, { method, path, token, body }).catch(() => {
+      throw new ServerGone()
+    })
+  const token = clientTokenOf(await call('POST', 'auth/token/create', rootToken, { policies: ['practice'], ttl: '1h' }))
+  const life: Life = { token, state: 'alive', leases: [] }
+  lives.push(life)
+  for (let count = 0; count < 2; count++) {
+    const { status, body } = await call('GET', `${mountPath}/creds/ci`, token)
+    if (status !== 200 || typeof body?.lease_id !== 'string') throw new Error(`a secret was answered ${status}: ${JSON.stringify(body)}`)
+    life.leases.push({ id: body.lease_id, state: 'alive' })
+  }
+  const [kept, ended] = life.leases
+  if (kept === undefined || ended === undefined) return
+  await call('POST', 'auth/token/renew-self', token, { increment: '30m' })
+  await call('PUT', 'sys/leases/renew', rootToken, { lease_id: kept.id, increment: 600 })
+  await ending(ended, () => call('PUT', 'sys/leases/revoke', rootToken, { lease_id: ended.id }))
+  if (Math.random() < 0.5) await ending(life, () => call('POST', 'auth/token/revoke-self', token))
+}
+
+async function ending(one: { state: State }, call: () => Promise<Answer>): Promise<void> {
+  one.state = 'unsure'
+  const { status, body } = await call()
+  if (status !== 204) throw new Error(`a revocation was answered ${status}: ${JSON.stringify(body)}`)
+  one.state = 'ended'
+}
+
+/** What a server that came back says otherwise than the answers before it was killed; leases of ended tokens may take a moment to go. */
+export async function disagreements(url: string, rootToken: string, lives: readonly Life[]): Promise<string[]> {
+  const found: string[] = []
+  for (const life of lives) {
+    const { status } = await send(url, { method: 'GET', path: 'auth/token/lookup-self', token: life.token })
+    if (life.state !== 'unsure' && (status === 200) !== (life.state === 'alive')) found.push(`a token that is ${life.state} answers ${status}`)
+    const isAlive = status === 200
+    for (const { id, state } of life.leases) {
+      const shouldBe = isAlive ? state : 'ended'
+      if (shouldBe === 'unsure') continue
+      const isThere = shouldBe === 'alive' ? await hasLease(url, rootToken, id) : !(await isGoneSoon(url, rootToken, id))
+      if (isThere !== (shouldBe === 'alive')) found.push(`a lease that is ${shouldBe} is ${isThere ? 'there' : 'gone'}`)
+    }
+  }
+  return found
+}
+
+async function hasLease(url: string, rootToken: string, id: string): Promise<boolean> {
+  const { status, body } = await send(url, { method: 'PUT', path: 'sys/leases/lookup', token: rootToken, body: { lease_id: id } })
+  if (status !== 200 && status !== 400) throw new Error(`a lease was answered ${status}: ${JSON.stringify(body)}`)
+  return status === 200
+}
+
+async function isGoneSoon(url: string, rootToken: string, id: string): Promise<boolean> {
+  const until = Date.now() + cleanUpLimitMs
+  while (await hasLease(url, rootToken, id)) {
+    if (Date.now() > until) return false
+    await wait(pollMs)
+  }
+  return true
+}

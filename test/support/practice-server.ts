@@ -1,0 +1,22 @@
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { readConfig } from '../../src/config.ts'
+import { openLog } from '../../src/log.ts'
+import { startServer } from '../../src/server.ts'
+import { type PracticeRole, practiceEngine } from './practice-engine.ts'
+
+/** The server as `src/main.ts` runs it, with the practice engine. `PRACTICE_PROVIDER` is its provider; without one, credentials are made up. */
+const config = readConfig(process.env, { dev: false, warn: () => {} })
+const role = (ttl: number): PracticeRole => ({ ttl, maxTtl: 0, renewable: true })
+const roles = new Map([
+  ['ci', role(3600)],
+  ['brief', role(1)],
+])
+const { PRACTICE_PROVIDER: providerUrl } = process.env
+const rootToken = {
+  keep: (token: string) => writeFileSync(config.rootTokenFile ?? '', token, { mode: 0o600 }),
+  tell: () => {},
+}
+const engines = [practiceEngine(providerUrl === undefined ? { roles } : { providerUrl, roles })]
+await using _server = await startServer(config, { log: await openLog(config), rootToken, engines })
+await once(process, 'SIGTERM')
