@@ -2,13 +2,15 @@ import { parseArgs } from 'node:util'
 import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
 import { exitOnSignals } from '../simulators/exit.ts'
 import { startServerProcess } from '../simulators/server-process.ts'
+import { measureAcl } from './acl.ts'
 import type { BenchCase, BenchOptions, BenchSetup } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { measureFilledStore } from './filled-store.ts'
 import { startGenerator } from './generator.ts'
 import { listRolesCases } from './list-roles.ts'
 import { loginCases } from './login.ts'
-import { lookupSelfCases } from './lookup-self.ts'
+import { lookupSelfCases, lookupSelfInGroupsCases } from './lookup-self.ts'
+import { measureManyEntities } from './many-entities.ts'
 import { type MeasuredCase, measureCase } from './measure.ts'
 import { configureLogins } from './pipeline-logins.ts'
 import { startProgram } from './program.ts'
@@ -19,8 +21,8 @@ import { megabytes, renderTable, verdict } from './table.ts'
 
 /**
  * `npm run bench`: every workload beside the floor and a bare route, in turns, as ratios. `--quick` for a first impression, `--only login,lookup-self`,
- * `--seconds 3` a round, `--rounds 3`, `--fresh 3000` new subjects a round, `--generator own|wrk`.
- * Two modes of their own: `--commit-delay 5`, a slow disk; `--fill 1000000`, a store with so many tokens.
+ * `--seconds 3` a round, `--rounds 3`, `--fresh 3000` new subjects a round, `--generator own|wrk`. `--only acl` is the decision alone.
+ * Modes of their own: `--commit-delay 5`, a slow disk; `--fill 1000000`, a store with so many tokens; `--entities 500000`, one with so many entities.
  */
 const { values } = parseArgs({
   options: {
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     fresh: { type: 'string' },
     'commit-delay': { type: 'string' },
     fill: { type: 'string' },
+    entities: { type: 'string' },
     generator: { type: 'string' },
   },
 })
@@ -38,6 +41,7 @@ const { values } = parseArgs({
 const workloads: Record<string, (setup: BenchSetup) => Promise<BenchCase[]>> = {
   login: loginCases,
   'lookup-self': lookupSelfCases,
+  'lookup-self-groups': lookupSelfInGroupsCases,
   'role-read': roleReadCases,
   'list-roles': listRolesCases,
 }
@@ -69,8 +73,13 @@ async function runAll(): Promise<number> {
     print(await measureFilledStore({ tokens: Number(values.fill), idleSeconds, generator, options }))
     return 0
   }
+  if (values.entities !== undefined) {
+    print(await measureManyEntities({ entities: Number(values.entities), generator, options }))
+    return 0
+  }
   const measured = await measureWorkloads(generator)
   if (measured.length > 0) print(renderTable(measured))
+  if (isWanted('acl')) print(await measureAcl({ policies: 1000, rounds: options.rounds }))
   if (isWanted('start')) print(await describeStart())
   const failures = measured.flatMap(({ case: one, ours, theirs }) =>
     [ours, theirs]

@@ -1,0 +1,50 @@
+import { join } from 'node:path'
+import { openBarrier } from '../src/core/barrier/barrier.ts'
+import { readSealKeyFile } from '../src/core/barrier/seal.ts'
+import { entityKey } from '../src/core/identity/identity-keys.ts'
+import { IdentityStore } from '../src/core/identity/identity-store.ts'
+import { newEntity } from '../src/core/identity/new-entity.ts'
+import { systemClock } from '../src/lib/clock.ts'
+import { systemRandom } from '../src/lib/random.ts'
+import { openSqlite } from '../src/storage/sqlite.ts'
+
+export type FillInput = {
+  /** Of a stopped server. */
+  folder: string
+  /** Of the mount whose aliases they are. */
+  mountAccessor: string
+  count: number
+  onProgress: (done: number) => void
+}
+
+const entitiesPerWrite = 1000
+
+/** The name of one of them at its mount. */
+export const filledAlias = (index: number): string => `repo:acme/filled-${index}:ref:refs/heads/main`
+
+/** Puts so many entities into a store, each with one alias, as first logins would, but many in one commit. */
+export async function fillEntities({ folder, mountAccessor, count, onProgress }: FillInput): Promise<void> {
+  await using storage = await openSqlite({ path: join(folder, 'gatehouse.db') })
+  const parts = { clock: systemClock, random: systemRandom }
+  const log = { error: (fields: object, text: string) => process.stderr.write(`${text} ${JSON.stringify(fields)}\n`) }
+  const barrier = await openBarrier({ ...parts, storage, log, sealKey: await readSealKeyFile(join(folder, 'seal.key')) })
+  const view = barrier.view('core/')
+  const { keys } = (await IdentityStore.open({ ...parts, view })).records
+
+  for (let done = 0; done < count; ) {
+    const size = Math.min(entitiesPerWrite, count - done)
+    const entries = Array.from({ length: size }, (_, index) => {
+      const name = filledAlias(done + index)
+      const alias = { mount_accessor: mountAccessor, name, metadata: { role: 'bench' }, custom_metadata: null }
+      const entity = newEntity({ namespace: 'root', now: systemClock.now(), random: systemRandom }, alias)
+      return [
+        { key: entityKey(entity.id), value: entity },
+        { key: keys.entityName('root', entity.name), value: entity.id },
+        { key: keys.alias('root', mountAccessor, name), value: entity.id },
+      ]
+    }).flat()
+    if (!(await view.write(entries))) throw new Error('a batch was refused')
+    done += size
+    onProgress(done)
+  }
+}
