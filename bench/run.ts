@@ -7,6 +7,7 @@ import type { BenchCase, BenchOptions, BenchSetup } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { measureFilledStore } from './filled-store.ts'
 import { startGenerator } from './generator.ts'
+import { measureLeases } from './leases.ts'
 import { listRolesCases } from './list-roles.ts'
 import { loginCases } from './login.ts'
 import { lookupSelfCases, lookupSelfInGroupsCases } from './lookup-self.ts'
@@ -22,7 +23,8 @@ import { megabytes, renderTable, verdict } from './table.ts'
 /**
  * `npm run bench`: every workload beside the floor and a bare route, in turns, as ratios. `--quick` for a first impression, `--only login,lookup-self`,
  * `--seconds 3` a round, `--rounds 3`, `--fresh 3000` new subjects a round, `--generator own|wrk`. `--only acl` is the decision alone.
- * Modes of their own: `--commit-delay 5`, a slow disk; `--fill 1000000`, a store with so many tokens; `--entities 500000`, one with so many entities.
+ * Modes of their own: `--commit-delay 5`, a slow disk; `--fill 1000000`, a store with so many tokens; `--leases 1000000`, one with so many leases;
+ * `--entities 500000`, one with so many entities.
  */
 const { values } = parseArgs({
   options: {
@@ -33,6 +35,7 @@ const { values } = parseArgs({
     fresh: { type: 'string' },
     'commit-delay': { type: 'string' },
     fill: { type: 'string' },
+    leases: { type: 'string' },
     entities: { type: 'string' },
     generator: { type: 'string' },
   },
@@ -71,6 +74,10 @@ async function runAll(): Promise<number> {
   }
   if (values.fill !== undefined) {
     print(await measureFilledStore({ tokens: Number(values.fill), idleSeconds, generator, options }))
+    return 0
+  }
+  if (values.leases !== undefined) {
+    print(await measureLeases({ leases: Number(values.leases), generator }))
     return 0
   }
   if (values.entities !== undefined) {

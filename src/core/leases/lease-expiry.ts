@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as pause, setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View } from '../barrier/view.ts'
@@ -25,6 +25,8 @@ export type LeaseExpiryParts = {
 const atOnce = 200
 /** The clock is looked at so often at least: it may be set. */
 const longestPauseMs = 10_000
+/** At most so many leases of a mount are begun in a second: 10,000 go within 4 s, and requests have most of the machine all the while. */
+const leastMsPerLease = 0.4
 /** After a failure of the server's own. */
 const holdMs = 60_000
 const dayMs = 24 * 3600 * 1000
@@ -147,12 +149,13 @@ export class LeaseExpiry implements AsyncDisposable {
       while (!this.#stopped) {
         const rows = await lane.due(this.#parts.clock.now())
         if (rows.length === 0) break
+        const nextPage = performance.now() + rows.length * leastMsPerLease
         for (const row of rows) {
           await lane.slots.take()
           await this.#slots.take()
           this.#start(lane, row)
         }
-        await nextTurn()
+        await pause(Math.max(0, nextPage - performance.now()))
       }
     } catch (error) {
       this.#parts.onError(error)

@@ -4,6 +4,9 @@ import { writeAttempts } from '../stored-record.ts'
 import { isIrrevocable, type Lease, type LeaseRef, readLease } from './lease.ts'
 import { leaseKey, ownerKey, scheduledAt, scheduleKey } from './lease-keys.ts'
 
+/** A lease, and its record's revision. */
+export type StoredLease = { readonly lease: Lease; readonly revision: number }
+
 /** Told of what changed, once it is durable. */
 export type LeaseWatch = {
   added(key: string): void
@@ -23,14 +26,16 @@ export class LeaseRecords {
   }
 
   async find(ref: LeaseRef): Promise<Lease | undefined> {
-    const value = await this.#view.get(leaseKey(ref))
-    return value === undefined ? undefined : readLease(value)
+    return (await this.read(ref))?.lease
+  }
+
+  async read(ref: LeaseRef): Promise<StoredLease | undefined> {
+    const stored = await this.#view.read(leaseKey(ref))
+    return stored && { lease: readLease(stored.value), revision: stored.revision }
   }
 
   async add(lease: Lease): Promise<void> {
-    const entries: ViewEntry[] = [{ key: leaseKey(lease), value: lease, expect: 'absent' }, scheduleRow(lease)]
-    if (lease.owner !== '') entries.push({ key: ownerKey(lease), value: true })
-    if (!(await this.#view.write(entries))) throw fail('internal', 'internal error', { cause: new Error('a lease id was given twice') })
+    if (!(await this.#view.write(entriesOf(lease)))) throw fail('internal', 'internal error', { cause: new Error('a lease id was given twice') })
     this.#watch.added(leaseKey(lease))
     this.#noteSchedule(lease)
   }
@@ -39,9 +44,9 @@ export class LeaseRecords {
   async change(ref: LeaseRef, change: (lease: Lease) => Lease | undefined): Promise<Lease | undefined> {
     const key = leaseKey(ref)
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const stored = await this.#view.read(key)
+      const stored = await this.read(ref)
       if (stored === undefined) return undefined
-      const before = readLease(stored.value)
+      const before = stored.lease
       const after = change(before)
       if (after === undefined) return before
       const entries: ViewEntry[] = [{ key, value: after, expect: stored.revision }, scheduleRow(after)]
@@ -53,15 +58,15 @@ export class LeaseRecords {
     throw tooManyChanges()
   }
 
-  /** Deletes the lease whatever it is by now: its secret is gone. */
-  async remove(ref: LeaseRef): Promise<void> {
+  /** Deletes the lease whatever it is by now: its secret is gone. `seen` is how it was a moment ago, if that is known. */
+  async remove(ref: LeaseRef, seen?: StoredLease): Promise<void> {
     const key = leaseKey(ref)
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const stored = await this.#view.read(key)
+      const stored = attempt === 0 && seen !== undefined ? seen : await this.read(ref)
       if (stored === undefined) return
-      const lease = readLease(stored.value)
+      const { lease, revision } = stored
       const entries: ViewEntry[] = [
-        { key, value: undefined, expect: stored.revision },
+        { key, value: undefined, expect: revision },
         { key: scheduleKey(lease), value: undefined },
       ]
       if (lease.owner !== '') entries.push({ key: ownerKey(lease), value: undefined })
@@ -75,6 +80,13 @@ export class LeaseRecords {
   #noteSchedule(lease: Lease): void {
     if (!isIrrevocable(lease)) this.#watch.scheduled(lease.mount_accessor, scheduledAt(lease))
   }
+}
+
+/** A new lease, to be written as one. */
+export function entriesOf(lease: Lease): ViewEntry[] {
+  const entries: ViewEntry[] = [{ key: leaseKey(lease), value: lease, expect: 'absent' }, scheduleRow(lease)]
+  if (lease.owner !== '') entries.push({ key: ownerKey(lease), value: true })
+  return entries
 }
 
 const tooManyChanges = () => fail('unavailable', 'too many changes to one lease at a time')

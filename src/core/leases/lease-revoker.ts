@@ -62,10 +62,10 @@ export class LeaseRevoker {
   }
 
   async #revoke(ref: LeaseRef, still: (lease: Lease) => boolean): Promise<void> {
-    const lease = await this.#parts.records.find(ref)
-    if (lease === undefined || !still(lease)) return
-    await this.ask(lease)
-    await this.#parts.records.remove(ref)
+    const stored = await this.#parts.records.read(ref)
+    if (stored === undefined || !still(stored.lease)) return
+    await this.ask(stored.lease)
+    await this.#parts.records.remove(ref, stored)
   }
 
   /** Asks the engine, within the time limit, and changes nothing. */

@@ -1,0 +1,76 @@
+import { join } from 'node:path'
+import { openBarrier } from '../src/core/barrier/barrier.ts'
+import { readSealKeyFile } from '../src/core/barrier/seal.ts'
+import type { Lease } from '../src/core/leases/lease.ts'
+import { entriesOf } from '../src/core/leases/lease-records.ts'
+import { systemClock } from '../src/lib/clock.ts'
+import { base62, hex, systemRandom } from '../src/lib/random.ts'
+import { openSqlite } from '../src/storage/sqlite.ts'
+
+export type FillLeasesInput = {
+  /** Of a stopped server. */
+  folder: string
+  mountAccessor: string
+  /** Those that end from tomorrow on, over a month. */
+  later: number
+  /** Those that end together. */
+  together: { count: number; at: () => number }
+  onProgress: (done: number) => void
+}
+
+const leasesPerWrite = 1000
+const leasesPerOwner = 10
+const dayMs = 24 * 3600 * 1000
+const spreadMs = 30 * dayMs
+
+/** Puts so many leases of the practice engine into a store, as requests would, but many in one commit. Gives back the ids of those that end together. */
+export async function fillLeases({ folder, mountAccessor, later, together, onProgress }: FillLeasesInput): Promise<string[]> {
+  await using storage = await openSqlite({ path: join(folder, 'gatehouse.db') })
+  const parts = { clock: systemClock, random: systemRandom }
+  const log = { error: (fields: object, text: string) => process.stderr.write(`${text} ${JSON.stringify(fields)}\n`) }
+  const barrier = await openBarrier({ ...parts, storage, log, sealKey: await readSealKeyFile(join(folder, 'seal.key')) })
+  const view = barrier.view('core/')
+  const issuedAt = systemClock.now()
+  let owner = ''
+  let made = 0
+  const lease = (role: string, expireTime: number): Lease => {
+    if (made % leasesPerOwner === 0) owner = hex(systemRandom, 64)
+    made += 1
+    const path = `practice/creds/${role}`
+    return {
+      id: `${path}/${base62(systemRandom, 24)}`,
+      namespace: 'root',
+      path,
+      plugin: 'practice',
+      mount_accessor: mountAccessor,
+      owner,
+      issue_time: issuedAt,
+      expire_time: expireTime,
+      renewable: true,
+      internal: { credential: systemRandom.uuid(), role },
+    }
+  }
+  let written = Promise.resolve(true)
+  const write = async (leases: readonly Lease[]) => {
+    const entries = leases.flatMap(entriesOf)
+    // one batch is made while the last is being committed
+    if (!(await written)) throw new Error('a batch was refused')
+    written = view.write(entries)
+    onProgress(made)
+  }
+  while (made < later) {
+    const size = Math.min(leasesPerWrite, later - made)
+    await write(Array.from({ length: size }, () => lease('ci', issuedAt + dayMs + ((made * 7919) % spreadMs))))
+  }
+  const ends = together.at()
+  const ids: string[] = []
+  while (ids.length < together.count) {
+    const batch = Array.from({ length: Math.min(leasesPerWrite, together.count - ids.length) }, (_, at) =>
+      lease('due', ends + ((ids.length + at) % 1000)),
+    )
+    ids.push(...batch.map(({ id }) => id))
+    await write(batch)
+  }
+  if (!(await written)) throw new Error('the last batch was refused')
+  return ids
+}
