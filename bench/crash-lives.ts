@@ -1,11 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Answer, clientTokenOf, send, sendSuccessfully } from '../simulators/operator.ts'
+import type { CredentialProvider } from '../test/support/credential-provider.ts'
 
 /** `unsure`: the answer that it ended did not arrive. */
 type State = 'alive' | 'unsure' | 'ended'
 
 /** A token that was answered, and the leases of what was read with it. */
-export type Life = { readonly token: string; state: State; readonly leases: { readonly id: string; state: State }[] }
+export type Life = { readonly token: string; state: State; readonly leases: { readonly id: string; readonly credential: string; state: State }[] }
 
 const mountPath = 'practice'
 const workers = 8
@@ -46,7 +47,7 @@ async function oneLife(url: string, rootToken: string, lives: Life[]): Promise<v
   for (let count = 0; count < 2; count++) {
     const { status, body } = await call('GET', `${mountPath}/creds/ci`, token)
     if (status !== 200 || typeof body?.lease_id !== 'string') throw new Error(`a secret was answered ${status}: ${JSON.stringify(body)}`)
-    life.leases.push({ id: body.lease_id, state: 'alive' })
+    life.leases.push({ id: body.lease_id, credential: credentialOf(body), state: 'alive' })
   }
   const [kept, ended] = life.leases
   if (kept === undefined || ended === undefined) return
@@ -56,6 +57,9 @@ async function oneLife(url: string, rootToken: string, lives: Life[]): Promise<v
   if (Math.random() < 0.5) await ending(life, () => call('POST', 'auth/token/revoke-self', token))
 }
 
+const credentialOf = ({ data }: Record<string, unknown>): string =>
+  typeof data === 'object' && data !== null && 'credential' in data ? String(data.credential) : ''
+
 async function ending(one: { state: State }, call: () => Promise<Answer>): Promise<void> {
   one.state = 'unsure'
   const { status, body } = await call()
@@ -63,18 +67,23 @@ async function ending(one: { state: State }, call: () => Promise<Answer>): Promi
   one.state = 'ended'
 }
 
-/** What a server that came back says otherwise than the answers before it was killed; leases of ended tokens may take a moment to go. */
-export async function disagreements(url: string, rootToken: string, lives: readonly Life[]): Promise<string[]> {
+/** What a server that came back and its provider say otherwise than the answers before the kill; leases of ended tokens may take a moment to go. */
+export async function disagreements(
+  { url, rootToken, provider }: { url: string; rootToken: string; provider: CredentialProvider },
+  lives: readonly Life[],
+): Promise<string[]> {
   const found: string[] = []
   for (const life of lives) {
     const { status } = await send(url, { method: 'GET', path: 'auth/token/lookup-self', token: life.token })
     if (life.state !== 'unsure' && (status === 200) !== (life.state === 'alive')) found.push(`a token that is ${life.state} answers ${status}`)
     const isAlive = status === 200
-    for (const { id, state } of life.leases) {
+    for (const { id, credential, state } of life.leases) {
       const shouldBe = isAlive ? state : 'ended'
       if (shouldBe === 'unsure') continue
       const isThere = shouldBe === 'alive' ? await hasLease(url, rootToken, id) : !(await isGoneSoon(url, rootToken, id))
       if (isThere !== (shouldBe === 'alive')) found.push(`a lease that is ${shouldBe} is ${isThere ? 'there' : 'gone'}`)
+      const works = provider.alive.has(credential)
+      if (works !== isThere) found.push(`a credential whose lease is ${isThere ? 'there' : 'gone'} is ${works ? 'alive' : 'dead'}`)
     }
   }
   return found

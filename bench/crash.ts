@@ -5,6 +5,7 @@ import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
 import { exitOnSignals } from '../simulators/exit.ts'
 import { clientTokenOf, send } from '../simulators/operator.ts'
 import { findFreePort, startServerProcess } from '../simulators/server-process.ts'
+import { startCredentialProvider } from '../test/support/credential-provider.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { disagreements, liveUntilCut, mountPractice } from './crash-lives.ts'
 import { configureLogins, signLogins } from './pipeline-logins.ts'
@@ -12,7 +13,7 @@ import { configureLogins, signLogins } from './pipeline-logins.ts'
 /**
  * `npm run crash -- --rounds 50`: kill -9 in the middle of logins over 32 connections, start again, and ask for every token that was answered. `lost`: it
  * does not work any more. `doubled`: it was given out twice, or its subject has got a second entity. Meanwhile tokens and leases are made, renewed and revoked;
- * `disagreeing`: one is there that was answered to have ended, or the other way round. Ends 1 if there is any.
+ * `disagreeing`: one is there that was answered to have ended, or the other way round, or its provider thinks otherwise. Ends 1 if there is any.
  */
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '50' } } })
 
@@ -30,8 +31,10 @@ process.exitCode = await runRounds(Number(values.rounds))
 async function runRounds(rounds: number): Promise<number> {
   await using folder = await makeBenchFolder()
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
+  await using provider = await startCredentialProvider()
+  const environment = { PRACTICE_PROVIDER: provider.url }
   await using servers = new AsyncDisposableStack()
-  const launch = async (port: number) => servers.use(await startServerProcess({ folder: folder.path, port, entry }))
+  const launch = async (port: number) => servers.use(await startServerProcess({ folder: folder.path, port, entry, environment }))
   let server = await launch(await findFreePort())
   await configureLogins(server.url, server.rootToken, issuer)
   await mountPractice(server.url, server.rootToken)
@@ -57,7 +60,7 @@ async function runRounds(rounds: number): Promise<number> {
     }
     counts.acknowledged += acknowledged.length
     const lives = await living
-    const problems = await disagreements(server.url, server.rootToken, lives)
+    const problems = await disagreements({ url: server.url, rootToken: server.rootToken, provider }, lives)
     counts.lives += lives.length
     counts.disagreeing += problems.length
     for (const problem of problems) process.stdout.write(`round ${round}: ${problem}\n`)
