@@ -10,12 +10,18 @@ export function nextName(id: string, prefix: string): string {
   return slash < 0 ? id.slice(prefix.length) : id.slice(prefix.length, slash + 1)
 }
 
-/** The next level below a prefix of the ids of a namespace's secret leases; what lies below a folder is leapt over, not read. Contract tokens §6.3. */
-export async function secretLeaseNames(view: View, namespace: string, prefix: string): Promise<string[]> {
+/** Part of a list: the names after one, at most so many; 0 is without limit. */
+export type NamePage = { readonly after: string; readonly limit: number }
+
+/**
+ * The next level below a prefix of the ids of a namespace's secret leases; what lies below a folder is leapt over, not read. May give some more than wanted.
+ * Contract tokens §6.3.
+ */
+export async function secretLeaseNames(view: View, namespace: string, prefix: string, wanted: NamePage): Promise<string[]> {
   const base = `${leasePrefix}${namespace}/${prefix}`
   const names: string[] = []
   let limit = 1
-  for (let after: string | undefined; ; await nextTurn()) {
+  for (let after = wanted.after === '' ? undefined : placeBehind(base + wanted.after); ; await nextTurn()) {
     const page: string[] = await view.listKeys(base, { limit, ...(after === undefined ? {} : { after }) })
     const size = page.length
     for (const key of page) {
@@ -23,8 +29,11 @@ export async function secretLeaseNames(view: View, namespace: string, prefix: st
       if (names.at(-1) !== name) names.push(name)
     }
     const last = names.at(-1)
-    if (size < limit || last === undefined) return names
-    after = last.endsWith('/') ? behind(base + last) : page.at(-1)
+    if (size < limit || last === undefined || (wanted.limit > 0 && names.length >= wanted.limit)) return names
+    after = placeBehind(base + last)
     limit = last.endsWith('/') ? 1 : pageSize
   }
 }
+
+/** Where a list goes on: behind a lease, or behind all that is in a folder. */
+const placeBehind = (key: string): string => (key.endsWith('/') ? behind(key) : key)

@@ -12,7 +12,7 @@ import { failureText, type LeaseBackend } from './lease-backend.ts'
 import { LeaseCount } from './lease-count.ts'
 import { LeaseExpiry } from './lease-expiry.ts'
 import { type IrrevocableLease, irrevocableLeases } from './irrevocable.ts'
-import { nextName, secretLeaseNames } from './lease-names.ts'
+import { type NamePage, nextName, secretLeaseNames } from './lease-names.ts'
 import { LeaseOwners } from './lease-owners.ts'
 import { LeaseRecords } from './lease-records.ts'
 import { renewalRefusal, renewed, shownDuration } from './lease-renewal.ts'
@@ -184,14 +184,14 @@ export class LeaseStore implements AsyncDisposable {
     return lease && shownSecretLease(lease, now, namespacePath)
   }
 
-  /** The next path level below a prefix, which is empty or ends in a slash. Contract tokens §6.3. */
-  async list(namespace: string, prefix: string): Promise<string[]> {
+  /** The next path level below a prefix, which is empty or ends in a slash; may give some more than `page` wants. Contract tokens §6.3. */
+  async list(namespace: string, prefix: string, page: NamePage = { after: '', limit: 0 }): Promise<string[]> {
     if (prefix.startsWith(tokenPaths)) {
       const names = new Set<string>()
       for await (const { id } of this.#tokenLeases.under(namespace, prefix)) names.add(nextName(id, prefix))
       return [...names].sort()
     }
-    const names = await secretLeaseNames(this.#parts.view, namespace, prefix)
+    const names = await secretLeaseNames(this.#parts.view, namespace, prefix, page)
     if (prefix !== '') return names
     const { done } = await this.#tokenLeases.under(namespace, tokenPaths).next()
     return done ? names : [tokenPaths, ...names].sort()

@@ -4,7 +4,7 @@ import type { LeaseStore } from '../../core/leases/lease-store.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { refuse } from '../../errors.ts'
-import { type Reply, resource, type Call, followsField } from '../../http/resource.ts'
+import { type Call, followsField, limitOf, type Reply, resource } from '../../http/resource.ts'
 import { boolField, durationField, stringField } from '../../lib/fields.ts'
 import { excerpt } from '../../lib/go-text.ts'
 import type { JsonValue } from '../../lib/json.ts'
@@ -63,7 +63,13 @@ function lookupRoutes(app: FastifyInstance, { leases }: LeaseRouteParts): void {
   resource(app, '/leases/lookup/*', {
     help: 'List what lies below a path of lease ids.',
     sudo: true,
-    list: { summary: 'List lease ids', handle: async ({ mount, params }) => ({ data: { keys: await leases.list(mount.namespace, params.rest) } }) },
+    list: {
+      summary: 'List lease ids',
+      handle: async ({ mount, params, sent }) => {
+        const page = { after: typeof sent.after === 'string' ? sent.after : '', limit: limitOf(sent.limit) }
+        return { data: { keys: await leases.list(mount.namespace, params.rest, page) } }
+      },
+    },
   })
 }
 

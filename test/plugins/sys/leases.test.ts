@@ -178,6 +178,23 @@ describe('LIST sys/leases/lookup', () => {
     expect(await keys('sys/leases/lookup/auth')).toEqual(['token/'])
   })
 
+  test('takes `after` and `limit`', async () => {
+    await using server = await openServer()
+    for (const role of ['a', 'b', 'c', 'd']) {
+      server.roles.set(role, { ttl: 60, maxTtl: 0, renewable: true })
+      for (let count = 0; count < 3; count += 1) await server.issue(server.root, `engine/creds/${role}`)
+    }
+    const leaves = await namesBelow(server.root, 'engine/creds/c')
+    const below = async (query: string) => namesBelow(server.root, `engine/creds${query}`)
+
+    expect(await below('?limit=2')).toEqual(['a/', 'b/'])
+    expect(await below('?after=b/')).toEqual(['c/', 'd/'])
+    expect(await below('?after=a/&limit=2')).toEqual(['b/', 'c/'])
+    expect(await below('/c?limit=2')).toEqual(leaves.slice(0, 2))
+    expect(await below(`/c?after=${leaves[0]}`)).toEqual(leaves.slice(1))
+    expect((await namesBelow(server.root, '?limit=1')).length).toBe(1)
+  })
+
   test('case 150: is 404 where nothing is, also inside a segment', async () => {
     await using server = await openServer()
     await server.issue()
