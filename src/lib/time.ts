@@ -46,12 +46,22 @@ const lastFourDigitYear = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 /** Milliseconds since the epoch of a text `parseTime` gave; digits below a millisecond are cut. */
 export const timeMilliseconds = (time: string): number => Number(timeNanoseconds(time) / 1_000_000n)
 
-/** Nanoseconds since the epoch of a text `parseTime` gave; 0 for another text. */
+/** Nanoseconds since the epoch of a text `parseTime` gave, whatever its year; 0 for another text. */
 export function timeNanoseconds(time: string): bigint {
-  const [, whole = '', fraction = ''] = /^(.*?)(?:\.(\d{1,9}))?Z$/.exec(time) ?? []
-  const milliseconds = Date.parse(`${whole}Z`)
+  const [, sign = '', year = '', rest = '', fraction = ''] = /^(-?)(\d{4,6})(-[^.]*?)(?:\.(\d{1,9}))?Z$/.exec(time) ?? []
+  // a year that is no plain one of four digits needs its sign and six
+  const whole = sign === '' && year.length === 4 ? year : `${sign === '' ? '+' : sign}${year.padStart(6, '0')}`
+  const milliseconds = Date.parse(`${whole}${rest}Z`)
   return Number.isNaN(milliseconds) ? 0n : BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, '0'))
 }
+
+/** As `formatTime`, to the nanosecond. */
+export function formatInstant(nanoseconds: bigint): string {
+  const fraction = ((nanoseconds % secondNs) + secondNs) % secondNs
+  return printTime(Number((nanoseconds - fraction) / secondNs), String(fraction).padStart(9, '0'))
+}
+
+const secondNs = 1_000_000_000n
 
 /** Only such a time can be stored and printed. */
 export const hasFourDigitYear = (time: string): boolean => /^\d{4}-/.test(time)

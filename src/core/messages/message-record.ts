@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { refuse, ServiceError } from '../../errors.ts'
+import type { FieldMap } from '../../lib/coercion.ts'
+import { isJsonNumber, numberText } from '../../lib/json.ts'
+import { formatInstant, hasFourDigitYear, timeNanoseconds } from '../../lib/time.ts'
+import { type Instant, type Message, messageTypes, severities } from './message.ts'
+
+const texts = z.array(z.string())
+const map = z.custom<FieldMap>((value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value))
+
+/** What is stored of a message, under its id. */
+const recordFields = z.object({
+  title: z.string(),
+  message: z.string(),
+  type: z.enum(messageTypes),
+  authenticated: z.boolean(),
+  start_time: z.iso.datetime(),
+  end_time: z.iso.datetime().nullable(),
+  link: z.object({ title: z.string(), href: z.string() }).nullable(),
+  options: map.nullable(),
+  severity: z.enum(severities).exactOptional(),
+  priority: z.custom(isJsonNumber).transform((value) => Number(numberText(value))).exactOptional(),
+  dismissible: z.boolean().exactOptional(),
+  acknowledge_required: z.boolean().exactOptional(),
+  audience: z.object({ policies: texts.exactOptional(), entity_ids: texts.exactOptional(), group_ids: texts.exactOptional() }).exactOptional(),
+})
+
+/** Throws when one of its times has a year no text can hold. Contract custom-messages §2.3. */
+export function messageRecord({ id: _, start, end, ...rest }: Message): object {
+  return { ...rest, start_time: timeText(start), end_time: end === undefined ? null : timeText(end) }
+}
+
+/** `stored` has its numbers as text. */
+export function readMessage(id: string, stored: unknown): Message {
+  const parsed = recordFields.safeParse(stored)
+  if (!parsed.success) throw new ServiceError('internal', 'internal error', { reason: 'record_unreadable' })
+  const { start_time, end_time, ...rest } = parsed.data
+  return { ...rest, id, start: timeNanoseconds(start_time), end: end_time === null ? undefined : timeNanoseconds(end_time) }
+}
+
+function timeText(instant: Instant): string {
+  const text = formatInstant(instant)
+  if (hasFourDigitYear(text)) return text
+  throw refuse('invalid', 'json: error calling MarshalJSON for type time.Time: Time.MarshalJSON: year outside of range [0,9999]')
+}

@@ -1,0 +1,155 @@
+import type { Random } from '../../lib/random.ts'
+import type { Range } from '../../storage/storage.ts'
+import type { View } from '../barrier/view.ts'
+import { Turns } from '../turns.ts'
+import { type Acknowledgement, Acknowledgements } from './acknowledgements.ts'
+import type { Message, MessageDraft } from './message.ts'
+import { messageRecord, readMessage } from './message-record.ts'
+import { Shelf } from './shelf.ts'
+import { Shelves } from './shelves.ts'
+
+export type { Acknowledgement }
+
+export type MessageStoreParts = { readonly view: View; readonly random: Random }
+
+/**
+ * The messages of all namespaces, a record each; those asked for lately stay in memory. A promise of a write resolves once it is durable; all reject when
+ * storage fails. Contract custom-messages §4.4.
+ */
+export class MessageStore {
+  readonly #view: View
+  readonly #random: Random
+  readonly #acknowledgements: Acknowledgements
+  readonly #shelves: Shelves
+  /** One change of a message at a time. */
+  readonly #changes = new Turns()
+  /** Reading a namespace, and deleting what can not be read. */
+  readonly #reads = new Turns()
+  readonly #versions = new Map<string, number>()
+  readonly #listeners = new Set<(namespaceId: string) => void>()
+  #lastVersion = 0
+  /** The version of each namespace that has none of its own. */
+  #commonVersion = 0
+
+  constructor({ view, random }: MessageStoreParts) {
+    this.#view = view.view('message/', { numbers: 'literal' })
+    this.#random = random
+    this.#acknowledgements = new Acknowledgements(view)
+    this.#shelves = new Shelves((namespaceId) => this.#reads.take(namespaceId, () => this.#load(namespaceId)))
+  }
+
+  /** All messages of one namespace, later starts first. */
+  listOf(namespaceId: string): Promise<readonly Message[]> {
+    return this.#shelves.use(namespaceId, (shelf) => shelf.sorted)
+  }
+
+  find(namespaceId: string, id: string): Promise<Message | undefined> {
+    return this.#shelves.use(namespaceId, (shelf) => shelf.get(id))
+  }
+
+  /** Throws when the namespace is full, counted with the writes that are under way. */
+  create(namespaceId: string, draft: MessageDraft): Promise<Message> {
+    return this.#shelves.use(namespaceId, (shelf) => this.#write(namespaceId, shelf, { ...draft, id: this.#random.uuid() }))
+  }
+
+  /** `change` gives the message as it is to be; what it throws ends the update. Undefined: there is no such message. */
+  update(namespaceId: string, id: string, change: (old: Message) => MessageDraft): Promise<Message | undefined> {
+    return this.#inTurn(namespaceId, id, async (shelf) => {
+      const old = shelf.get(id)
+      return old === undefined ? undefined : await this.#write(namespaceId, shelf, { ...change(old), id }, old)
+    })
+  }
+
+  /** With its acknowledgements. Also when the messages of the namespace can not be read: else one damaged record would stand in the way for ever. */
+  async delete(namespaceId: string, id: string): Promise<void> {
+    try {
+      await this.#inTurn(namespaceId, id, async (shelf) => {
+        if (shelf.get(id) === undefined) return
+        await this.#view.write([{ key: keyOf(namespaceId, id), value: undefined }])
+        shelf.drop(id)
+        this.#changed(namespaceId)
+      })
+    } catch (error) {
+      if (this.#shelves.has(namespaceId)) throw error
+      await this.#deleteUnread(namespaceId, id)
+    }
+    await this.#acknowledgements.removeOf(namespaceId, id)
+  }
+
+  async removeNamespace(namespaceId: string): Promise<void> {
+    await this.#view.deletePrefix(`${namespaceId}/`)
+    await this.#acknowledgements.removeNamespace(namespaceId)
+    this.#shelves.forget(namespaceId)
+    this.#versions.delete(namespaceId)
+    // its id is never used again: whoever still asks for its version gets a later one
+    this.#commonVersion = ++this.#lastVersion
+    this.#tell(namespaceId)
+  }
+
+  /** The first time is kept. False: there is no such message. */
+  acknowledge(namespaceId: string, id: string, acknowledgement: Acknowledgement): Promise<boolean> {
+    return this.#shelves.use(namespaceId, async (shelf) => {
+      if (shelf.get(id) === undefined) return false
+      await this.#acknowledgements.add(namespaceId, id, acknowledgement)
+      return true
+    })
+  }
+
+  /** By entity id; `after` of the range is one too. Undefined: there is no such message. */
+  acknowledgements(namespaceId: string, id: string, range?: Range): Promise<Acknowledgement[] | undefined> {
+    return this.#shelves.use(namespaceId, (shelf) =>
+      shelf.get(id) === undefined ? undefined : this.#acknowledgements.list(namespaceId, id, range),
+    )
+  }
+
+  /** Grows with each change of a message there, acknowledgements apart. Means nothing to another process. */
+  version(namespaceId: string): number {
+    return this.#versions.get(namespaceId) ?? this.#commonVersion
+  }
+
+  /** `listener` is called after each change; gives back how to end that. */
+  onChange(listener: (namespaceId: string) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #inTurn<T>(namespaceId: string, id: string, work: (shelf: Shelf) => Promise<T>): Promise<T> {
+    return this.#changes.take(keyOf(namespaceId, id), () => this.#shelves.use(namespaceId, work))
+  }
+
+  async #write(namespaceId: string, shelf: Shelf, message: Message, old?: Message): Promise<Message> {
+    const giveBack = shelf.reserve(message, old)
+    try {
+      await this.#view.write([{ key: keyOf(namespaceId, message.id), value: messageRecord(message) }])
+    } finally {
+      giveBack()
+    }
+    shelf.put(message)
+    this.#changed(namespaceId)
+    return message
+  }
+
+  async #load(namespaceId: string): Promise<Shelf> {
+    const folder = `${namespaceId}/`
+    const records = await this.#view.list(folder)
+    return new Shelf(records.map(({ key, value }) => readMessage(key.slice(folder.length), value)))
+  }
+
+  #deleteUnread(namespaceId: string, id: string): Promise<void> {
+    return this.#reads.take(namespaceId, async () => {
+      await this.#view.write([{ key: keyOf(namespaceId, id), value: undefined }])
+      this.#changed(namespaceId)
+    })
+  }
+
+  #changed(namespaceId: string): void {
+    this.#versions.set(namespaceId, ++this.#lastVersion)
+    this.#tell(namespaceId)
+  }
+
+  #tell(namespaceId: string): void {
+    for (const listener of this.#listeners) listener(namespaceId)
+  }
+}
+
+const keyOf = (namespaceId: string, id: string): string => `${namespaceId}/${id}`

@@ -1,0 +1,50 @@
+import { formatInstant } from '../../lib/time.ts'
+import { linkScheme } from './link.ts'
+import type { Message, MessageDraft } from './message.ts'
+
+/** The fields that are only told when they were set. Contract custom-messages §7.3. */
+function setFields({ severity, priority, dismissible, acknowledge_required, audience }: MessageDraft) {
+  return {
+    ...(severity === undefined ? {} : { severity }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(dismissible === undefined ? {} : { dismissible }),
+    ...(acknowledge_required === undefined ? {} : { acknowledge_required }),
+    ...(audience === undefined ? {} : { audience }),
+  }
+}
+
+const timesOf = ({ start, end }: MessageDraft) => ({ start_time: formatInstant(start), end_time: end === undefined ? null : formatInstant(end) })
+
+/** Title to address: the form of a link that is also taken in. */
+const linkMap = ({ link }: MessageDraft): Record<string, string> | null => (link === null ? null : { [link.title]: link.href })
+
+/** One entry of the two endpoints front ends ask. An address that could run code there is left out, its title stays. Contract custom-messages §1.8, §7.3. */
+export function shownEntry(message: MessageDraft) {
+  const { title, message: text, authenticated, type, link, options } = message
+  const isSafe = link === null || linkScheme(link.href) === undefined
+  return {
+    title,
+    message: text,
+    authenticated,
+    type,
+    ...timesOf(message),
+    link: isSafe ? linkMap(message) : { [link.title]: '' },
+    options,
+    ...setFields(message),
+  }
+}
+
+/** The answer to a read, update or patch. Contract custom-messages §1.5, §1.6. */
+export function itemView(message: Message, active: boolean) {
+  const { id, title, authenticated, type, message: text, options } = message
+  return { id, title, authenticated, type, message: text, ...timesOf(message), link: linkMap(message), options, active, ...setFields(message) }
+}
+
+/** The answer to a create: its link has another form. Contract custom-messages §1.4. */
+export const createdView = (message: Message, active: boolean) => ({ ...itemView(message, active), link: message.link })
+
+/** One entry of a list. Contract custom-messages §1.3. */
+export function listEntry(message: Message, active: boolean) {
+  const { title, type, authenticated } = message
+  return { title, type, authenticated, ...timesOf(message), active }
+}

@@ -1,0 +1,74 @@
+import { Shelf } from './shelf.ts'
+
+/** Messages in memory, all namespaces together: those asked for longest ago go first. */
+const maxSize = 64 * 1024 * 1024
+const bytesPerShelf = 512
+
+type Kept = { readonly shelf: Shelf; counted: number }
+
+/** The shelves of namespaces, read when they are asked for. One that is in use stays, so that there never are two of a namespace. */
+export class Shelves {
+  readonly #load: (namespaceId: string) => Promise<Shelf>
+  readonly #kept = new Map<string, Kept>()
+  readonly #loading = new Map<string, Promise<Shelf>>()
+  readonly #users = new Map<string, number>()
+  #size = 0
+
+  constructor(load: (namespaceId: string) => Promise<Shelf>) {
+    this.#load = load
+  }
+
+  /** Rejects with what reading them rejects with. */
+  async use<T>(namespaceId: string, work: (shelf: Shelf) => T | Promise<T>): Promise<T> {
+    this.#users.set(namespaceId, (this.#users.get(namespaceId) ?? 0) + 1)
+    try {
+      return await work(this.#kept.get(namespaceId)?.shelf ?? (await this.#loaded(namespaceId)))
+    } finally {
+      const users = (this.#users.get(namespaceId) ?? 1) - 1
+      if (users === 0) this.#users.delete(namespaceId)
+      else this.#users.set(namespaceId, users)
+      this.#settle(namespaceId)
+    }
+  }
+
+  /** Is it in memory? */
+  has(namespaceId: string): boolean {
+    return this.#kept.has(namespaceId)
+  }
+
+  /** For a namespace that is gone. */
+  forget(namespaceId: string): void {
+    this.#size -= this.#kept.get(namespaceId)?.counted ?? 0
+    this.#kept.delete(namespaceId)
+  }
+
+  #loaded(namespaceId: string): Promise<Shelf> {
+    const running = this.#loading.get(namespaceId)
+    if (running !== undefined) return running
+    const loading = this.#read(namespaceId).finally(() => this.#loading.delete(namespaceId))
+    this.#loading.set(namespaceId, loading)
+    return loading
+  }
+
+  async #read(namespaceId: string): Promise<Shelf> {
+    const shelf = await this.#load(namespaceId)
+    this.#kept.set(namespaceId, { shelf, counted: 0 })
+    return shelf
+  }
+
+  /** Counts what it takes now and makes it the one used last. */
+  #settle(namespaceId: string): void {
+    const kept = this.#kept.get(namespaceId)
+    if (kept === undefined) return
+    const size = bytesPerShelf + kept.shelf.size
+    this.#size += size - kept.counted
+    kept.counted = size
+    this.#kept.delete(namespaceId)
+    this.#kept.set(namespaceId, kept)
+    if (this.#size <= maxSize) return
+    for (const oldest of this.#kept.keys()) {
+      if (!this.#users.has(oldest)) this.forget(oldest)
+      if (this.#size <= maxSize) return
+    }
+  }
+}
