@@ -6,6 +6,7 @@ import { Access } from './core/access.ts'
 import { type Barrier, isEmpty, openBarrier, rootKeyKey } from './core/barrier/barrier.ts'
 import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
 import type { View } from './core/barrier/view.ts'
+import { CorsStore } from './core/cors/cors-store.ts'
 import { GroupStore } from './core/identity/group-store.ts'
 import { IdentityStore } from './core/identity/identity-store.ts'
 import { IdentityTidy } from './core/identity/identity-tidy.ts'
@@ -43,6 +44,7 @@ import { clientAddressReader } from './http/client-address.ts'
 import { explorerUrl, mountRouter } from './http/mount-router.ts'
 import { tokenOf } from './http/request-headers.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
+import { corsReader } from './http/cors.ts'
 import { systemCode } from './lib/private-file.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import type { Log } from './log.ts'
@@ -271,6 +273,10 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     namespaces,
     namespaceLife,
     mounts,
+  const cors = await CorsStore.open({
+    view: core,
+    onFailure: (err) => log.error({ err }, 'which origins are served can not be read: none is until it is written anew'),
+  })
     tokens,
     tokenRoles,
     tidy,
@@ -296,6 +302,10 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
 
 /** A root token made while the server stood still must not go unnoticed. Contract operations §3. */
 async function logRootTokenNote(core: View, log: Log): Promise<void> {
+    messages,
+    shownMessages,
+    messageWaits,
+    cors,
   try {
     const time = await takeRootTokenNote(core)
     if (time !== undefined) log.warn({ event: 'root_token_made', made_at: time }, 'a new root token was made by the command root-token')
@@ -440,6 +450,7 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     }),
     onBug: (err, requestId) => log.error({ err, request_id: requestId }, 'a request failed'),
     enter: (call) => {
+    cors: corsReader(() => core.cors.current),
       const leave = call.mount === undefined ? undefined : mounts.enter(call.mount)
       if (leave === undefined) throw taintedRefusal(call)
       return leave
@@ -503,6 +514,13 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
   })
   const mountOf = (accessor: string) => mounts.table.byAccessor(accessor)
   const policyExists = async (name: string, namespace: string) => (await policies.get(namespace, name)) !== undefined
+    cors: core.cors,
+    edition: config.edition,
+    messages: core.messages,
+    shownMessages: core.shownMessages,
+    messageWaits: core.messageWaits,
+    identities,
+    isSealed: () => core.barrier.isSealed(),
   const jwtMethod = new JwtMethod({
     mounts,
     outbound: new OutboundClient({ deny: config.outboundDeny, httpsProxy: config.httpsProxy, noProxy: config.noProxy }),

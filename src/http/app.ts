@@ -10,6 +10,7 @@ import { bugReply, type ErrorReply, errorBody, errorReply } from './error-reply.
 import { HelpPages } from './help.ts'
 import { type ListServerOptions, listVerb } from './list-verb.ts'
 import { announcedSizeRefusal, BodyBudget, overloaded, readBody } from './body-reader.ts'
+import { allowOrigin, type CorsRules, type CorsVerdict, corsVerdict } from './cors.ts'
 import { sendJson, sendText } from './json-reply.ts'
 import { carrierOf, noRoute } from './mount-router.ts'
 import type { DocumentedPlace } from './openapi.ts'
@@ -18,6 +19,8 @@ export type AppParts = {
   server: ListServerOptions
   limits: { maxBodyBytes: number; maxBufferedBytes: number; maxInFlight: number }
   route(request: IncomingMessage): string
+  /** Contract core-http §1.11; undefined while requests of other origins are not looked at. */
+  cors(): CorsRules | undefined
   /** Contract core-http §1.1 steps 10–22. */
   admit(request: FastifyRequest): Promise<void>
   /** Told of every failure that is ours. */
@@ -128,9 +131,13 @@ export function createApp(parts: AppParts): FastifyInstance {
     if (call.early !== undefined) return sendEarly(reply, call.early)
     const exempt = isExempt(request.url, call)
     if (!exempt && inFlight >= parts.limits.maxInFlight) return done(overloaded())
+    const cors = parts.cors()
+    const crossing = cors === undefined ? undefined : lookAtOrigin(cors, request, call)
     begin(call, reply.raw, exempt ? 0 : 1)
     done()
   })
+    if (call.early !== undefined && !isServed(call.early)) return sendEarly(reply, call.early)
+    if (crossing !== undefined && crossing !== 'served') return sendEarly(reply, crossingReply[crossing])
   app.addHook('preValidation', (request) => parts.admit(request))
   let closing = false
   app.addHook('preClose', (done) => {
@@ -146,6 +153,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     // Answers made in one turn of the event loop go out one behind the other at its end, not each between two others' work: their readers, once
     // woken, find the next one without going back to sleep. Measured with 32 connections: a third less CPU a request.
     const goOn = () => setImmediate(done, null, payload)
+    if (call.crossOrigin !== undefined) allowOrigin(reply, call.crossOrigin)
     if (request.raw.complete || (reply.raw.shouldKeepAlive && !closing)) goOn()
     else whenRead(request.raw, goOn)
   })
@@ -197,6 +205,25 @@ const isExempt = (url: string, call: Call) =>
 
 const noExchange = () => {
   throw new Error('nothing is mounted here')
+/** Notes on the call what an answer to another origin has to say. */
+function lookAtOrigin(rules: CorsRules, { headers }: FastifyRequest, call: Call): CorsVerdict | undefined {
+  const { origin } = headers
+  if (origin === undefined || origin === '') return undefined
+  const verdict = corsVerdict(rules, origin, { verb: call.verb, wanted: headers['access-control-request-method'] })
+  if (verdict === 'served') call.crossOrigin = { origin, headers: rules.answer }
+  else if (verdict === 'preflight') call.crossOrigin = { origin, headers: rules.preflight }
+  return verdict
+}
+
+const crossingReply: Record<Exclude<CorsVerdict, 'served'>, EarlyReply> = {
+  refused: { kind: 'refusal', status: 403, text: 'origin not allowed' },
+  preflight: { kind: 'empty', status: 200 },
+  'bad-preflight': { kind: 'empty', status: 405 },
+}
+
+/** Settled by the head, and no refusal: what other origins get is looked at first. Contract core-http §1.1 steps 1–7. */
+const isServed = ({ kind }: EarlyReply): boolean => kind === 'redirect' || kind === 'text'
+
 }
 
 function replyFor(error: FastifyError | ServiceError, open: boolean, onBug: (error: unknown) => void): ErrorReply {

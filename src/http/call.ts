@@ -37,6 +37,8 @@ export type Call = {
   readonly early: EarlyReply | undefined
   /** `Content-Type` as sent. */
   readonly contentType: string | undefined
+  /** Of a page of another origin that may read the answer: what that has to say. Contract core-http §1.11. */
+  crossOrigin: CrossOrigin | undefined
   /** Address that counts as the client's. Contract core-http §1.10. */
   remoteAddress: string
   /** Seconds for which the answer is to be kept behind a token instead of given, part of one too; 0: it is not. Set by `admit`. */
@@ -55,6 +57,9 @@ export type Call = {
 }
 
 export type Converted = { values: unknown; unknown: string[]; replaced: string[] }
+
+/** Headers for the page of one origin. */
+export type CrossOrigin = { readonly origin: string; readonly headers: Readonly<Record<string, string>> }
 
 declare module 'fastify' {
   interface FastifySchema {

@@ -66,6 +66,7 @@ export function mountRouter({ random, namespaceOf, resolve, clientAddress }: Rou
       below: route.below,
       early: route.early ?? (typeof address === 'string' || route.url.startsWith('/-/health') ? undefined : address),
       contentType: request.headers['content-type'],
+      crossOrigin: undefined,
       remoteAddress: typeof address === 'string' ? address : '',
       wrapTtl: 0,
       sent: {},

@@ -2,6 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { unknownPaths } from '../../http/resource.ts'
 import { type ApiDocumentParts, apiDocumentRoute } from './api-document.ts'
 import { capabilityRoutes } from './capabilities.ts'
+import { corsRoutes } from './cors.ts'
 import { type CounterParts, counterRoutes } from './counters.ts'
 import { keyRoutes } from './keys.ts'
 import { type LeaseRouteParts, leaseRoutes } from './leases.ts'
@@ -21,6 +22,8 @@ export type SysParts = MountRouteParts &
   CounterParts &
   ApiDocumentParts &
   Parameters<typeof policyRoutes>[1] &
+  UiMessageParts &
+  Parameters<typeof corsRoutes>[1] &
   Parameters<typeof capabilityRoutes>[1] &
   Parameters<typeof keyRoutes>[1] &
   Parameters<typeof toolRoutes>[1]
@@ -39,4 +42,5 @@ export const sys: FastifyPluginAsync<SysParts> = async (app, parts) => {
   counterRoutes(app, parts)
   apiDocumentRoute(app, parts)
   unknownPaths(app)
+  corsRoutes(app, parts)
 }

@@ -1,0 +1,59 @@
+import type { FastifyReply } from 'fastify'
+import { allowedHeaders, type CorsSettings } from '../core/cors/cors-settings.ts'
+import type { CrossOrigin } from './call.ts'
+
+/** What is said to pages of other origins; made once for each change of the settings. Contract core-http §1.11. */
+export type CorsRules = {
+  /** Undefined: every origin. */
+  readonly origins: ReadonlySet<string> | undefined
+  readonly answer: Readonly<Record<string, string>>
+  readonly preflight: Readonly<Record<string, string>>
+}
+
+/** What becomes of a request that names its origin. */
+export type CorsVerdict = 'refused' | 'served' | 'preflight' | 'bad-preflight'
+
+const methods = ['DELETE', 'GET', 'OPTIONS', 'POST', 'PUT', 'LIST', 'SCAN', 'PATCH']
+
+/** Contract core-http §1.11; custom-messages §7.3 adds the headers that are exposed. */
+export function corsRules(settings: CorsSettings): CorsRules {
+  const answer = {
+    'access-control-expose-headers': 'ETag, X-Next-Change-At',
+    ...(settings.credentials ? { 'access-control-allow-credentials': 'true' } : {}),
+  }
+  return {
+    origins: settings.origins[0] === '*' ? undefined : new Set(settings.origins),
+    answer,
+    preflight: {
+      ...answer,
+      'access-control-allow-methods': methods.join(','),
+      'access-control-allow-headers': allowedHeaders(settings).join(','),
+      'access-control-max-age': '300',
+    },
+  }
+}
+
+/** Origins are compared as they are. `wanted`: the method a preflight asks for. */
+export function corsVerdict({ origins }: CorsRules, origin: string, { verb, wanted }: { verb: string; wanted: string | undefined }): CorsVerdict {
+  if (origins !== undefined && !origins.has(origin)) return 'refused'
+  if (verb !== 'OPTIONS') return 'served'
+  return wanted !== undefined && methods.includes(wanted) ? 'preflight' : 'bad-preflight'
+}
+
+/** The rules of the settings that hold at the moment, made anew only when those change. */
+export function corsReader(current: () => CorsSettings | undefined): () => CorsRules | undefined {
+  let made: { from: CorsSettings; rules: CorsRules } | undefined
+  return () => {
+    const settings = current()
+    if (settings === undefined) return undefined
+    if (made?.from !== settings) made = { from: settings, rules: corsRules(settings) }
+    return made.rules
+  }
+}
+
+/** Lets the page read this answer. What the answer varies by already stays. */
+export function allowOrigin(reply: FastifyReply, { origin, headers }: CrossOrigin): void {
+  const varies = reply.getHeader('vary')
+  reply.headers(headers)
+  reply.header('access-control-allow-origin', origin).header('vary', varies === undefined ? 'Origin' : `${String(varies)}, Origin`)
+}

@@ -1,0 +1,72 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { allowedHeaders, type CorsSettings } from '../../core/cors/cors-settings.ts'
+import type { CorsStore } from '../../core/cors/cors-store.ts'
+import { fail, refuse } from '../../errors.ts'
+import { resource } from '../../http/resource.ts'
+import { boolField, commaListField } from '../../lib/fields.ts'
+import { quoted } from '../../lib/go-text.ts'
+
+const input = z.object({
+  allowed_origins: commaListField.default([]).describe('Origins as browsers send them, https://app.example.com; * alone for every one'),
+  allowed_headers: commaListField.default([]).describe('Request headers that pages may send beside the usual ones'),
+  allow_credentials: boolField.default(false).describe('Let pages send what the browser keeps for this server'),
+})
+const output = z.object({
+  enabled: z.boolean(),
+  allowed_origins: z.array(z.string()).optional(),
+  allowed_headers: z.array(z.string()).optional(),
+  allow_credentials: z.boolean().optional(),
+})
+
+const most = { origins: 1000, originLength: 1024, headers: 100, headerLength: 128 }
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/** `sys/config/cors`: which pages of other origins may read answers. Contract core-http §1.11, §6.7. */
+export function corsRoutes(app: FastifyInstance, { cors }: { cors: Pick<CorsStore, 'read' | 'put'> }): void {
+  resource(app, '/config/cors', {
+    help: 'Which pages of other origins may read the answers of this server.',
+    sudo: true,
+    read: { summary: 'Read which origins are served', output, handle: async () => ({ data: shown(await cors.read()) }) },
+    write: {
+      summary: 'Serve pages of these origins, and of no others',
+      input,
+      handle: async ({ input: { allowed_origins, allowed_headers, allow_credentials } }) => {
+        const settings = { origins: allowed_origins, headers: allowed_headers.filter((name) => name !== ''), credentials: allow_credentials }
+        checkSettings(settings)
+        await cors.put(settings)
+        return undefined
+      },
+    },
+    delete: {
+      summary: 'Look at origins no more',
+      handle: async () => {
+        await cors.put(undefined)
+        return undefined
+      },
+    },
+  })
+}
+
+function shown(settings: CorsSettings | undefined): z.output<typeof output> {
+  if (settings === undefined) return { enabled: false }
+  return {
+    enabled: true,
+    allowed_origins: [...settings.origins],
+    allowed_headers: [...allowedHeaders(settings)],
+    allow_credentials: settings.credentials,
+  }
+}
+
+function checkSettings({ origins, headers }: CorsSettings): void {
+  if (origins.length === 0) throw fail('invalid', 'at least one origin or the wildcard must be provided')
+  if (origins.length > 1 && origins.includes('*')) throw fail('invalid', "to allow all origins the '*' must be the only value for allowed_origins")
+  if (origins.length > most.origins) throw refuse('invalid', `allowed_origins: more than ${most.origins}`)
+  if (origins.some((origin) => origin.length > most.originLength)) {
+    throw refuse('invalid', `allowed_origins: one is longer than ${most.originLength} characters`)
+  }
+  if (headers.length > most.headers) throw refuse('invalid', `allowed_headers: more than ${most.headers}`)
+  // they go out as a header, which holds only what a name is made of
+  const bad = headers.find((name) => name.length > most.headerLength || !headerName.test(name))
+  if (bad !== undefined) throw refuse('invalid', `allowed_headers: ${quoted(bad)} is not the name of a header`)
+}
