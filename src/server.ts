@@ -14,6 +14,9 @@ import { IdentityTokens } from './core/identity-tokens/identity-tokens.ts'
 import { KeyRotator } from './core/identity-tokens/key-rotator.ts'
 import type { LeaseBackend } from './core/leases/lease-backend.ts'
 import { LeaseStore } from './core/leases/lease-store.ts'
+import { MessageStore } from './core/messages/message-store.ts'
+import { MessageWaits } from './core/messages/message-waits.ts'
+import { ShownMessages } from './core/messages/shown-messages.ts'
 import { firstMounts } from './core/mounts/first-mounts.ts'
 import type { Mount } from './core/mounts/mount.ts'
 import type { SystemTtls } from './core/mounts/mount-config.ts'
@@ -41,10 +44,10 @@ import { explorerRoute } from './http/explorer.ts'
 import { ApiDocument } from './http/openapi.ts'
 import type { Call } from './http/call.ts'
 import { clientAddressReader } from './http/client-address.ts'
+import { corsReader } from './http/cors.ts'
 import { explorerUrl, mountRouter } from './http/mount-router.ts'
 import { tokenOf } from './http/request-headers.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
-import { corsReader } from './http/cors.ts'
 import { systemCode } from './lib/private-file.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import type { Log } from './log.ts'
@@ -244,18 +247,24 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     parts.rootToken.tell(config.rootToken)
   } else if (barrier.initialized && rootToken !== undefined) parts.rootToken.tell(rootToken)
   await logRootTokenNote(core, log)
+  const messages = new MessageStore({ view: core, random })
+  const shownMessages = new ShownMessages({ messages, namespaces, clock })
+  const messageWaits = new MessageWaits({ mostPerAddress: config.messageWaiters })
+  messages.onChange((namespaceId) => messageWaits.changed(namespaceId))
   const namespaceLife = new NamespaceLife({
     namespaces,
     mounts,
     random,
     firstEntries: (id) => policies.firstEntries(id).map((entry) => ({ ...entry, key: `policy/${entry.key}` })),
     steps: [
+      { name: 'waits', remove: async (id) => messageWaits.endNamespace(id) },
       { name: 'requests', remove: (id) => mounts.closeNamespace(id) },
       { name: 'leases', remove: (id) => leases.removeNamespace(id) },
       { name: 'tokens', remove: (id) => revoker.removeNamespace(id) },
       { name: 'token roles', remove: (id) => tokenRoles.removeNamespace(id) },
       { name: 'identities', remove: (id) => identities.removeNamespace(id) },
       { name: 'groups', remove: (id) => groups.removeNamespace(id) },
+      { name: 'messages', remove: (id) => messages.removeNamespace(id) },
       { name: 'policies', remove: (id) => policies.removeNamespace(id) },
       { name: 'mounts', remove: (id) => mounts.removeNamespace(id) },
     ],
@@ -264,6 +273,10 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
   })
   mounts.resumeRemovals()
   namespaceLife.resume()
+  const cors = await CorsStore.open({
+    view: core,
+    onFailure: (err) => log.error({ err }, 'which origins are served can not be read: none is until it is written anew'),
+  })
   const access = new Access({ tokens, identities, policies, namespaces, clock })
   const clusterId = await clusterIdOf(root)
   return {
@@ -273,10 +286,6 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     namespaces,
     namespaceLife,
     mounts,
-  const cors = await CorsStore.open({
-    view: core,
-    onFailure: (err) => log.error({ err }, 'which origins are served can not be read: none is until it is written anew'),
-  })
     tokens,
     tokenRoles,
     tidy,
@@ -293,6 +302,10 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     leases,
     sweeper,
     access,
+    messages,
+    shownMessages,
+    messageWaits,
+    cors,
     clusterId,
     clock,
     random,
@@ -302,10 +315,6 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
 
 /** A root token made while the server stood still must not go unnoticed. Contract operations §3. */
 async function logRootTokenNote(core: View, log: Log): Promise<void> {
-    messages,
-    shownMessages,
-    messageWaits,
-    cors,
   try {
     const time = await takeRootTokenNote(core)
     if (time !== undefined) log.warn({ event: 'root_token_made', made_at: time }, 'a new root token was made by the command root-token')
@@ -441,6 +450,7 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
       resolve: (namespace, path) => mounts.table.resolve(namespace, path),
       clientAddress: clientAddressReader({ trusted: config.trustedProxies, hops: config.trustedProxyHops, required: config.trustedProxyRequired }),
     }),
+    cors: corsReader(() => core.cors.current),
     admit: admission({
       access,
       namespaces,
@@ -450,7 +460,6 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     }),
     onBug: (err, requestId) => log.error({ err, request_id: requestId }, 'a request failed'),
     enter: (call) => {
-    cors: corsReader(() => core.cors.current),
       const leave = call.mount === undefined ? undefined : mounts.enter(call.mount)
       if (leave === undefined) throw taintedRefusal(call)
       return leave
@@ -484,6 +493,7 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     seal: async (request, call) => {
       await checkSudo(access, request, call)
       core.barrier.seal()
+      core.messageWaits.lookAgain()
       log.warn({ event: 'sealed' }, 'sealed: nothing can be read until the next start')
     },
     stepDown: async () => {},
@@ -504,6 +514,13 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     mountOf: (accessor) => mounts.table.byAccessor(accessor),
     wrapper,
     tokens,
+    cors: core.cors,
+    edition: config.edition,
+    messages: core.messages,
+    shownMessages: core.shownMessages,
+    messageWaits: core.messageWaits,
+    identities,
+    isSealed: () => core.barrier.isSealed(),
     view: core.core,
     clock,
     onInvalid: ({ path, remoteAddress, requestId }) =>
@@ -514,13 +531,6 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
   })
   const mountOf = (accessor: string) => mounts.table.byAccessor(accessor)
   const policyExists = async (name: string, namespace: string) => (await policies.get(namespace, name)) !== undefined
-    cors: core.cors,
-    edition: config.edition,
-    messages: core.messages,
-    shownMessages: core.shownMessages,
-    messageWaits: core.messageWaits,
-    identities,
-    isSealed: () => core.barrier.isSealed(),
   const jwtMethod = new JwtMethod({
     mounts,
     outbound: new OutboundClient({ deny: config.outboundDeny, httpsProxy: config.httpsProxy, noProxy: config.noProxy }),

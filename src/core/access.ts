@@ -1,4 +1,4 @@
-import { fail, refuse } from '../errors.ts'
+import { fail, refuse, ServiceError } from '../errors.ts'
 import { addressMatches } from '../lib/cidr.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Identity, identityIn, type IdentityStore } from './identity/identity-store.ts'
@@ -46,6 +46,17 @@ export class Access {
   /** The same on a path that needs no token: it costs no use. Contract tokens §1.7. */
   recognise(tokenId: string, remoteAddress: string, namespace: Namespace = rootNamespace): Promise<Caller> {
     return this.#callerOf(tokenId, remoteAddress, namespace, false)
+  }
+
+  /** As `recognise`, on a path where a token that is not valid counts as none. */
+  async findCaller(tokenId: string, remoteAddress: string, namespace: Namespace = rootNamespace): Promise<Caller | undefined> {
+    if (tokenId === '') return undefined
+    try {
+      return await this.recognise(tokenId, remoteAddress, namespace)
+    } catch (error) {
+      if (error instanceof ServiceError && error.kind === 'denied') return undefined
+      throw error
+    }
   }
 
   async #callerOf(tokenId: string, remoteAddress: string, namespace: Namespace, costs: boolean): Promise<Caller> {

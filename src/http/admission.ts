@@ -45,6 +45,10 @@ export function admission({ access, namespaces, resolve, jsonLimits, isSealed }:
       checkServed(call, call.namespace)
       if (rootOnly.test(call.path)) throw refuse('invalid', 'operation only available in root namespace')
     }
+    if (rules.dropsSlash && call.path.endsWith('/')) {
+      call.path = call.path.slice(0, -1)
+      call.below = call.below.slice(0, -1)
+    }
     if ((call.operation === 'write' || call.operation === 'patch') && call.path.endsWith('/')) {
       throw refuse('invalid', "cannot write to a path ending in '/'")
     }
@@ -101,8 +105,11 @@ function fieldsOf(call: Call, request: FastifyRequest, limits: JsonLimits): Reco
 async function admitOpen(call: Call, rules: RouteRules, request: FastifyRequest, access: Access): Promise<void> {
   if (rules.caller === 'none') return
   const token = tokenOf(request.raw)
-  if (token === '' && rules.caller === 'optional') return
-  call.caller = await access.recognise(token, call.remoteAddress, call.namespace)
+  if (token === '' && rules.caller !== 'required-inside') return
+  call.caller =
+    rules.caller === 'if-good'
+      ? await access.findCaller(token, call.remoteAddress, call.namespace)
+      : await access.recognise(token, call.remoteAddress, call.namespace)
 }
 
 async function admitCaller(call: Call, rules: RouteRules, request: FastifyRequest, access: Access): Promise<void> {

@@ -24,7 +24,7 @@ export type Call = {
   readonly operation: Operation | undefined
   readonly refusedStatus: number
   /** Decoded, without `/v1/`, relative to the namespace; ends in `/` for list and scan. */
-  readonly path: string
+  path: string
   /** Raw query without `?`. */
   readonly query: string
   /** `admit` moves a call that follows an id, with its mount. */
@@ -33,7 +33,7 @@ export type Call = {
   readonly namespaceInPath: boolean
   mount: Mount | undefined
   /** Path below the mount. */
-  readonly below: string
+  below: string
   readonly early: EarlyReply | undefined
   /** `Content-Type` as sent. */
   readonly contentType: string | undefined
@@ -54,12 +54,14 @@ export type Call = {
   bodyBytes: number
   /** To be called when its answer is made. */
   answered: (() => void) | undefined
+  /** While it only waits it does not count as under way; call what comes back when it goes on. */
+  setAside: (() => () => void) | undefined
 }
-
-export type Converted = { values: unknown; unknown: string[]; replaced: string[] }
 
 /** Headers for the page of one origin. */
 export type CrossOrigin = { readonly origin: string; readonly headers: Readonly<Record<string, string>> }
+
+export type Converted = { values: unknown; unknown: string[]; replaced: string[] }
 
 declare module 'fastify' {
   interface FastifySchema {

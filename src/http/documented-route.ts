@@ -42,5 +42,5 @@ export function recordRoutes(app: FastifyInstance): readonly DocumentedRoute[] {
 function tokenOf(rules: { open: boolean; caller: string } | undefined): DocumentedRoute['token'] {
   if (rules === undefined) return 'none'
   if (!rules.open || rules.caller === 'required-inside') return 'required'
-  return rules.caller === 'optional' ? 'optional' : 'none'
+  return rules.caller === 'none' ? 'none' : 'optional'
 }

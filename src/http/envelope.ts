@@ -7,14 +7,18 @@ import type { Call } from './call.ts'
 /** What a handler gives back; `undefined` instead of it: nothing. Contract core-http §1.5. */
 export type Reply = {
   data?: object | null
+  /** `data` as JSON text, where that is written already. */
+  dataText?: string
   warnings?: readonly string[]
   auth?: AuthBlock
   /** What can be taken back: it gets a lease before it goes out. */
   secret?: LeasedSecret
   /** A lease that was made or renewed; `duration` in seconds. */
   lease?: ShownLease
-  /** What was asked for goes on in the background. */
-  status?: 202
+  /** 202: what was asked for goes on in the background. 304: what the client has still holds; only `headers` go out. */
+  status?: 202 | 304
+  /** Sent beside those of every answer, or in their place; not with an answer that is kept behind a token. */
+  headers?: Readonly<Record<string, string>>
   /** Of a list: `after` and `limit` were minded already. */
   paged?: true
   /** The answer is behind this token. */
@@ -61,7 +65,7 @@ export function envelope(call: Call, reply: Reply): string {
   const { data = null, warnings = [], auth = null } = reply
   const head = `"request_id":"${call.requestId}",${reply.lease === undefined ? noLease : leaseText(reply.lease)}`
   const tail = `"wrap_info":null,"warnings":${warnings.length === 0 ? 'null' : JSON.stringify(warnings)},"auth":${auth === null ? 'null' : JSON.stringify(auth)},"mount_type":"${call.mount?.type ?? ''}"`
-  const text = data === null ? 'null' : stringifyJson(data)
+  const text = reply.dataText ?? (data === null ? 'null' : stringifyJson(data))
   return `{${data !== null && copiesData(call) ? topLevelCopies(data) : ''}${head},"data":${text},${tail}}\n`
 }
 

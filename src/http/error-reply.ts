@@ -24,11 +24,15 @@ export const errorBody = (...errors: string[]): string => `${JSON.stringify({ er
 export function errorReply(error: ServiceError, open: boolean): ErrorReply {
   const text = error.wrapped && !open ? causeList(error.message) : error.message
   const status = statusOf[error.kind]
-  const retryAfter = error.kind === 'unavailable' || error.kind === 'overloaded' ? retrySeconds(error.message) : undefined
+  const retryAfter = mayPass.has(error.kind) ? retrySeconds(error) : undefined
   return { status, body: text === '' ? errorBody() : errorBody(text), retryAfter }
 }
 
 /** What is thrown and no ServiceError is a bug: no detail leaves the house. */
 export const bugReply = (open: boolean): ErrorReply => errorReply(new ServiceError('internal', 'internal error'), open)
 
-const retrySeconds = (text: string): string => (text === 'storage is full' || text === 'storage is read-only' ? '10' : '1')
+/** Worth another try, a little later. */
+const mayPass: ReadonlySet<ErrorKind> = new Set(['throttled', 'unavailable', 'overloaded'])
+
+const slow = new Set(['storage is full', 'storage is read-only'])
+const retrySeconds = ({ kind, message }: ServiceError): string => (kind === 'throttled' || slow.has(message) ? '10' : '1')

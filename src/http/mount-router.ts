@@ -75,6 +75,7 @@ export function mountRouter({ random, namespaceOf, resolve, clientAddress }: Rou
       converted: undefined,
       bodyBytes: 0,
       answered: undefined,
+      setAside: undefined,
     }
     // the body rule looks at the type itself; Fastify's own idea of it must not refuse anything
     if (request.headers['content-type'] !== undefined) request.headers['content-type'] = 'application/octet-stream'

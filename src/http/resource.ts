@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../core/access.ts'
@@ -18,13 +19,13 @@ import { tokenOf } from './request-headers.ts'
 export { errorReply, followsCaller, followsField, followsFieldOrCaller }
 export type { Call, Follows, Reply }
 
-/** Captures of a path template: `:name` is a generic name (contract core-http §3.1), a final `*` is the rest, slashes included. */
+/** Captures of a path template: `:name` is a generic name (contract core-http §3.1), a final `*` or `*name` is the rest, slashes included. */
 export type Captures<Path extends string> = Path extends `${infer Head}/${infer Tail}`
   ? Captures<Head> & Captures<Tail>
   : Path extends `:${infer Name}`
     ? Record<Name, string>
-    : Path extends '*'
-      ? Record<'rest', string>
+    : Path extends `*${infer Name}`
+      ? Record<Name extends '' ? 'rest' : Name, string>
       : unknown
 
 /** What a handler gets. */
@@ -43,6 +44,8 @@ export type Exchange<Input, Params> = {
   presented(): string
   /** Values of a request header; the first of several. */
   header(name: string): string | undefined
+  /** `listener` is called when the client is gone, at once if it is already; call what comes back when nobody listens any longer. */
+  whenGone(listener: () => void): () => void
 }
 
 /** Fields as sent; numbers keep their text (lib/json.ts). */
@@ -83,8 +86,8 @@ export type ResourceSpec<
   help: string
   /** Needs no token. Contract core-http §3.2 rule 6. */
   open?: boolean
-  /** Open, but a token that is sent must be a good one (`sys/internal/ui/mounts`): the handler then sees its caller. */
-  caller?: 'optional' | 'required-inside'
+  /** Open, but a token that is sent must be a good one (`sys/internal/ui/mounts`), or counts only if it is: the handler then sees its caller. */
+  caller?: 'optional' | 'if-good' | 'required-inside'
   /** Root-protected: the deciding rule must have `sudo` too. Contract tokens §4.10. */
   sudo?: boolean
   /** Looks at the fields before anyone looks at the caller; throws to refuse. Contract tokens §0.4 step 4, core-http §1.1 step 18. */
@@ -97,6 +100,8 @@ export type ResourceSpec<
   canonical?(below: string): string
   /** Also served with a slash at the end: a collection. */
   collection?: boolean
+  /** A slash at the end of a path counts for nothing, for the rights neither, but where it asks for a list. Contract core-http §0.3 D-1. */
+  dropsSlash?: boolean
   /** Existence check of writes. Contract core-http §2.1, tokens §4.7. */
   exists?(exchange: Exchange<z.output<Write>, Params>): Promise<boolean> | boolean
   read?: VerbSpec<Read, Params>
@@ -117,13 +122,14 @@ type AnyVerb = VerbSpec<z.ZodObject, never>
 /** What `admit` needs to know of the route a request met. */
 export type RouteRules = {
   readonly open: boolean
-  readonly caller: 'none' | 'optional' | 'required-inside'
+  readonly caller: 'none' | 'optional' | 'if-good' | 'required-inside'
   readonly sudo: boolean
   readonly precheck: Precheck | undefined
   readonly follows: Follows | undefined
   readonly refusedCaller: ((sent: Sent, presented: string) => ServiceError | undefined) | undefined
   readonly exists: ((exchange: Exchange<unknown, unknown>) => Promise<boolean> | boolean) | undefined
   readonly canonical: ((below: string) => string) | undefined
+  readonly dropsSlash: boolean
   convert(call: Call): Converted
   exchange(request: FastifyRequest): Exchange<unknown, unknown>
 }
@@ -150,8 +156,9 @@ export function resource<
   Remove extends z.ZodObject = typeof none,
   Patch extends z.ZodObject = typeof none,
 >(app: FastifyInstance, path: Path, spec: ResourceSpec<Captures<Path>, Read, Write, List, Remove, Patch>): void {
-  const captures = [...path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? '').concat(path.endsWith('*') ? ['rest'] : [])
-  const base = path.replace(/:(\w+)/g, `:$1(${namePattern})`)
+  const captures = [...path.matchAll(/[:*](\w+)|\*$/g)].map((match) => match[1] ?? 'rest')
+  const base = path.replace(/:(\w+)/g, `:$1(${namePattern})`).replace(/\*\w+$/, '*')
+  const shown = path.replace(/\*(\w+)$/, ':$1')
   const urls = spec.collection === true ? [base, `${base}/`] : [base]
   const left = new Set(allCarriers)
 
@@ -168,12 +175,12 @@ export function resource<
         method: carrierOf[operation],
         url,
         schema: isShown ? documented(operation, verb, captures) : { hide: true },
-        config: { rules, ...(isShown ? { document: { path: path.replace('*', ':path'), method: carrierOf[operation] } } : {}) },
+        config: { rules, ...(isShown ? { document: { path: shown.replace('*', ':path'), method: carrierOf[operation] } } : {}) },
         handler: (request, reply) => answer(request, reply, operation, verb, rules),
       })
     }
   }
-  const page = pageOf(path, spec as unknown as ResourceSpec<unknown, Read, Write, List, Remove, Patch>)
+  const page = pageOf(shown, spec as unknown as ResourceSpec<unknown, Read, Write, List, Remove, Patch>)
   app.helpPages.add(app.prefix.slice(1), page)
   const rest = rulesOf(spec as unknown as ResourceSpec<unknown, Read, Write, List, Remove, Patch>, 'header', undefined, captures)
   for (const url of urls) {
@@ -240,6 +247,7 @@ function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodOb
   captures: readonly string[],
 ): RouteRules {
   const schema = inputOf(operation, verb)
+  const dropsSlash = spec.dropsSlash === true && verb !== undefined && operation !== 'list' && operation !== 'scan'
   return {
     open: spec.open === true || spec.caller !== undefined,
     caller: spec.caller ?? 'none',
@@ -248,6 +256,7 @@ function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodOb
     follows: spec.follows,
     refusedCaller: spec.refusedCaller,
     canonical: spec.canonical,
+    dropsSlash,
     exists: operation === 'write' && spec.exists !== undefined ? (spec.exists as RouteRules['exists']) : undefined,
     convert: (call) => convert(schema, call.sent, captures, verb?.anyFields === true),
     exchange(request) {
@@ -256,7 +265,7 @@ function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodOb
       return {
         call,
         mount: call.mount,
-        params: captures.length === 0 ? {} : capturesOf(request.params),
+        params: captures.length === 0 ? {} : capturesOf(request.params, captures, dropsSlash),
         input: call.converted?.values,
         sent: call.sent,
         caller: call.caller,
@@ -265,14 +274,22 @@ function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodOb
           const value = request.headers[name]
           return Array.isArray(value) ? value[0] : value
         },
+        whenGone: (listener) => whenClosed(request.raw.socket, listener),
       }
     },
   }
 }
 
-function capturesOf(params: unknown): Record<string, string> {
+function whenClosed(socket: Socket, listener: () => void): () => void {
+  if (socket.destroyed) listener()
+  else socket.once('close', listener)
+  return () => socket.off('close', listener)
+}
+
+function capturesOf(params: unknown, captures: readonly string[], dropsSlash: boolean): Record<string, string> {
   const { '*': rest, ...named } = params as Record<string, string>
-  return rest === undefined ? named : { ...named, rest }
+  if (rest === undefined) return named
+  return { ...named, [captures.at(-1) ?? 'rest']: dropsSlash && rest.endsWith('/') ? rest.slice(0, -1) : rest }
 }
 
 /** `after` and `limit` are fields of every list. Contract README: decisions. */
@@ -325,6 +342,12 @@ async function answer(request: FastifyRequest, reply: FastifyReply, operation: V
     return reply.code(204).header('content-type', 'application/json').send()
   }
   if (result.status === 202 && result.warnings === undefined) return reply.code(202).header('content-type', 'application/json').send()
+  if (result.status === 304)
+    return reply
+      .code(304)
+      .headers(result.headers ?? {})
+      .send()
+  if (result.headers !== undefined && call.wrapTtl === 0) reply.headers(result.headers)
   return call.wrapTtl > 0
     ? sendWrapped(reply, call, envelope(call, { ...result, warnings }), result.auth?.accessor)
     : sendJson(reply, result.status ?? 200, envelope(call, { ...result, warnings }))

@@ -183,10 +183,10 @@ export function toPairs(wire: unknown): Coerced<FieldMap<string> | null> {
 }
 
 export const toDuration =
-  (signed: boolean) =>
+  (options: { signed?: boolean; exact?: boolean } = {}) =>
   (wire: unknown): Coerced<number> => {
     if (wire === null || wire === undefined) return { value: 0 }
-    const parsed = parseDuration(wire, { signed })
+    const parsed = parseDuration(wire, options)
     return 'error' in parsed ? parsed : { value: parsed.seconds }
   }
 

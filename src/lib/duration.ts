@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { excerpt } from './go-text.ts'
 import { isJsonNumber } from './json.ts'
 
-/** Whole seconds, or the text that says why not. */
+/** Seconds, whole ones unless it was read exactly, or the text that says why not. */
 export type ParsedDuration = { seconds: number } | { error: string }
 
 const maxSeconds = 9_223_372_036
@@ -21,13 +21,13 @@ const nanosecondsOf: ReadonlyMap<string, bigint> = new Map([
 ])
 
 /**
- * A duration as it comes over the wire: a number or text of seconds, `7d`, or `1h30m`. Fractions are cut toward zero;
- * below zero only when `signed`. Contract core-http §2.5.
+ * A duration as it comes over the wire: a number or text of seconds, `7d`, or `1h30m`. Fractions are cut toward zero, with `exact` those of a
+ * millisecond only; below zero only when `signed`. Contract core-http §2.5.
  */
-export function parseDuration(input: unknown, { signed = false }: { signed?: boolean } = {}): ParsedDuration {
+export function parseDuration(input: unknown, { signed = false, exact = false }: { signed?: boolean; exact?: boolean } = {}): ParsedDuration {
   const text = durationText(input)
   if (text === undefined) return { error: 'could not parse duration from input' }
-  const parsed = parseText(text)
+  const parsed = parseText(text, exact)
   if (!signed && 'seconds' in parsed && parsed.seconds < 0) return { error: `cannot provide negative value '${parsed.seconds}'` }
   return parsed
 }
@@ -59,11 +59,11 @@ function durationText(input: unknown): string | undefined {
   return typeof input === 'number' ? String(input) : undefined
 }
 
-function parseText(text: string): ParsedDuration {
+function parseText(text: string, exact: boolean): ParsedDuration {
   if (text === '') return { seconds: 0 }
   if (text.endsWith('d')) return parseDays(text.slice(0, -1))
   const whole = wholeNumber(text)
-  if (whole === undefined || whole === 'too large') return parseUnits(text)
+  if (whole === undefined || whole === 'too large') return parseUnits(text, exact)
   return Math.abs(whole) > maxSeconds ? { error: overflow } : { seconds: whole }
 }
 
@@ -86,7 +86,7 @@ function wholeNumber(text: string): number | 'too large' | undefined {
 }
 
 /** One or more of `<digits>[.<digits>]<unit>`, after an optional sign. */
-function parseUnits(text: string): ParsedDuration {
+function parseUnits(text: string, exact: boolean): ParsedDuration {
   const invalid = { error: `time: invalid duration ${byteQuoted(text)}` }
   const isNegative = text.startsWith('-')
   const rest = isNegative || text.startsWith('+') ? text.slice(1) : text
@@ -105,7 +105,7 @@ function parseUnits(text: string): ParsedDuration {
     total += BigInt(whole) * nanoseconds + (BigInt(parts) * nanoseconds) / 10n ** BigInt(parts.length)
     if (total > maxNanoseconds) return invalid
   }
-  const seconds = Number(total / 1_000_000_000n)
+  const seconds = exact ? Number(total / 1_000_000n) / 1000 : Number(total / 1_000_000_000n)
   return { seconds: isNegative && seconds > 0 ? -seconds : seconds }
 }
 

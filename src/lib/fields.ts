@@ -96,10 +96,13 @@ export const kvField = field(
 )
 
 /** Whole seconds, not negative; on the wire also `"1h30m"` or `"7d"`. Null is "not sent". Contract core-http §2.5. */
-export const durationField = field(durationWire, toDuration(false), z.int())
+export const durationField = field(durationWire, toDuration(), z.int())
 
 /** As `durationField`, negative ones too. */
-export const signedDurationField = field(durationWire, toDuration(true), z.int())
+export const signedDurationField = field(durationWire, toDuration({ signed: true }), z.int())
+
+/** As `durationField`, of which parts of a second count: `500ms` is 0.5. */
+export const exactDurationField = field(durationWire, toDuration({ exact: true }), z.number())
 
 /**
  * RFC 3339 text in UTC, nanoseconds kept (see `time.ts`); on the wire also seconds since 1970. Null is "not sent".
@@ -107,7 +110,7 @@ export const signedDurationField = field(durationWire, toDuration(true), z.int()
  */
 export const timeField = field({ type: ['string', 'integer'], format: 'date-time' }, toTime, z.string().meta({ format: 'date-time' }))
 
-for (const { def } of [durationField, signedDurationField, timeField]) nullIsAbsent.add(def.in)
+for (const { def } of [durationField, signedDurationField, exactDurationField, timeField]) nullIsAbsent.add(def.in)
 
 /** A declared field whose value has another form than its type. Contract core-http §2.1 says which text it is part of. */
 export class FieldError extends Error {
@@ -150,7 +153,7 @@ export function convertFields<Schema extends z.ZodObject>(schema: Schema, input:
       unknown.push(name)
     } else if (input[name] !== undefined && !(input[name] === null && converter.nullIsAbsent)) {
       given++
-      values[name] = converter.convert(input[name])
+      values[name] = convertOne(name, converter, converters, input)
     }
   }
   if (given < converters.size) {
@@ -160,6 +163,19 @@ export function convertFields<Schema extends z.ZodObject>(schema: Schema, input:
   }
   // each key of the schema's shape was given its own output, which is what z.output says
   return { values: values as z.output<Schema>, unknown: unknown.sort() }
+}
+
+/** Of several faults the one of the field that is declared first is told, in whatever order they were sent. */
+function convertOne(name: string, converter: Converter, converters: ReadonlyMap<string, Converter>, input: Readonly<Record<string, unknown>>): unknown {
+  try {
+    return converter.convert(input[name])
+  } catch (error) {
+    for (const [other, { convert, nullIsAbsent }] of converters) {
+      if (other === name) break
+      if (input[other] !== undefined && !(input[other] === null && nullIsAbsent)) convert(input[other])
+    }
+    throw error
+  }
 }
 
 type Converter = {

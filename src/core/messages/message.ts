@@ -46,3 +46,6 @@ export function byStart(a: Message, b: Message): number {
   if (a.start !== b.start) return a.start > b.start ? -1 : 1
   return a.id < b.id ? -1 : 1
 }
+
+/** Of milliseconds since 1970, as clocks give them. */
+export const instantOf = (milliseconds: number): Instant => BigInt(Math.trunc(milliseconds)) * 1_000_000n

@@ -81,6 +81,11 @@ export class NamespaceStore {
     return this.#tree.descendantsOf(namespace)
   }
 
+  /** The namespace and all above it, the root first. */
+  lineOf(namespace: Namespace): NamespaceRecord[] {
+    return this.#tree.lineOf(namespace)
+  }
+
   hasChildren(namespace: Namespace): boolean {
     return this.#tree.hasChildren(namespace)
   }

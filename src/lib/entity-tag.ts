@@ -1,0 +1,23 @@
+/**
+ * Does `If-None-Match` name this strong tag, by the weak comparison, or any? RFC 9110 §13.1.2, §8.8.3.2. A field that is no list of tags is read as
+ * far as it is one.
+ */
+export function namesTag(field: string | undefined, tag: string): boolean {
+  if (field === undefined) return false
+  if (field === tag || field === '*') return true
+  let at = 0
+  while (at < field.length) {
+    if (separators.has(field[at] ?? '')) {
+      at += 1
+      continue
+    }
+    if (field.startsWith('W/', at)) at += 2
+    const end = field[at] === '"' ? field.indexOf('"', at + 1) + 1 : 0
+    if (end === 0) return false
+    if (end - at === tag.length && field.startsWith(tag, at)) return true
+    at = end
+  }
+  return false
+}
+
+const separators = new Set([' ', '\t', ','])

@@ -1,0 +1,174 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Access, Caller } from '../../core/access.ts'
+import type { IdentityStore } from '../../core/identity/identity-store.ts'
+import { type Viewer, viewerOf } from '../../core/messages/audience.ts'
+import type { MessageStore } from '../../core/messages/message-store.ts'
+import type { MessageWaits } from '../../core/messages/message-waits.ts'
+import { nothingShown, type Shown, type ShownMessages } from '../../core/messages/shown-messages.ts'
+import type { Namespace } from '../../core/namespaces/namespace.ts'
+import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
+import { fail, refuse } from '../../errors.ts'
+import { type Exchange, namespaceOf, type Reply, resource } from '../../http/resource.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { namesTag } from '../../lib/entity-tag.ts'
+import { exactDurationField } from '../../lib/fields.ts'
+import { formatTime } from '../../lib/time.ts'
+
+export type UiMessageParts = {
+  /** `community` shows no messages. Contract custom-messages §4.7. */
+  edition: 'enterprise' | 'community'
+  messages: Pick<MessageStore, 'acknowledge'>
+  shownMessages: ShownMessages
+  messageWaits: MessageWaits
+  access: Pick<Access, 'findCaller'>
+  identities: Pick<IdentityStore, 'identityOf'>
+  namespaces: Pick<NamespaceStore, 'isLive' | 'lockRefusal' | 'lineOf'>
+  clock: Clock
+  isSealed(): boolean
+}
+
+const longestWaitSeconds = 60
+
+const polled = z.object({
+  wait: exactDurationField
+    .default(0)
+    .describe('With If-None-Match: how long to hold the answer while there is nothing new, at most 60 s; 30s, 1500ms or a number of seconds'),
+})
+
+/** What front ends ask to show messages. Contract custom-messages §1.2, §1.8, §4.5, §7.3. */
+export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): void {
+  const { edition, shownMessages, messageWaits, access, identities, messages, clock } = parts
+  const isOff = edition === 'community'
+  // before the listener closes: it would wait for those that are held
+  app.addHook('preClose', (done) => {
+    messageWaits.endAll()
+    done()
+  })
+
+  resource(app, '/internal/ui/unauthenticated-messages', {
+    help: 'The messages to show before login: the active ones of the namespace and of all above it.',
+    open: true,
+    read: {
+      summary: 'Read the messages to show before login',
+      input: polled,
+      handle: (exchange) => {
+        const namespace = namespaceOf(exchange.call)
+        const look = () => (isOff ? nothingShown : shownMessages.beforeLogin(namespace))
+        return conditional(exchange, namespace, look)
+      },
+    },
+  })
+
+  resource(app, '/internal/ui/authenticated-messages', {
+    help: 'The messages to show after login: the active ones of the namespace and of all above it. Any valid token will do; without one there are none.',
+    caller: 'if-good',
+    read: {
+      summary: 'Read the messages to show after login',
+      input: polled,
+      handle: (exchange) => {
+        const namespace = namespaceOf(exchange.call)
+        const shownTo = (caller: Caller | undefined) =>
+          caller === undefined || isOff ? nothingShown : shownMessages.afterLogin(namespace, () => viewerBehind(caller))
+        // a token may have ended while its request was held
+        const lookAgain = async () => shownTo(await access.findCaller(exchange.presented(), exchange.call.remoteAddress, namespace))
+        return conditional(exchange, namespace, () => shownTo(exchange.caller), lookAgain)
+      },
+    },
+  })
+
+  resource(app, '/internal/ui/authenticated-messages/:id/ack', {
+    help: 'Notes that the entity behind the calling token has taken note of a message it is shown.',
+    caller: 'required-inside',
+    write: {
+      summary: 'Acknowledge a message',
+      anyFields: true,
+      handle: async ({ call, caller, params: { id } }) => {
+        const identity = caller?.token.entity_id ? await identities.identityOf(caller.token.entity_id) : undefined
+        if (caller === undefined || identity === undefined) throw refuse('invalid', 'acknowledging needs a token with an entity')
+        const { entity } = identity
+        const owner = isOff ? undefined : await shownMessages.ownerOf(namespaceOf(call), id, viewerOf(caller.token, identity))
+        const taken = { entityId: entity.id, entityName: entity.name, time: formatTime(clock.now()) }
+        if (owner === undefined || !(await messages.acknowledge(owner, id, taken))) throw fail('missing', 'custom message not found')
+        return undefined
+      },
+    },
+  })
+
+  async function viewerBehind({ token }: Caller): Promise<Viewer> {
+    return viewerOf(token, token.entity_id === '' ? undefined : await identities.identityOf(token.entity_id))
+  }
+
+  type Polled = Exchange<z.output<typeof polled>, unknown>
+  type Look = () => Shown | Promise<Shown>
+
+  /** The answer to one poll. An answer that is to be kept behind a token has no tag: the token differs each time. RFC 9110 §13.1.2. */
+  function conditional(exchange: Polled, namespace: Namespace, look: Look, lookAgain = look): Reply | Promise<Reply> {
+    const { call, input, header } = exchange
+    const known = call.wrapTtl > 0 ? undefined : header('if-none-match')
+    const waitMs = Math.min(input.wait, longestWaitSeconds) * 1000
+    const answer = (shown: Shown): Reply | Promise<Reply> => {
+      if (!namesTag(known, shown.etag)) return { dataText: shown.text, headers: headersOf(shown) }
+      return waitMs > 0 ? held(shown) : notModified(shown)
+    }
+    const held = async (first: Shown): Promise<Reply> => {
+      const last = await nextShown({ first, waitMs, exchange, namespace, look: lookAgain })
+      return namesTag(known, last.etag) ? notModified(last) : { dataText: last.text, headers: headersOf(last) }
+    }
+    const shown = look()
+    return shown instanceof Promise ? shown.then(answer) : answer(shown)
+  }
+
+  /** Holds a request until something else is shown than at first, or its time is up. Contract custom-messages §7.3. */
+  async function nextShown(held: { first: Shown; waitMs: number; exchange: Polled; namespace: Namespace; look: Look }): Promise<Shown> {
+    const { first, waitMs, namespace, look } = held
+    const { call, whenGone } = held.exchange
+    const line = parts.namespaces.lineOf(namespace).map(({ id }) => id)
+    using wait = messageWaits.begin({ address: call.remoteAddress, namespaces: line, waitMs })
+    if (wait === undefined) throw refuse('throttled', 'too many requests of this address are waiting for messages')
+    let isGone = false
+    const unwatch = whenGone(() => {
+      isGone = true
+      wait.end()
+    })
+    const goOn = call.setAside?.()
+    try {
+      for (let last = first; ; ) {
+        await wait.pause(Math.max(1, last.changesAtMs - clock.now()))
+        if (isGone) return first
+        checkServed(namespace)
+        last = await look()
+        if (last.etag !== first.etag || wait.isOver) return last
+      }
+    } finally {
+      goOn?.()
+      unwatch()
+    }
+  }
+
+  /** What was looked at when the request came may have changed while it was held. */
+  function checkServed(namespace: Namespace): void {
+    if (parts.isSealed()) throw refuse('sealed', 'Vault is sealed')
+    if (!parts.namespaces.isLive(namespace.id)) throw refuse('missing', 'namespace not found')
+    const refusal = parts.namespaces.lockRefusal(namespace)
+    if (refusal !== undefined) throw refusal
+  }
+}
+
+const notModified = (shown: Shown): Reply => ({ status: 304, headers: headersOf(shown) })
+
+const headersBy = new WeakMap<Shown, Readonly<Record<string, string>>>()
+
+/** The same on 200 and 304. RFC 9110 §15.4.5. */
+function headersOf(shown: Shown): Readonly<Record<string, string>> {
+  const known = headersBy.get(shown)
+  if (known !== undefined) return known
+  const headers = {
+    etag: shown.etag,
+    'cache-control': 'private, no-cache',
+    vary: 'X-Vault-Token, X-Vault-Namespace, Authorization',
+    ...(shown.nextChange === undefined ? {} : { 'x-next-change-at': shown.nextChange }),
+  }
+  headersBy.set(shown, headers)
+  return headers
+}

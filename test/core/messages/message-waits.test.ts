@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest'
+import { MessageWaits } from '../../../src/core/messages/message-waits.ts'
+
+const address = '192.0.2.1'
+const long = 3_600_000
+
+/** Resolves with what a promise is by now: everything that is due has run. */
+async function isPending(promise: Promise<void>): Promise<boolean> {
+  await new Promise(setImmediate)
+  return Promise.race([promise.then(() => false), Promise.resolve(true)])
+}
+
+function begun(waits: MessageWaits, namespaces: string[], { from = address, waitMs = long } = {}) {
+  const wait = waits.begin({ address: from, namespaces, waitMs })
+  if (wait === undefined) throw new Error('there is no place left')
+  return wait
+}
+
+describe('contract custom-messages §7.3: waiting', () => {
+  test('the first look is at once, the next one after a change', async () => {
+    const waits = new MessageWaits({ mostPerAddress: 1 })
+    using wait = begun(waits, ['root'])
+
+    await wait.pause(long)
+    const next = wait.pause(long)
+    expect(await isPending(next)).toBe(true)
+    waits.changed('other')
+    expect(await isPending(next)).toBe(true)
+    waits.changed('root')
+    await next
+
+    expect(wait.isOver).toBe(false)
+  })
+
+  test('a change while nobody listens is not lost', async () => {
+    const waits = new MessageWaits({ mostPerAddress: 1 })
+    using wait = begun(waits, ['child', 'root'])
+
+    await wait.pause(long)
+    waits.changed('root')
+
+    await wait.pause(long)
+    expect(await isPending(wait.pause(long))).toBe(true)
+  })
+
+  test('it is time to look again when a message starts or ends', async () => {
+    const waits = new MessageWaits({ mostPerAddress: 1 })
+    using wait = begun(waits, ['root'])
+
+    await wait.pause(long)
+    await wait.pause(1)
+
+    expect(wait.isOver).toBe(false)
+  })
+
+  test('a wait is over when its time is up, and pauses no more', async () => {
+    const waits = new MessageWaits({ mostPerAddress: 1 })
+    using wait = begun(waits, ['root'], { waitMs: 1 })
+
+    await wait.pause(long)
+    await wait.pause(long)
+    expect(wait.isOver).toBe(true)
+    await wait.pause(long)
+  })
+
+  test('an address has so many places, and gets each back once', () => {
+    const waits = new MessageWaits({ mostPerAddress: 2 })
+    const first = begun(waits, ['root'])
+    using _second = begun(waits, ['child', 'root'])
+
+    expect(waits.begin({ address, namespaces: ['root'], waitMs: long })).toBeUndefined()
+    using _other = begun(waits, ['root'], { from: '192.0.2.2' })
+    first[Symbol.dispose]()
+    using _third = begun(waits, ['root'])
+    expect(waits.begin({ address, namespaces: ['root'], waitMs: long })).toBeUndefined()
+  })
+
+  test('without places nobody waits', () => {
+    expect(new MessageWaits({ mostPerAddress: 0 }).begin({ address, namespaces: ['root'], waitMs: long })).toBeUndefined()
+  })
+
+  test('with a namespace go the waits in it and below, no others', async () => {
+    const waits = new MessageWaits({ mostPerAddress: 3 })
+    using below = begun(waits, ['below', 'gone', 'root'])
+    using inside = begun(waits, ['gone', 'root'])
+    using above = begun(waits, ['root'])
+
+    waits.endNamespace('gone')
+
+    expect([below, inside, above].map((wait) => wait.isOver)).toEqual([true, true, false])
+  })
+
+  test('at the end of the server all waits end, and later ones at once', async () => {
+    const waits = new MessageWaits({ mostPerAddress: 2 })
+    using early = begun(waits, ['root'])
+    await early.pause(long)
+    const paused = early.pause(long)
+
+    waits.endAll()
+    await paused
+    using late = begun(waits, ['root'])
+
+    expect([early.isOver, late.isOver]).toEqual([true, true])
+  })
+
+  test('all look again', async () => {
+    const waits = new MessageWaits({ mostPerAddress: 1 })
+    using wait = begun(waits, ['child', 'root'])
+    await wait.pause(long)
+    const paused = wait.pause(long)
+
+    waits.lookAgain()
+
+    await paused
+  })
+})
