@@ -121,10 +121,11 @@ async function admitCaller(call: Call, rules: RouteRules, request: FastifyReques
   const verdict = caller.acl.decide({
     operation: operation === 'update' && call.creates ? 'create' : operation,
     path: call.path,
+    meant: meantPath(call, rules),
     fields: call.sent,
     wrapTtlSeconds: call.wrapTtl,
   })
-  if (!verdict.allowed || (rules.sudo && !verdict.sudo) || isDeniedAsMeant(call, rules, caller)) throw fail('denied', 'permission denied')
+  if (!verdict.allowed || (rules.sudo && !verdict.sudo)) throw fail('denied', 'permission denied')
 }
 
 async function authenticated(call: Call, { refusedCaller }: RouteRules, presented: string, access: Access): Promise<Caller> {
@@ -136,10 +137,10 @@ async function authenticated(call: Call, { refusedCaller }: RouteRules, presente
   }
 }
 
-/** Rules compare byte for byte, but some names do not: a rule that denies such a name denies each spelling of it. */
-function isDeniedAsMeant({ path, below }: Call, { canonical }: RouteRules, { acl }: Caller): boolean {
+/** Rules compare byte for byte, but some names do not: what a rule withholds from such a name it withholds from each spelling of it. */
+function meantPath({ path, below }: Call, { canonical }: RouteRules): string | undefined {
   const meant = canonical?.(below) ?? below
-  return meant !== below && acl.denies(path.slice(0, path.length - below.length) + meant)
+  return meant === below ? undefined : path.slice(0, path.length - below.length) + meant
 }
 
 const aclOperation: Record<Operation, AclOperation> = {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { refuse, ServiceError } from '../../errors.ts'
 import type { FieldMap } from '../../lib/coercion.ts'
-import { isJsonNumber, numberText } from '../../lib/json.ts'
+import { isJsonNumber, type JsonNumber, numberText } from '../../lib/json.ts'
 import { formatInstant, hasFourDigitYear, timeNanoseconds } from '../../lib/time.ts'
-import { type Instant, type Message, messageTypes, severities } from './message.ts'
+import { type Instant, type Message, type MessageDraft, messageTypes, severities } from './message.ts'
 
 const texts = z.array(z.string())
 const map = z.custom<FieldMap>((value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value))
@@ -19,7 +19,10 @@ const recordFields = z.object({
   link: z.object({ title: z.string(), href: z.string() }).nullable(),
   options: map.nullable(),
   severity: z.enum(severities).exactOptional(),
-  priority: z.custom(isJsonNumber).transform((value) => Number(numberText(value))).exactOptional(),
+  priority: z
+    .custom<JsonNumber>(isJsonNumber)
+    .transform((value) => Number(numberText(value)))
+    .exactOptional(),
   dismissible: z.boolean().exactOptional(),
   acknowledge_required: z.boolean().exactOptional(),
   audience: z.object({ policies: texts.exactOptional(), entity_ids: texts.exactOptional(), group_ids: texts.exactOptional() }).exactOptional(),
@@ -36,6 +39,12 @@ export function readMessage(id: string, stored: unknown): Message {
   if (!parsed.success) throw new ServiceError('internal', 'internal error', { reason: 'record_unreadable' })
   const { start_time, end_time, ...rest } = parsed.data
   return { ...rest, id, start: timeNanoseconds(start_time), end: end_time === null ? undefined : timeNanoseconds(end_time) }
+}
+
+/** The same draft; throws where storing it would. */
+export function checkStorable(draft: MessageDraft): MessageDraft {
+  messageRecord({ ...draft, id: '' })
+  return draft
 }
 
 function timeText(instant: Instant): string {

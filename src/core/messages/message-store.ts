@@ -97,9 +97,7 @@ export class MessageStore {
 
   /** By entity id; `after` of the range is one too. Undefined: there is no such message. */
   acknowledgements(namespaceId: string, id: string, range?: Range): Promise<Acknowledgement[] | undefined> {
-    return this.#shelves.use(namespaceId, (shelf) =>
-      shelf.get(id) === undefined ? undefined : this.#acknowledgements.list(namespaceId, id, range),
-    )
+    return this.#shelves.use(namespaceId, (shelf) => (shelf.get(id) === undefined ? undefined : this.#acknowledgements.list(namespaceId, id, range)))
   }
 
   /** Grows with each change of a message there, acknowledgements apart. Means nothing to another process. */

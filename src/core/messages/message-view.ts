@@ -1,6 +1,7 @@
 import { formatInstant } from '../../lib/time.ts'
 import { linkScheme } from './link.ts'
-import type { Message, MessageDraft } from './message.ts'
+import type { Instant, Message, MessageDraft } from './message.ts'
+import { isActive } from './window.ts'
 
 /** The fields that are only told when they were set. Contract custom-messages §7.3. */
 function setFields({ severity, priority, dismissible, acknowledge_required, audience }: MessageDraft) {
@@ -35,16 +36,27 @@ export function shownEntry(message: MessageDraft) {
 }
 
 /** The answer to a read, update or patch. Contract custom-messages §1.5, §1.6. */
-export function itemView(message: Message, active: boolean) {
+export function itemView(message: Message, now: Instant) {
   const { id, title, authenticated, type, message: text, options } = message
-  return { id, title, authenticated, type, message: text, ...timesOf(message), link: linkMap(message), options, active, ...setFields(message) }
+  return {
+    id,
+    title,
+    authenticated,
+    type,
+    message: text,
+    ...timesOf(message),
+    link: linkMap(message),
+    options,
+    active: isActive(message, now),
+    ...setFields(message),
+  }
 }
 
 /** The answer to a create: its link has another form. Contract custom-messages §1.4. */
-export const createdView = (message: Message, active: boolean) => ({ ...itemView(message, active), link: message.link })
+export const createdView = (message: Message, now: Instant) => ({ ...itemView(message, now), link: message.link })
 
 /** One entry of a list. Contract custom-messages §1.3. */
-export function listEntry(message: Message, active: boolean) {
+export function listEntry(message: Message, now: Instant) {
   const { title, type, authenticated } = message
-  return { title, type, authenticated, ...timesOf(message), active }
+  return { title, type, authenticated, ...timesOf(message), active: isActive(message, now) }
 }

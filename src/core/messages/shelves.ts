@@ -1,4 +1,4 @@
-import { Shelf } from './shelf.ts'
+import type { Shelf } from './shelf.ts'
 
 /** Messages in memory, all namespaces together: those asked for longest ago go first. */
 const maxSize = 64 * 1024 * 1024

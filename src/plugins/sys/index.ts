@@ -6,10 +6,12 @@ import { corsRoutes } from './cors.ts'
 import { type CounterParts, counterRoutes } from './counters.ts'
 import { keyRoutes } from './keys.ts'
 import { type LeaseRouteParts, leaseRoutes } from './leases.ts'
+import { messageRoutes } from './messages.ts'
 import { type MountRouteParts, mountRoutes } from './mounts.ts'
 import { type NamespaceRouteParts, namespaceRoutes } from './namespaces.ts'
 import { policyRoutes } from './policies.ts'
 import { toolRoutes } from './tools.ts'
+import { type UiMessageParts, uiMessageRoutes } from './ui-messages.ts'
 import { uiRoutes } from './ui.ts'
 import { type WrappingParts, wrappingRoutes } from './wrapping.ts'
 
@@ -21,9 +23,9 @@ export type SysParts = MountRouteParts &
   WrappingParts &
   CounterParts &
   ApiDocumentParts &
-  Parameters<typeof policyRoutes>[1] &
   UiMessageParts &
   Parameters<typeof corsRoutes>[1] &
+  Parameters<typeof policyRoutes>[1] &
   Parameters<typeof capabilityRoutes>[1] &
   Parameters<typeof keyRoutes>[1] &
   Parameters<typeof toolRoutes>[1]
@@ -36,11 +38,13 @@ export const sys: FastifyPluginAsync<SysParts> = async (app, parts) => {
   namespaceRoutes(app, parts)
   leaseRoutes(app, parts)
   uiRoutes(app)
+  if (parts.edition === 'enterprise') messageRoutes(app, parts)
+  uiMessageRoutes(app, parts)
   keyRoutes(app, parts)
   toolRoutes(app, parts)
   wrappingRoutes(app, parts)
   counterRoutes(app, parts)
+  corsRoutes(app, parts)
   apiDocumentRoute(app, parts)
   unknownPaths(app)
-  corsRoutes(app, parts)
 }

@@ -1,0 +1,10 @@
+/**
+ * Standard base64, padded; line breaks count for nothing wherever they are, unused bits may be anything. Empty is fine. Contract custom-messages §3.2.
+ * `Buffer.from` would take nearly everything.
+ */
+export function isBase64(text: string): boolean {
+  const code = /[\r\n]/.test(text) ? text.replace(/[\r\n]/g, '') : text
+  if (code.length % 4 !== 0) return false
+  const padding = code.endsWith('==') ? 2 : code.endsWith('=') ? 1 : 0
+  return !/[^A-Za-z0-9+/]/.test(padding === 0 ? code : code.slice(0, -padding))
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import { refuse, ServiceError } from '../../errors.ts'
+import type { FieldMap } from '../../lib/coercion.ts'
+import { boolField, intField, mapField, stringField, timeField } from '../../lib/fields.ts'
+import { quoted } from '../../lib/go-text.ts'
+import { type JsonObject, jsonNumber } from '../../lib/json.ts'
+import { formatInstant, timeNanoseconds } from '../../lib/time.ts'
+import { isBase64 } from './base64.ts'
+import {
+  type Audience,
+  type Message,
+  type MessageDraft,
+  type MessageLink,
+  type MessageType,
+  messageTypes,
+  type Severity,
+  severities,
+} from './message.ts'
+
+/** The fields of a message as they come over the wire, in the order in which they are converted. Contract custom-messages §2.1, §3.1, §7.3. */
+export const messageInput = z.object({
+  title: stringField.optional().describe('Headline, as plain text'),
+  authenticated: boolField.default(true).describe('Shown after login; false: before'),
+  type: stringField.default('banner').describe('`banner` or `modal`'),
+  message: stringField.optional().describe('The text in base64'),
+  start_time: timeField.optional().describe('Shown after this moment'),
+  end_time: timeField.optional().describe('Shown until this moment; none: for ever'),
+  link: mapField.optional().describe('One entry: what the link says, and where it leads'),
+  options: mapField.optional().describe('Anything a front end wants to know; given back as it is'),
+  severity: stringField.optional().describe('`info`, `success`, `warning` or `critical`'),
+  priority: intField.optional().describe('Higher ones are shown first'),
+  dismissible: boolField.optional().describe('Whether a reader may close it'),
+  acknowledge_required: boolField.optional().describe('Whether a reader must confirm it'),
+  audience: mapField.optional().describe('For whom: lists `policies`, `entity_ids`, `group_ids`'),
+})
+
+type Input = z.output<typeof messageInput>
+
+/** What one look at the fields of a message finds wrong: its text goes out bare. Contract custom-messages §3.2, V1 to V8. */
+export class InvalidMessage extends ServiceError {
+  constructor(text: string) {
+    super('invalid', text, { reason: 'message_invalid' })
+  }
+}
+
+/** A message whose times and type have not been looked at together yet. */
+export type UncheckedMessage = Omit<MessageDraft, 'type'> & { readonly type: string }
+
+/** Throws `InvalidMessage`; a create looks at the start before the link, an update after it. Contract custom-messages §3.3. */
+export function readMessageInput(input: Input, operation: 'create' | 'update'): UncheckedMessage {
+  const { title, message, end_time, priority, dismissible, acknowledge_required } = input
+  if (title === undefined) throw new InvalidMessage('missing title parameter value')
+  if (message === undefined) throw new InvalidMessage('missing message parameter value')
+  if (!isBase64(message)) throw new InvalidMessage('invalid message parameter value, must be base64 encoded')
+  if (operation === 'update') linkOf(input.link)
+  if (input.start_time === undefined) throw new InvalidMessage('missing start_time parameter value')
+  return {
+    title,
+    message,
+    type: input.type,
+    authenticated: input.authenticated,
+    start: timeNanoseconds(input.start_time),
+    end: end_time === undefined ? undefined : timeNanoseconds(end_time),
+    link: linkOf(input.link),
+    options: input.options ?? null,
+    ...(input.severity === undefined ? {} : { severity: severityOf(input.severity) }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(dismissible === undefined ? {} : { dismissible }),
+    ...(acknowledge_required === undefined ? {} : { acknowledge_required }),
+    ...(input.audience === undefined || input.audience === null ? {} : { audience: audienceOf(input.audience, input.authenticated) }),
+  }
+}
+
+/** Contract custom-messages §3.2, V9 and V10. */
+export function checkMessage(message: UncheckedMessage): MessageDraft {
+  const { type, start, end } = message
+  if (end !== undefined && end <= start) throw refuse('invalid', 'message start time must occur before end time')
+  if (!isType(type)) throw refuse('invalid', 'unrecognized message type')
+  return { ...message, type }
+}
+
+/** The fields that make this message: what a merge patch is put on. */
+export function inputOf({ id: _, start, end, link, priority, audience, ...rest }: Message): JsonObject {
+  return {
+    ...rest,
+    start_time: formatInstant(start),
+    ...(end === undefined ? {} : { end_time: formatInstant(end) }),
+    link: link === null ? null : { [link.title]: link.href },
+    ...(priority === undefined ? {} : { priority: jsonNumber(String(priority)) }),
+    ...(audience === undefined ? {} : { audience: Object.fromEntries(Object.entries(audience).map(([list, names]) => [list, [...names]])) }),
+  }
+}
+
+export const isType = (text: string): text is MessageType => messageTypes.some((type) => type === text)
+
+/** V5 to V8. Contract custom-messages §3.4. */
+function linkOf(given: FieldMap | null | undefined): MessageLink | null {
+  const [entry, ...more] = Object.entries(given ?? {})
+  if (entry === undefined) return null
+  if (more.length > 0) throw new InvalidMessage('invalid number of elements in link parameter value; only a single element can be provided')
+  const [title, href] = entry
+  if (typeof href !== 'string') throw new InvalidMessage(`invalid url for ${quoted(title)} key in link parameter value`)
+  if (title === '' && href === '') return null
+  if (title === '') throw new InvalidMessage('missing title key in link parameter value')
+  if (href === '') throw new InvalidMessage(`missing url for ${quoted(title)} key in link parameter value`)
+  return { title, href }
+}
+
+function severityOf(text: string): Severity {
+  const severity = severities.find((known) => known === text)
+  if (severity === undefined) throw new InvalidMessage(`invalid severity parameter value, must be one of ${severities.join(', ')}`)
+  return severity
+}
+
+const audienceLists = ['policies', 'entity_ids', 'group_ids'] as const
+
+function audienceOf(given: FieldMap, authenticated: boolean): Audience {
+  if (!authenticated) throw new InvalidMessage('audience needs authenticated messages')
+  const lists = audienceLists.flatMap((name) => (Object.hasOwn(given, name) ? [[name, namesOf(name, given[name])] as const] : []))
+  const unknown = Object.keys(given).find((name) => !lists.some(([known]) => known === name))
+  if (unknown !== undefined) throw new InvalidMessage(`invalid audience parameter value, must have no other lists than ${audienceLists.join(', ')}`)
+  return Object.fromEntries(lists)
+}
+
+function namesOf(list: string, given: unknown): string[] {
+  if (Array.isArray(given) && given.every((name) => typeof name === 'string')) return given
+  throw new InvalidMessage(`invalid audience parameter value, ${list} must be a list of strings`)
+}

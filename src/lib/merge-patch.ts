@@ -1,0 +1,26 @@
+import { isJsonNumber, type JsonObject, type JsonValue } from './json.ts'
+
+/** What a merge patch makes of a document, which stays as it is: null takes a member away, an object goes into the one that is there. RFC 7396 §2. */
+export function mergePatched(document: JsonObject, patch: JsonObject): JsonObject {
+  const result = copyOf(document)
+  const work = [{ target: result, patch }]
+  for (let step = work.pop(); step !== undefined; step = work.pop()) {
+    const { target } = step
+    for (const [key, value] of Object.entries(step.patch)) {
+      if (value === null) delete target[key]
+      else if (!isObject(value)) target[key] = value
+      else {
+        const inner = copyOf(target[key])
+        target[key] = inner
+        work.push({ target: inner, patch: value })
+      }
+    }
+  }
+  return result
+}
+
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value)
+
+/** Of anything but an object: the empty one. Without prototype, so that each name is a member and nothing else. */
+const copyOf = (value: JsonValue | undefined): JsonObject => Object.assign(Object.create(null), isObject(value) ? value : {})

@@ -1,0 +1,179 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { linkScheme } from '../../core/messages/link.ts'
+import { type Instant, instantOf, type Message, type MessageDraft } from '../../core/messages/message.ts'
+import { checkMessage, InvalidMessage, inputOf, isType, messageInput, readMessageInput } from '../../core/messages/message-input.ts'
+import { checkStorable } from '../../core/messages/message-record.ts'
+import type { MessageStore } from '../../core/messages/message-store.ts'
+import { createdView, itemView, listEntry, shownEntry } from '../../core/messages/message-view.ts'
+import { isActive } from '../../core/messages/window.ts'
+import { fail, refuse, ServiceError } from '../../errors.ts'
+import { limitOf, type Reply, resource } from '../../http/resource.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { boolField, convertFields, stringField } from '../../lib/fields.ts'
+import type { JsonValue } from '../../lib/json.ts'
+import { mergePatched } from '../../lib/merge-patch.ts'
+
+export type MessageRouteParts = { readonly messages: MessageStore; readonly clock: Clock }
+
+const base = '/config/ui/custom-messages'
+
+const filters = z.object({
+  authenticated: boolField.optional().describe('Only those shown after login, or before'),
+  type: stringField.optional().describe('Only banners, or modals; another word changes nothing'),
+  active: boolField.optional().describe('Only those shown now, or not now'),
+})
+
+/** `sys/config/ui/custom-messages`: what an operator has to say in user interfaces. Contract custom-messages §1. */
+export function messageRoutes(app: FastifyInstance, { messages, clock }: MessageRouteParts): void {
+  const now = (): Instant => instantOf(clock.now())
+
+  resource(app, base, {
+    help: 'The messages user interfaces show in this namespace.',
+    collection: true,
+    dropsSlash: true,
+    // every create makes a new one: its fields are converted before the rights are looked at
+    exists: () => false,
+    list: {
+      summary: 'List messages',
+      input: filters,
+      handle: async ({ mount, input, sent }) => {
+        const all = await saying('failed to retrieve list of custom messages', () => messages.listOf(mount.namespace))
+        const moment = now()
+        const found = all.filter((message) => isWanted(message, input, moment))
+        const shown = pageOf(found, sent)
+        if (shown.length === 0) return undefined
+        const isUnknownType = input.type !== undefined && !isType(input.type)
+        return {
+          paged: true,
+          data: { keys: shown.map(({ id }) => id), key_info: Object.fromEntries(shown.map((message) => [message.id, listEntry(message, moment)])) },
+          warnings: isUnknownType ? ['Endpoint ignored the unrecognized value of the type filter'] : [],
+        }
+      },
+    },
+    write: {
+      summary: 'Create a message',
+      input: messageInput,
+      handle: async ({ mount, input }) => {
+        const fields = readMessageInput(input, 'create')
+        const made = await saying('failed to create custom message', async () => messages.create(mount.namespace, checkMessage(fields)))
+        return { data: createdView(made, now()), warnings: warningsFor(made) }
+      },
+    },
+  })
+
+  resource(app, `${base}/preview`, {
+    help: 'Check a message and see it as user interfaces would, without keeping it.',
+    exists: () => false,
+    write: {
+      summary: 'Preview a message',
+      input: messageInput,
+      handle: async ({ input }) => {
+        const fields = readMessageInput(input, 'create')
+        const draft = await saying('failed to create custom message', async () => checkStorable(checkMessage(fields)))
+        return { data: shownEntry(draft), warnings: warningsFor(draft) }
+      },
+    },
+  })
+
+  resource(app, `${base}/:id/acks`, {
+    help: 'Who has acknowledged a message.',
+    collection: true,
+    list: {
+      summary: 'List acknowledgements',
+      handle: async ({ mount, params, sent }) => {
+        const range = { after: typeof sent['after'] === 'string' ? sent['after'] : '', limit: limitOf(sent['limit']) }
+        const found = await saying('failed to retrieve custom message', () => messages.acknowledgements(mount.namespace, params.id, range))
+        if (found === undefined) throw notFound()
+        if (found.length === 0) return undefined
+        const data = {
+          keys: found.map(({ entityId }) => entityId),
+          key_info: Object.fromEntries(
+            found.map(({ entityId, entityName, time }) => [entityId, { acknowledged_time: time, entity_name: entityName }]),
+          ),
+        }
+        return { paged: true, data }
+      },
+    },
+  })
+
+  resource(app, `${base}/*id`, {
+    help: 'One message.',
+    dropsSlash: true,
+    read: {
+      summary: 'Read a message',
+      handle: async ({ mount, params }) => {
+        const message = await saying('failed to retrieve custom message', () => messages.find(mount.namespace, params.id))
+        return itemReply(message, now())
+      },
+    },
+    write: {
+      summary: 'Replace a message',
+      input: messageInput,
+      handle: async ({ mount, params, input }) => {
+        const fields = readMessageInput(input, 'update')
+        const message = await saying('failed to update custom message', () => messages.update(mount.namespace, params.id, () => checkMessage(fields)))
+        return itemReply(message, now(), warningsFor)
+      },
+    },
+    patch: {
+      summary: 'Change some fields of a message',
+      input: messageInput,
+      handle: async ({ mount, params, sent }) => {
+        const message = await saying('failed to update custom message', () =>
+          messages.update(mount.namespace, params.id, (old) => checkMessage(readMessageInput(patched(old, sent), 'update'))),
+        )
+        return itemReply(message, now(), warningsFor)
+      },
+    },
+    delete: {
+      summary: 'Delete a message',
+      handle: async ({ mount, params }) => {
+        await saying('failed to delete custom message', () => messages.delete(mount.namespace, params.id))
+        return undefined
+      },
+    },
+  })
+}
+
+const notFound = () => fail('missing', 'custom message not found')
+
+/** What fails goes out as a refusal that says what was tried. Contract custom-messages §3.2, V9 to V12. */
+async function saying<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error instanceof InvalidMessage || error.kind === 'sealed') throw error
+    throw refuse('invalid', `${what}: ${error.message}`, { cause: error, ...(error.reason === undefined ? {} : { reason: error.reason }) })
+  }
+}
+
+function itemReply(message: Message | undefined, now: Instant, warnings: (message: Message) => string[] = () => []): Reply {
+  if (message === undefined) throw notFound()
+  return { data: itemView(message, now), warnings: warnings(message) }
+}
+
+/** Such an address is kept, but the endpoints of front ends leave it out. Contract custom-messages §7.3. */
+function warningsFor({ link }: MessageDraft): string[] {
+  const scheme = link === null ? undefined : linkScheme(link.href)
+  return scheme === undefined ? [] : [`link scheme "${scheme}" is not http, https or mailto`]
+}
+
+/** The fields of a message after a merge patch: each part of that was converted before, so the whole can be. */
+const patched = (old: Message, patch: Readonly<Record<string, JsonValue>>) => convertFields(messageInput, mergePatched(inputOf(old), patch)).values
+
+/** Contract custom-messages §4.2. */
+function isWanted(message: Message, { authenticated, type, active }: z.output<typeof filters>, now: Instant): boolean {
+  if (authenticated !== undefined && message.authenticated !== authenticated) return false
+  if (type !== undefined && isType(type) && message.type !== type) return false
+  return active === undefined || isActive(message, now) === active
+}
+
+/** `after` and `limit`, by place: what comes after a message that is not there is nothing. */
+function pageOf(found: readonly Message[], sent: Readonly<Record<string, JsonValue>>): readonly Message[] {
+  const { after } = sent
+  const limit = limitOf(sent['limit'])
+  const place = typeof after !== 'string' || after === '' ? -1 : found.findIndex(({ id }) => id === after)
+  const rest = place < 0 && typeof after === 'string' && after !== '' ? [] : found.slice(place + 1)
+  return limit > 0 ? rest.slice(0, limit) : rest
+}
