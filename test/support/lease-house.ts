@@ -13,8 +13,10 @@ const practiceMount = (name: string): Mount =>
   // no plugin of the product: its name is known where it is registered only
   ({ ...aMount({ table: 'secret', path: `${name}/`, accessor: `${name}_1` }), type: 'practice', plugin: 'practice' as Mount['plugin'] })
 
+export type LeaseHouseOptions = { callLimitMs?: number; sweepAgainMs?: number }
+
 /** Leases over a real store and a real provider, two mounts of the practice engine, and a clock the test owns. Nothing runs by itself: `expire` does. */
-export async function openLeaseHouse() {
+export async function openLeaseHouse({ callLimitMs = 500, ...limits }: LeaseHouseOptions = {}) {
   const opened = new AsyncDisposableStack()
   const house = opened.use(await openTokenHouse())
   const provider = opened.use(await startCredentialProvider())
@@ -32,7 +34,8 @@ export async function openLeaseHouse() {
       random: systemRandom,
       systemTtl: { defaultTtl, maxTtl: defaultTtl },
       log,
-      callLimitMs: 500,
+      ...limits,
+      callLimitMs,
       revokeToken: (accessor) => revoker.revoke(accessor),
     })
     store.register('practice', practiceBackend({ providerUrl: provider.url, roles }))

@@ -2,12 +2,13 @@ import { setTimeout as pause, setImmediate as nextTurn } from 'node:timers/promi
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View } from '../barrier/view.ts'
+import { isUnreadable } from '../stored-record.ts'
 import { irrevocablePrefix, readScheduled, retryPrefix, scheduleKey } from './lease-keys.ts'
 import { type DueRow, findLanes, LeaseLane } from './lease-lane.ts'
 import type { LeaseRecords } from './lease-records.ts'
 import { type LeaseRevoker, RevocationFailure } from './lease-revoker.ts'
 import { afterFailure } from './retry.ts'
-import { Slots } from './slots.ts'
+import { newShare, Places } from './places.ts'
 
 export type LeaseExpiryParts = {
   readonly view: View
@@ -21,12 +22,12 @@ export type LeaseExpiryParts = {
   onIrrevocable(lease: { id: string; revoke_error?: string }): void
 }
 
-/** Revocations at a time, all mounts together. */
-const atOnce = 200
 /** The clock is looked at so often at least: it may be set. */
 const longestPauseMs = 10_000
-/** At most so many leases of a mount are begun in a second: 10,000 go within 5 s, and requests have most of the machine all the while. */
+/** At most so many leases are begun in a second: 10,000 go within 5 s, and requests have most of the machine all the while. */
 const leastMsPerLease = 0.45
+/** A clock that goes back by more was set. */
+const setBackMs = 60_000
 /** After a failure of the server's own. */
 const holdMs = 60_000
 const dayMs = 24 * 3600 * 1000
@@ -38,7 +39,10 @@ const pageSize = 64
 export class LeaseExpiry implements AsyncDisposable {
   readonly #parts: LeaseExpiryParts
   readonly #lanes = new Map<string, LeaseLane>()
-  readonly #slots = new Slots(atOnce)
+  readonly #places = new Places()
+  readonly #dailyShare = newShare()
+  /** When the next page may be begun, as `performance.now()` has it. */
+  #nextPage = 0
   #timer: NodeJS.Timeout | undefined
   #timerAt = Number.POSITIVE_INFINITY
   #started = false
@@ -46,6 +50,7 @@ export class LeaseExpiry implements AsyncDisposable {
   #starting: Promise<void> | undefined
   #daily: Promise<void> | undefined
   #nextDaily: number
+  #seenAt = 0
 
   constructor(parts: LeaseExpiryParts) {
     this.#parts = parts
@@ -79,7 +84,11 @@ export class LeaseExpiry implements AsyncDisposable {
     await this.#settled()
   }
 
+  /** Resolves at once but for the first time, and after the clock was set back: then what waits for another try would wait too long. */
   #begin(): Promise<void> {
+    const now = this.#parts.clock.now()
+    if (now < this.#seenAt - setBackMs) this.#starting = undefined
+    this.#seenAt = now
     this.#starting ??= this.#resume().catch((error: unknown) => {
       this.#starting = undefined
       this.#arm(this.#parts.clock.now() + holdMs)
@@ -93,12 +102,18 @@ export class LeaseExpiry implements AsyncDisposable {
     const { view, records } = this.#parts
     for (let after: string | undefined; !this.#stopped; await nextTurn()) {
       const page: string[] = await view.listKeys(retryPrefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
-      await Promise.all(page.map((key) => records.change(refOf(key), (lease) => (lease.retry ? { ...lease, retry: undefined } : undefined))))
+      const changes = page.map((key) => records.change(refOf(key), (lease) => (lease.retry ? { ...lease, retry: undefined } : undefined)))
+      await Promise.all(changes.map((change) => change.catch((error: unknown) => this.#leaveOut(error))))
       after = page.at(-1)
       if (after === undefined) break
     }
     for (const accessor of await findLanes(view)) this.#lane(accessor)
     this.#wake()
+  }
+
+  #leaveOut(error: unknown): void {
+    if (!isUnreadable(error)) throw error
+    this.#parts.onError(error)
   }
 
   #lane(accessor: string): LeaseLane {
@@ -129,8 +144,10 @@ export class LeaseExpiry implements AsyncDisposable {
     const delay = Math.min(Math.max(at - this.#parts.clock.now(), 0), longestPauseMs)
     this.#timer = setTimeout(() => {
       this.#timerAt = Number.POSITIVE_INFINITY
-      if (this.#starting === undefined) this.start()
-      else this.#wake()
+      this.#begin().then(
+        () => this.#wake(),
+        (error: unknown) => this.#parts.onError(error),
+      )
     }, delay)
     this.#timer.unref()
   }
@@ -149,13 +166,10 @@ export class LeaseExpiry implements AsyncDisposable {
       while (!this.#stopped) {
         const rows = await lane.due(this.#parts.clock.now())
         if (rows.length === 0) break
-        const nextPage = performance.now() + rows.length * leastMsPerLease
-        for (const row of rows) {
-          await lane.slots.take()
-          await this.#slots.take()
-          this.#start(lane, row)
-        }
-        await pause(Math.max(0, nextPage - performance.now()))
+        this.#nextPage = Math.max(this.#nextPage, performance.now()) + rows.length * leastMsPerLease
+        const pageEnd = this.#nextPage
+        for (const row of rows) this.#start(lane, row, await this.#places.take(lane.share))
+        await pause(Math.max(0, pageEnd - performance.now()))
       }
     } catch (error) {
       this.#parts.onError(error)
@@ -165,7 +179,7 @@ export class LeaseExpiry implements AsyncDisposable {
     this.#wake()
   }
 
-  #start(lane: LeaseLane, row: DueRow): void {
+  #start(lane: LeaseLane, row: DueRow, giveBack: () => void): void {
     lane.hold(row.key)
     const attempt = this.#attempt(row)
       .then(
@@ -178,8 +192,7 @@ export class LeaseExpiry implements AsyncDisposable {
       )
       .finally(() => {
         lane.attempts.delete(attempt)
-        lane.slots.give()
-        this.#slots.give()
+        giveBack()
       })
     lane.attempts.add(attempt)
   }
@@ -199,8 +212,13 @@ export class LeaseExpiry implements AsyncDisposable {
       if (!(error instanceof RevocationFailure)) throw error
       if (this.#stopped) return
       const [byte = 0] = random.bytes(1)
-      const after = await records.change(row, (lease) => afterFailure(lease, error.cause, clock.now(), byte / 255))
-      if (after?.revoke_error !== undefined) onIrrevocable(after)
+      let isNew = false
+      // one call is one failure: what has been queued since has its own row, and who works on that counts
+      const after = await records.change(row, (lease) => {
+        isNew = scheduleKey(lease) === row.key
+        return isNew ? afterFailure(lease, error.cause, clock.now(), byte / 255) : undefined
+      })
+      if (isNew && after?.revoke_error !== undefined) onIrrevocable(after)
     }
   }
 
@@ -221,13 +239,13 @@ export class LeaseExpiry implements AsyncDisposable {
   }
 
   async #tryAgain(key: string): Promise<void> {
-    await this.#slots.take()
+    const giveBack = await this.#places.take(this.#dailyShare)
     try {
       await this.#parts.revoker.revoke(readScheduled(key.slice(irrevocablePrefix.length)), (lease) => scheduleKey(lease) === key)
     } catch (error) {
-      if (!(error instanceof RevocationFailure)) throw error
+      if (!(error instanceof RevocationFailure)) this.#leaveOut(error)
     } finally {
-      this.#slots.give()
+      giveBack()
     }
   }
 }

@@ -20,7 +20,8 @@ export const lanePrefix = (lane: string, mountAccessor: string): string => `${la
 export const irrevocablePrefix = 'lease-irrevocable/'
 
 /** When a lease is to be worked on next; of an irrevocable one, its end. */
-export const scheduledAt = (lease: Lease): number => (isIrrevocable(lease) ? lease.expire_time : (lease.retry?.at ?? lease.expire_time))
+export const scheduledAt = (lease: Lease): number =>
+  isIrrevocable(lease) ? lease.expire_time : (lease.retry?.at ?? (lease.ended ? 0 : lease.expire_time))
 
 /** The one row of the schedule a lease has. */
 export function scheduleKey(lease: Lease): string {

@@ -1,13 +1,11 @@
 import type { View } from '../barrier/view.ts'
 import { behind, lanePrefix, lanes, readScheduled } from './lease-keys.ts'
 import type { LeaseRef } from './lease.ts'
-import { Slots } from './slots.ts'
+import { newShare } from './places.ts'
 
 /** A row of the schedule whose time has come. */
 export type DueRow = LeaseRef & { readonly key: string }
 
-/** Revocations of one mount at a time: a mount that hangs leaves the others room. */
-const atOnce = 100
 const pageSize = 64
 
 /** The leases of one mount that end, in order of time. */
@@ -18,7 +16,7 @@ export class LeaseLane {
   running: Promise<void> | undefined
   /** Revocations under way. */
   readonly attempts = new Set<Promise<void>>()
-  readonly slots = new Slots(atOnce)
+  readonly share = newShare()
   readonly #view: View
   readonly #prefixes: readonly string[]
   /** Rows being worked on, and rows the server itself failed on, with the time they may be looked at again. */

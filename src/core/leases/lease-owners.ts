@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock.ts'
 import type { View } from '../barrier/view.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
+import { isUnreadable } from '../stored-record.ts'
 import { behind, ownerPrefix, ownersPrefix, readRef } from './lease-keys.ts'
 import type { LeaseRecords } from './lease-records.ts'
 import { endedNow } from './retry.ts'
@@ -11,6 +12,8 @@ export type LeaseOwnersParts = {
   readonly clock: Clock
   readonly tokens: TokenStore
   readonly records: LeaseRecords
+  /** Until a sweep that failed is taken up again. */
+  readonly againMs: number
   onError(error: unknown): void
 }
 
@@ -24,19 +27,21 @@ export class LeaseOwners implements AsyncDisposable {
   #wanted = false
   #sweeping: Promise<void> | undefined
   #tidying: Promise<void> | undefined
+  #again: NodeJS.Timeout | undefined
   #stopped = false
 
   constructor(parts: LeaseOwnersParts) {
     this.#parts = parts
   }
 
-  /** Ends the leases of the token with this hash now; what has ended, and its retries, stay as they are. */
+  /** Ends the leases of the token with this hash now; what has ended, and its retries, stay as they are. A lease that cannot be read is left out. */
   async end(owner: string): Promise<void> {
     const { view, records, clock } = this.#parts
     for (let after: string | undefined; ; await nextTurn()) {
       const page: string[] = await view.listKeys(ownerPrefix(owner), { limit: pageSize, ...(after === undefined ? {} : { after }) })
       const now = clock.now()
-      await Promise.all(page.map((key) => records.change(readRef(key.slice(ownerPrefix(owner).length)), (lease) => endedNow(lease, now))))
+      const ends = page.map((key) => records.change(readRef(key.slice(ownerPrefix(owner).length)), (lease) => endedNow(lease, now)))
+      await Promise.all(ends.map((end) => end.catch((error: unknown) => this.#leaveOut(error))))
       after = page.at(-1)
       if (page.length < pageSize) return
     }
@@ -71,6 +76,7 @@ export class LeaseOwners implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true
+    clearTimeout(this.#again)
     await this.settled()
   }
 
@@ -109,6 +115,7 @@ export class LeaseOwners implements AsyncDisposable {
     } catch (error) {
       this.#wanted = false
       this.#parts.onError(error)
+      this.#again = setTimeout(() => this.#beginSweep(), this.#parts.againMs).unref()
     }
   }
 
@@ -118,10 +125,15 @@ export class LeaseOwners implements AsyncDisposable {
       const [key] = await this.#parts.view.listKeys(ownersPrefix, { limit: 1, ...(after === undefined ? {} : { after }) })
       if (key === undefined) return true
       const owner = key.slice(ownersPrefix.length, key.indexOf('/', ownersPrefix.length))
-      await visit(owner)
+      await visit(owner).catch((error: unknown) => this.#leaveOut(error))
       after = behind(ownerPrefix(owner))
     }
     return false
+  }
+
+  #leaveOut(error: unknown): void {
+    if (!isUnreadable(error)) throw error
+    this.#parts.onError(error)
   }
 
   async #isValid(owner: string): Promise<boolean> {

@@ -1,12 +1,12 @@
 import { refuse } from '../../errors.ts'
 import { lifetime, type TtlBounds } from '../tokens/lifetime.ts'
-import { isIrrevocable, type Lease } from './lease.ts'
+import { isIrrevocable, isOver, type Lease } from './lease.ts'
 import type { Renewal } from './lease-backend.ts'
 
 /** Why a lease cannot be renewed whatever is asked. Contract tokens §6.4. */
 export function renewalRefusal(lease: Lease, now: number): string | undefined {
   if (isIrrevocable(lease)) return 'lease is expired and has failed previous revocation attempts'
-  if (lease.expire_time <= now) return 'lease expired'
+  if (isOver(lease, now)) return 'lease expired'
   return lease.renewable ? undefined : 'lease is not renewable'
 }
 
@@ -23,6 +23,7 @@ export function renewed(
     ...lease,
     expire_time: cutToOwner(now + life.ttl * 1000, lease.owner_end),
     last_renewal: now,
+    retry: undefined,
     renewable: terms.renewable ?? lease.renewable,
     internal: terms.internal ?? lease.internal,
   }

@@ -24,7 +24,8 @@ export type LeaseRevokerParts = {
 /** Asks engines to take secrets back. A record goes only once its engine agreed: what is cut off in between is asked again. */
 export class LeaseRevoker {
   readonly #parts: LeaseRevokerParts
-  readonly #running = new Map<string, Promise<void>>()
+  /** Whether the lease is gone at their end. */
+  readonly #running = new Map<string, Promise<boolean>>()
   readonly #turns = new Turns()
   readonly #calls = new Set<() => void>()
   #stopped = false
@@ -34,16 +35,15 @@ export class LeaseRevoker {
   }
 
   /**
-   * Revokes a lease and deletes it; joins a revocation under way. Nothing happens when it is gone, or is not as `still` wants it. Rejects with a
-   * RevocationFailure when the engine refuses; then the lease is as it was.
+   * Revokes a lease and deletes it; joins a revocation under way, and goes on by itself when that one found nothing to do. Nothing happens when it is gone,
+   * or is not as `still` wants it. Rejects with a RevocationFailure when the engine refuses; then the lease is as it was.
    */
-  revoke(ref: LeaseRef, still: (lease: Lease) => boolean = () => true): Promise<void> {
+  async revoke(ref: LeaseRef, still: (lease: Lease) => boolean = () => true): Promise<void> {
     const key = leaseKey(ref)
-    const running = this.#running.get(key)
-    if (running !== undefined) return running
+    for (let running = this.#running.get(key); running !== undefined; running = this.#running.get(key)) if (await running) return
     const revocation = this.inTurn(ref, () => this.#revoke(ref, still)).finally(() => this.#running.delete(key))
     this.#running.set(key, revocation)
-    return revocation
+    await revocation
   }
 
   /** The same, but the lease is deleted whatever the engine says. */
@@ -61,11 +61,13 @@ export class LeaseRevoker {
     return this.#turns.take(leaseKey(ref), work)
   }
 
-  async #revoke(ref: LeaseRef, still: (lease: Lease) => boolean): Promise<void> {
+  async #revoke(ref: LeaseRef, still: (lease: Lease) => boolean): Promise<boolean> {
     const stored = await this.#parts.records.read(ref)
-    if (stored === undefined || !still(stored.lease)) return
+    if (stored === undefined) return true
+    if (!still(stored.lease)) return false
     await this.ask(stored.lease)
     await this.#parts.records.remove(ref, stored)
+    return true
   }
 
   /** Asks the engine, within the time limit, and changes nothing. */

@@ -41,6 +41,8 @@ export type LeaseStoreParts = {
   revokeToken(accessor: string): Promise<unknown>
   /** Time an engine has for one revocation or renewal; default 90 s. Contract tokens §6.6. */
   readonly callLimitMs?: number
+  /** Until a walk over the leases of ended tokens that has failed is taken up again; default 60 s. */
+  readonly sweepAgainMs?: number
 }
 
 export type LeaseRequest = {
@@ -55,6 +57,7 @@ export type LeaseRequest = {
 export type IssuedLease = { readonly id: string; readonly renewable: boolean; readonly duration: number; readonly warnings: readonly string[] }
 
 const defaultCallLimitMs = 90_000
+const defaultSweepAgainMs = 60_000
 
 const lastUse = 'Secret cannot be returned; token had one use left, so leased credentials were immediately revoked.'
 
@@ -93,7 +96,10 @@ export class LeaseStore implements AsyncDisposable {
       onIrrevocable: ({ id, revoke_error }) => log.warn({ event: 'lease_irrevocable', lease_id: id, error: revoke_error }, 'a lease is irrevocable'),
     })
     this.#tokenLeases = new TokenLeases(tokens)
-    this.#owners = new LeaseOwners({ view, clock, tokens, records: this.#records, onError: (err) => log.error({ err }, 'leases of ended tokens') })
+    this.#owners = new LeaseOwners({
+      ...{ view, clock, tokens, records: this.#records, againMs: parts.sweepAgainMs ?? defaultSweepAgainMs },
+      onError: (err) => log.error({ err }, 'leases of ended tokens'),
+    })
     this.#prefixes = new PrefixRevocation({
       ...{ view, clock, records: this.#records, revoker: this.#revoker, tokenLeases: this.#tokenLeases },
       revokeToken: parts.revokeToken,
@@ -133,7 +139,7 @@ export class LeaseStore implements AsyncDisposable {
     const lease = newLease({ mount, path, secret, token, owner, life, now, random })
     const ends = token.num_uses < 0
     try {
-      await this.#records.add(ends ? { ...lease, expire_time: now } : lease)
+      await this.#records.add(ends ? { ...lease, expire_time: now, ended: true } : lease)
     } catch (cause) {
       await this.#revokeUnstored(lease)
       throw fail('internal', 'internal error', { cause })

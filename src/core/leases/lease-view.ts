@@ -1,7 +1,7 @@
 import { formatTime } from '../../lib/time.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
 import type { Token } from '../tokens/token.ts'
-import { isIrrevocable, type Lease } from './lease.ts'
+import { isIrrevocable, isOver, type Lease } from './lease.ts'
 
 /** What a look-up shows of a lease. Contract tokens §6.3. */
 export type ShownLease = {
@@ -37,7 +37,7 @@ const secondsLeft = (end: number, now: number): number => Math.trunc((end - Math
 
 export function shownSecretLease(lease: Lease, now: number, namespacePath: string): ShownLease {
   const base = shown(lease, now, namespacePath)
-  const renewable = lease.renewable && lease.expire_time > now && !isIrrevocable(lease)
+  const renewable = lease.renewable && !isOver(lease, now) && !isIrrevocable(lease)
   return { ...base, renewable, ...(lease.revoke_error === undefined ? {} : { revoke_error: lease.revoke_error }) }
 }
 

@@ -29,6 +29,8 @@ export type Lease = {
   readonly owner_end?: number
   readonly issue_time: number
   readonly expire_time: number
+  /** It was ended before its time: over, wherever the clock is set. */
+  readonly ended?: true
   readonly last_renewal?: number
   readonly renewable: boolean
   readonly internal: LeasedSecret['internal']
@@ -42,6 +44,8 @@ export type Lease = {
 export type LeaseRef = Pick<Lease, 'namespace' | 'id'>
 
 export const isIrrevocable = (lease: Lease): boolean => lease.revoke_error !== undefined
+
+export const isOver = (lease: Lease, now: number): boolean => lease.ended === true || lease.expire_time <= now
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)

@@ -38,10 +38,9 @@ export class PrefixRevocation {
   async revoke(namespace: string, prefix: string, mode: RevocationMode): Promise<void> {
     const { records, tokenLeases, revokeToken } = this.#parts
     const ref = { namespace, id: prefix }
-    if (tokenLeases.isTokenLease(prefix)) {
-      const token = await tokenLeases.find(ref)
-      if (token !== undefined) await revokeToken(token.accessor)
-    } else if ((await records.find(ref)) !== undefined) await this.#revokePage([ref], mode, { before: 0, total: 1 })
+    const token = tokenLeases.isTokenLease(prefix) ? await tokenLeases.find(ref) : undefined
+    if (token !== undefined) await revokeToken(token.accessor)
+    else if ((await records.find(ref)) !== undefined) await this.#revokePage([ref], mode, { before: 0, total: 1 })
     else await this.revokeBelow(namespace, `${prefix}/`, mode)
   }
 

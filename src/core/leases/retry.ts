@@ -1,5 +1,5 @@
 import { failureText, isUnrecoverable } from './lease-backend.ts'
-import type { Lease } from './lease.ts'
+import { isOver, type Lease } from './lease.ts'
 
 const mostFailures = 6
 const longestError = 240
@@ -20,7 +20,8 @@ export function afterFailure(lease: Lease, cause: unknown, now: number, fraction
 const irrevocable = (lease: Lease, error: string): Lease => ({ ...lease, retry: undefined, revoke_error: error.slice(0, longestError) })
 
 /** A lease that ends now. One that has ended is left to its retries. */
-export const endedNow = (lease: Lease, now: number): Lease | undefined => (lease.expire_time <= now ? undefined : { ...lease, expire_time: now })
+export const endedNow = (lease: Lease, now: number): Lease | undefined =>
+  isOver(lease, now) ? undefined : { ...lease, expire_time: now, ended: true }
 
 /** The same for a caller who asks for it: it is tried at once and from the start. An irrevocable one stays so. Contract tokens §6.6. */
-export const queuedNow = (lease: Lease, now: number): Lease => ({ ...lease, retry: undefined, expire_time: now })
+export const queuedNow = (lease: Lease, now: number): Lease => ({ ...lease, retry: undefined, expire_time: now, ended: true })

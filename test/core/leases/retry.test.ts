@@ -74,6 +74,6 @@ test('ending a lease moves its end, and leaves one that has ended to its retries
 })
 
 test('queuing a lease begins its tries anew; an irrevocable one stays so', () => {
-  expect(queuedNow({ ...aLease, retry: { at: 99_000, failures: 3 } }, now)).toEqual({ ...aLease, retry: undefined, expire_time: now })
+  expect(queuedNow({ ...aLease, retry: { at: 99_000, failures: 3 } }, now)).toEqual({ ...aLease, retry: undefined, expire_time: now, ended: true })
   expect(queuedNow({ ...aLease, revoke_error: 'no' }, now)).toMatchObject({ expire_time: now, revoke_error: 'no' })
 })

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import { openLeaseHouse } from '../../support/lease-house.ts'
+
+const hour = 3600
+
+describe('a clock that is set back', () => {
+  test('brings no lease back whose token was revoked', async () => {
+    await using house = await openLeaseHouse()
+    const made = await house.create({ policies: ['web'], ttl: '2h' })
+    const token = await house.lookupToken(made.auth.client_token)
+    const { id } = await house.issue(token)
+    await house.revoker.revoke(token.accessor)
+
+    house.advance(-hour / 2)
+
+    await expect(house.leases.renew(house.ref(id), 600)).rejects.toThrow('lease expired')
+    expect(await house.lookup(id)).toMatchObject({ renewable: false })
+    await house.expire()
+    expect(house.provider.alive.size).toBe(0)
+    expect(await house.rows()).toEqual([])
+  })
+
+  test('brings no lease back that was queued', async () => {
+    await using house = await openLeaseHouse()
+    const { id } = await house.issue()
+    await house.leases.revoke(house.ref(id), { sync: false })
+
+    house.advance(-hour / 2)
+
+    await expect(house.leases.renew(house.ref(id), 600)).rejects.toThrow('lease expired')
+    await house.expire()
+    expect(house.provider.alive.size).toBe(0)
+  })
+
+  test('does not put off what waits for another try', async () => {
+    await using house = await openLeaseHouse()
+    const { id } = await house.issue()
+    house.provider.mood = 'down'
+    await house.leases.revoke(house.ref(id), { sync: false })
+    await house.expire()
+    house.provider.mood = 'up'
+
+    house.advance(-24 * hour)
+    await house.expire()
+
+    expect(await house.rows()).toEqual([])
+  })
+
+  test('leaves a lease that lives to its end', async () => {
+    await using house = await openLeaseHouse()
+    const { id } = await house.issue()
+    house.advance(-hour)
+    await house.expire()
+    expect(await house.leases.renew(house.ref(id), 600)).toMatchObject({ duration: 600 })
+
+    house.advance(600)
+    await house.expire()
+
+    expect(await house.rows()).toEqual([])
+  })
+
+  test('lets a lease be renewed that ended by itself and is not taken back yet; its tries are forgotten', async () => {
+    await using house = await openLeaseHouse()
+    const { id } = await house.issue()
+    house.provider.mood = 'down'
+    house.advance(hour)
+    await house.expire()
+    expect((await house.stored(id))?.retry?.failures).toBe(1)
+    house.provider.mood = 'up'
+
+    house.advance(-10)
+    expect(await house.leases.renew(house.ref(id), 600)).toMatchObject({ duration: 600 })
+    house.advance(500)
+    await house.expire()
+
+    expect(house.provider.alive.size).toBe(1)
+    expect((await house.stored(id))?.retry).toBeUndefined()
+  })
+})
+
+test('a clock that jumps far ahead ends what has ended by then, and no more', async () => {
+  await using house = await openLeaseHouse()
+  await Promise.all(Array.from({ length: 70 }, () => house.issue()))
+  house.advance(10 * 365 * 24 * hour)
+  const { credential } = await house.issue()
+
+  await house.expire()
+
+  expect([...house.provider.alive]).toEqual([credential])
+})
