@@ -2,7 +2,7 @@ import { CompactSign } from 'jose'
 import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { stringifyJson } from '../../lib/json.ts'
-import type { Identity } from '../identity/identity-store.ts'
+import { type Identity, identityIn } from '../identity/identity-store.ts'
 import { fillClaims } from './claim-template.ts'
 import { allowsClient } from './named-key.ts'
 import type { ReadyKey } from './named-key-store.ts'
@@ -37,7 +37,9 @@ export async function issueIdentityToken(request: IdentityTokenRequest): Promise
   if (identity === undefined) throw refuse('invalid', "no entity associated with the request's token")
   const iat = Math.floor(now / 1000)
   const own = { iss: issuer, sub: identity.entity.id, aud: client_id, exp: iat + ttl, iat, namespace }
-  const payload = Buffer.from(stringifyJson({ ...own, ...fillClaims(role.claims, { ...identity, now }) }))
+  const payload = Buffer.from(
+    stringifyJson({ ...own, ...fillClaims(role.claims, { entity: identity.entity, groups: identityIn(identity, namespace).groups, now }) }),
+  )
   if (payload.length > maxPayloadBytes) throw refuse('invalid', `the claims of the role ${quoted(roleName)} are longer than ${maxPayloadBytes} bytes`)
   const { kid, alg } = key.key.signing.publicKey
   return { token: await new CompactSign(payload).setProtectedHeader({ alg, kid }).sign(key.signer), client_id, ttl }

@@ -7,7 +7,7 @@ import { canonicalName, sameName } from './canonical-name.ts'
 import { customMetadataFaults } from './custom-metadata.ts'
 import { aliasAt, type Entity, type EntityAlias } from './entity.ts'
 import { byHand } from './entity-changes.ts'
-import type { StoredAlias, StoredEntity } from './entity-records.ts'
+import type { AliasRow, StoredAlias, StoredEntity } from './entity-records.ts'
 import { entityKey } from './identity-keys.ts'
 import type { Drawn, IdentityStore } from './identity-store.ts'
 import { sameMetadata } from './metadata.ts'
@@ -31,6 +31,7 @@ export type AliasIds = { readonly id: string; readonly canonical_id: string }
 
 /** Updates the alias of an id, or of a mount and a name, or makes it. Undefined when there was nothing to change. Contract tokens §5.3. */
 export function putAlias(parts: AliasParts, sent: AliasWrite): Promise<AliasIds | undefined> {
+  checkCustomMetadata(sent.customMetadata)
   const write = canonicalName(sent.name) === '' ? { ...sent, name: '' } : sent
   return parts.store.change(async (): Promise<Drawn<AliasIds | undefined>> => {
     const { records } = parts.store
@@ -42,8 +43,8 @@ export function putAlias(parts: AliasParts, sent: AliasWrite): Promise<AliasIds 
     }
     if (name === '' || mountAccessor === '') throw refuse('invalid', "'id' or 'mount_accessor' and 'name' must be provided")
     checkMount(parts, namespace, mountAccessor)
-    const known = await records.byAlias(namespace, mountAccessor, name)
-    return known === undefined ? create(parts, write) : update(parts, known, write)
+    const row = await records.aliasRow(namespace, mountAccessor, name)
+    return row.found === undefined ? create(parts, write, row) : update(parts, row.found, write)
   })
 }
 
@@ -59,10 +60,9 @@ function checkCustomMetadata(metadata: AliasWrite['customMetadata']): void {
   if (first !== undefined) throw refuse('invalid', faults.length === 1 ? first : causeList(...faults))
 }
 
-async function create({ store }: AliasParts, write: AliasWrite): Promise<Drawn<AliasIds>> {
+async function create({ store }: AliasParts, write: AliasWrite, row: AliasRow): Promise<Drawn<AliasIds>> {
   const { records, clock, random } = store
   const { namespace, name, mountAccessor, canonicalId, customMetadata = null } = write
-  checkCustomMetadata(customMetadata)
   const birth = { namespace, now: clock.now(), random }
   const draft = { name, mount_accessor: mountAccessor, metadata: null, custom_metadata: customMetadata }
   if (canonicalId === '') {
@@ -70,7 +70,7 @@ async function create({ store }: AliasParts, write: AliasWrite): Promise<Drawn<A
     const entries: ViewEntry[] = [
       { key: entityKey(entity.id), value: entity, expect: 'absent' },
       { key: records.keys.entityName(namespace, entity.name), value: entity.id, expect: 'absent' },
-      await records.aliasEntry(entity, mountAccessor, name),
+      leadingTo(entity, row),
     ]
     return { result: idsOf(entity.aliases[0], entity.id), change: { entries, entityIds: [entity.id] } }
   }
@@ -80,7 +80,7 @@ async function create({ store }: AliasParts, write: AliasWrite): Promise<Drawn<A
   const alias = newAlias(birth, draft, owner.entity.id)
   const entries: ViewEntry[] = [
     withAliases(owner, [...owner.entity.aliases, alias], birth.now),
-    await records.aliasEntry(owner.entity, mountAccessor, name),
+    leadingTo(owner.entity, row),
     records.aliasIdEntry(alias, owner.entity.id),
   ]
   return { result: idsOf(alias, owner.entity.id), change: { entries, entityIds: [owner.entity.id] } }
@@ -89,7 +89,6 @@ async function create({ store }: AliasParts, write: AliasWrite): Promise<Drawn<A
 async function update(parts: AliasParts, stored: StoredAlias, write: AliasWrite): Promise<Drawn<AliasIds | undefined>> {
   const { store } = parts
   const { alias, entity } = stored
-  checkCustomMetadata(write.customMetadata)
   const next: EntityAlias = {
     ...alias,
     name: write.name || alias.name,
@@ -98,14 +97,16 @@ async function update(parts: AliasParts, stored: StoredAlias, write: AliasWrite)
     custom_metadata: write.customMetadata === undefined ? alias.custom_metadata : write.customMetadata,
     last_update_time: formatTime(store.clock.now()),
   }
-  if (next.mount_accessor !== alias.mount_accessor) checkMount(parts, write.namespace, next.mount_accessor)
-  const target = next.canonical_id === entity.id ? undefined : await targetOf(store, write.namespace, next)
-  if (target === undefined && next.mount_accessor !== alias.mount_accessor && aliasAt(entity, next.mount_accessor) !== undefined) {
+  const stays = next.canonical_id === entity.id
+  if (stays && isSame(alias, next)) return { result: undefined }
+  if (stays && next.mount_accessor !== alias.mount_accessor && aliasAt(entity, next.mount_accessor) !== undefined) {
     throw refuse('invalid', "Alias cannot be updated as the entity already has an alias for the given 'mount_accessor' ")
   }
-  if (target === undefined && isSame(alias, next)) return { result: undefined }
+  if (!isSame(alias, next)) checkMount(parts, write.namespace, next.mount_accessor)
+  const row = await newRowOf(store, entity.namespace_id, alias, next)
+  const target = stays ? undefined : await targetOf(store, write.namespace, next)
   const owner = target?.entity ?? entity
-  const entries: ViewEntry[] = [...(await rowEntries(store, alias, next, owner)), ...ownerEntries(stored, target, next, store.clock.now())]
+  const entries: ViewEntry[] = [...rowEntries(store, alias, next, owner, row), ...ownerEntries(stored, target, next, store.clock.now())]
   return { result: idsOf(next, owner.id), change: { entries, entityIds: [entity.id, owner.id] } }
 }
 
@@ -122,16 +123,22 @@ async function targetOf({ records }: IdentityStore, namespace: string, next: Ent
 const isSame = (alias: EntityAlias, next: EntityAlias): boolean =>
   alias.name === next.name && alias.mount_accessor === next.mount_accessor && sameMetadata(alias.custom_metadata, next.custom_metadata ?? {})
 
-/** The rows that lead to the alias: by mount and name, and by id. */
-async function rowEntries({ records }: IdentityStore, alias: EntityAlias, next: EntityAlias, owner: Entity): Promise<ViewEntry[]> {
-  const idEntry = records.aliasIdEntry(next, owner.id)
-  const before = records.keys.alias(owner.namespace_id, alias.mount_accessor, alias.name)
-  if (next.mount_accessor === alias.mount_accessor && sameName(next.name, alias.name)) return [{ key: before, value: owner.id }, idEntry]
-  if ((await records.byAlias(owner.namespace_id, next.mount_accessor, next.name)) !== undefined) {
-    throw refuse('invalid', 'alias with combination of mount accessor and name already exists')
-  }
-  return [{ key: before, value: undefined }, await records.aliasEntry(owner, next.mount_accessor, next.name), idEntry]
+/** The row of the alias under its new mount and name; undefined when these stay. Throws when they are another's. */
+async function newRowOf({ records }: IdentityStore, namespace: string, alias: EntityAlias, next: EntityAlias): Promise<AliasRow | undefined> {
+  if (next.mount_accessor === alias.mount_accessor && sameName(next.name, alias.name)) return undefined
+  const row = await records.aliasRow(namespace, next.mount_accessor, next.name)
+  if (row.found !== undefined) throw refuse('invalid', 'alias with combination of mount accessor and name already exists')
+  return row
 }
+
+/** The rows that lead to the alias: by mount and name, and by id. */
+function rowEntries({ records }: IdentityStore, alias: EntityAlias, next: EntityAlias, owner: Entity, row: AliasRow | undefined): ViewEntry[] {
+  const before = records.keys.alias(owner.namespace_id, alias.mount_accessor, alias.name)
+  const byName = row === undefined ? [{ key: before, value: owner.id }] : [{ key: before, value: undefined }, leadingTo(owner, row)]
+  return [...byName, records.aliasIdEntry(next, owner.id)]
+}
+
+const leadingTo = ({ id }: Entity, { key, expect }: AliasRow): ViewEntry => ({ key, value: id, expect })
 
 function ownerEntries(stored: StoredAlias, target: StoredEntity | undefined, next: EntityAlias, now: number): ViewEntry[] {
   const { entity, alias } = stored

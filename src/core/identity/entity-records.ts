@@ -8,6 +8,9 @@ export type StoredEntity = { readonly entity: Entity; readonly revision: number 
 
 export type StoredAlias = StoredEntity & { readonly alias: EntityAlias }
 
+/** The row that leads from mount and name to an entity, as it was read: `found` is the alias it leads to, if there is one. */
+export type AliasRow = { readonly key: string; readonly expect: number | 'absent'; readonly found: StoredAlias | undefined }
+
 /** A piece of a list: what comes after `after`, at most `limit`. */
 export type Page = { readonly after?: string | undefined; readonly limit: number }
 
@@ -50,10 +53,16 @@ export class EntityRecords {
   }
 
   async byAlias(namespace: string, mountAccessor: string, name: string): Promise<StoredAlias | undefined> {
-    const id = await this.#view.get(this.keys.alias(namespace, mountAccessor, name))
-    const stored = typeof id === 'string' ? await this.byId(namespace, id) : undefined
+    return (await this.aliasRow(namespace, mountAccessor, name)).found
+  }
+
+  /** One read of the row tells both whether the name is taken and what a write of it must expect. */
+  async aliasRow(namespace: string, mountAccessor: string, name: string): Promise<AliasRow> {
+    const key = this.keys.alias(namespace, mountAccessor, name)
+    const row = await this.#view.read(key)
+    const stored = typeof row?.value === 'string' ? await this.byId(namespace, row.value) : undefined
     const alias = stored === undefined ? undefined : aliasOf(stored.entity, mountAccessor, name)
-    return stored === undefined || alias === undefined ? undefined : { ...stored, alias }
+    return { key, expect: row?.revision ?? 'absent', found: stored === undefined || alias === undefined ? undefined : { ...stored, alias } }
   }
 
   async byAliasId(namespace: string, id: string): Promise<StoredAlias | undefined> {
@@ -82,12 +91,6 @@ export class EntityRecords {
   /** The row that leads from an alias id to `entityId`; it goes where the id leads there itself. */
   aliasIdEntry({ id }: EntityAlias, entityId: string): ViewEntry {
     return { key: aliasIdKey(id), value: id === firstAliasId(entityId) ? undefined : entityId }
-  }
-
-  /** The row that leads from mount and name to `entityId`, to be written where no alias of that name is. */
-  async aliasEntry(entity: Entity, mountAccessor: string, name: string): Promise<ViewEntry> {
-    const key = this.keys.alias(entity.namespace_id, mountAccessor, name)
-    return { key, value: entity.id, expect: (await this.#view.read(key))?.revision ?? 'absent' }
   }
 
   /** Everything of an entity but its memberships, gone. */

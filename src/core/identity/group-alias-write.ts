@@ -33,16 +33,19 @@ export async function aliasWrite(parts: GroupParts, write: AliasWrite): Promise<
   const { namespace, name, mountAccessor } = write
   const source = await sourceOf(parts, write)
   const known = source?.group.alias ?? undefined
-  checkPlace(parts, write)
+  if (canonicalName(name) === '') throw refuse('invalid', 'missing alias name')
+  if (mountAccessor === '') throw refuse('invalid', 'missing mount_accessor')
+  const stays = write.canonicalId === '' || write.canonicalId === source?.group.id
+  if (known !== undefined && stays && known.name === name && known.mount_accessor === mountAccessor) {
+    return { entries: [], result: { alias: known, changed: false }, groups: [], entities: new Set() }
+  }
+  const target = await targetOf(parts, write, source)
+  checkMount(parts, write)
   const rowKey = groupAliasKey(parts, namespace, mountAccessor, name)
   const row = await parts.view.read(rowKey)
   const isOwnRow = row !== undefined && known !== undefined && rowKey === groupAliasKey(parts, namespace, known.mount_accessor, known.name)
   if (row !== undefined && !isOwnRow) throw refuse('invalid', 'combination of mount and group alias name is already in use')
-  const target = await targetOf(parts, write, source)
   const before = target?.group ?? newGroup(parts, namespace, 'external')
-  if (known !== undefined && before.id === source?.group.id && known.name === name && known.mount_accessor === mountAccessor) {
-    return { entries: [], result: { alias: known, changed: false }, groups: [], entities: new Set() }
-  }
 
   const now = formatTime(parts.clock.now())
   const alias: GroupAlias = {
@@ -70,8 +73,8 @@ export async function aliasWrite(parts: GroupParts, write: AliasWrite): Promise<
     groups: [group.id, ...(left === undefined ? [] : [left.group.id])],
     entities: new Set(),
     written: () => {
-      for (const one of replaced) parts.reader.aliasChanged(one.mount_accessor, canonicalName(one.name), undefined)
-      parts.reader.aliasChanged(mountAccessor, value.name, group.id)
+      for (const one of replaced) parts.reader.aliasChanged(namespace, one.mount_accessor, canonicalName(one.name), undefined)
+      parts.reader.aliasChanged(namespace, mountAccessor, value.name, group.id)
     },
   }
 }
@@ -86,7 +89,7 @@ export async function aliasRemoval(parts: GroupParts, namespace: string, id: str
     result: undefined,
     groups: [stored.group.id],
     entities: new Set(),
-    written: () => parts.reader.aliasChanged(alias.mount_accessor, canonicalName(alias.name), undefined),
+    written: () => parts.reader.aliasChanged(namespace, alias.mount_accessor, canonicalName(alias.name), undefined),
   }
 }
 
@@ -110,9 +113,7 @@ async function sourceOf(parts: GroupParts, { namespace, id }: AliasWrite): Promi
   return source
 }
 
-function checkPlace(parts: GroupParts, { namespace, name, mountAccessor }: AliasWrite): void {
-  if (canonicalName(name) === '') throw refuse('invalid', 'missing alias name')
-  if (mountAccessor === '') throw refuse('invalid', 'missing mount_accessor')
+function checkMount(parts: GroupParts, { namespace, mountAccessor }: AliasWrite): void {
   const mount = parts.mountOf(mountAccessor)
   if (mount === undefined || mount.namespace !== namespace) throw refuse('invalid', `invalid mount accessor ${quoted(mountAccessor)}`)
   if (mount.local) throw refuse('invalid', `mount accessor ${quoted(mountAccessor)} is a local mount`)

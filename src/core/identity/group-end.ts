@@ -38,7 +38,7 @@ export async function groupEnd(parts: GroupParts, namespace: string, id: string)
     entities: new Set(),
     written: () => {
       parts.reader.forgetChanges(id)
-      if (alias !== null) parts.reader.aliasChanged(alias.mount_accessor, canonicalName(alias.name), undefined)
+      if (alias !== null) parts.reader.aliasChanged(namespace, alias.mount_accessor, canonicalName(alias.name), undefined)
     },
   }
 }

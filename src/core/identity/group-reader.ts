@@ -39,7 +39,7 @@ export class GroupReader {
   readonly #nodes = new RecordCache<GroupNode>(maxNodes, maxNodeText)
   /** By entity. The groups in it are shared. */
   readonly #memberships = new RecordCache<Memberships>(maxEntities)
-  /** Group id by alias name, whole for each mount: a claim may name thousands of groups nobody knows here. */
+  /** Group id by alias name, whole for each mount of a namespace: a claim may name thousands of groups nobody knows here. */
   readonly #aliases = new RecordCache<Map<string, string>>(maxMounts)
   /** What `changesKey` holds, of groups it was asked for. This process counts on, so what is stored is never ahead of it. */
   readonly #changes = new Map<string, number>()
@@ -167,7 +167,8 @@ export class GroupReader {
 
   /** Group id by alias name, as names compare. Not to be changed. */
   async aliasesOf(namespace: string, mountAccessor: string): Promise<ReadonlyMap<string, string>> {
-    return (await this.#aliases.read(mountAccessor, () => this.#loadAliases(aliasPrefix(namespace, mountAccessor)))) ?? new Map()
+    const prefix = aliasPrefix(namespace, mountAccessor)
+    return (await this.#aliases.read(prefix, () => this.#loadAliases(prefix))) ?? new Map()
   }
 
   async #loadAliases(prefix: string): Promise<Map<string, string>> {
@@ -185,13 +186,14 @@ export class GroupReader {
   }
 
   /** An alias was written or removed: known maps follow, those under way are read again. */
-  aliasChanged(mountAccessor: string, name: string, groupId: string | undefined): void {
-    const known = this.#aliases.get(mountAccessor)
-    this.#aliases.drop(mountAccessor)
+  aliasChanged(namespace: string, mountAccessor: string, name: string, groupId: string | undefined): void {
+    const prefix = aliasPrefix(namespace, mountAccessor)
+    const known = this.#aliases.get(prefix)
+    this.#aliases.drop(prefix)
     if (known === undefined) return
     if (groupId === undefined) known.delete(name)
     else known.set(name, groupId)
-    this.#aliases.set(mountAccessor, known)
+    this.#aliases.set(prefix, known)
   }
 
   /** How often members changed otherwise than by a write of the group. */

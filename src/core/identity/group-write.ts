@@ -76,7 +76,8 @@ async function targetOf(parts: GroupParts, namespace: string, id: string | undef
 /** The group with its new name, type, policies and metadata. */
 function withKind(group: Group, fields: GroupFields, isNew: boolean): Group {
   const policies = fields.policies === undefined ? group.policies : identityPolicies(fields.policies)
-  const type = fields.type ?? group.type
+  // an empty type of a new group is none
+  const type = (isNew ? fields.type || group.type : fields.type) ?? group.type
   if (!isNew && type !== group.type) throw refuse('invalid', 'group type cannot be changed')
   if (!isGroupType(type)) throw refuse('invalid', `invalid group type ${quoted(type)}`)
   const name = fields.name === undefined || canonicalName(fields.name) === '' ? group.name : fields.name

@@ -67,7 +67,8 @@ const cacheLimit = 10_000
 /** Names, metadata and policies of an entity whose copy is kept in memory; its groups are shared with others. */
 const maxCachedText = 8192
 const dayMs = 86_400_000
-const cacheKeyOf = ({ mountAccessor, name }: LoginAlias): string => `${mountAccessor}/${canonicalName(name)}`
+/** With the namespace: a mount that moves to another one keeps its accessor, and its people are others there. */
+const cacheKeyOf = ({ namespace, mountAccessor, name }: LoginAlias): string => `${namespace}/${mountAccessor}/${canonicalName(name)}`
 
 /** What a change of identities writes, and which entities' copies in memory go with it. */
 export type IdentityChange = {
@@ -86,7 +87,7 @@ export class IdentityStore {
   readonly #view: View
   /** By the id of the entity itself, never by one that was merged into it. */
   readonly #identities = new RecordCache<Identity>(cacheLimit, maxCachedText, ({ entity }) => entity)
-  /** Entity id by mount accessor and canonical name. May be out of date: the entity decides which aliases it has. */
+  /** Entity id by namespace, mount accessor and canonical name. May be out of date: the entity decides which aliases it has. */
   readonly #aliasRows = new RecordCache<EntityRef>(cacheLimit, maxCachedText)
   /** Id of the entity that another one was merged into. */
   readonly #mergedInto = new RecordCache<EntityRef>(cacheLimit)

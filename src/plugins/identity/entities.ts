@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
+import { canonicalName } from '../../core/identity/canonical-name.ts'
 import type { Entity } from '../../core/identity/entity.ts'
 import { deleteEntity, putEntity } from '../../core/identity/entity-changes.ts'
 import { listEntities, listEntityNames } from '../../core/identity/entity-lists.ts'
@@ -50,6 +51,9 @@ export function listed<T extends { readonly id: string }>(items: readonly T[], i
   if (items.length === 0) return undefined
   return { data: { keys: items.map(({ id }) => id), key_info: Object.fromEntries(items.map((item) => [item.id, infoOf(item)])) }, paged: true }
 }
+
+/** Names compare in their canonical form, and so does what rules deny by a name in a path. */
+export const byName = (folder: string) => (below: string) => folder + canonicalName(below.slice(folder.length))
 
 const created = (entity: Entity | undefined): Reply | undefined => entity && { data: { id: entity.id, name: entity.name, aliases: null } }
 
@@ -108,8 +112,9 @@ export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
       handle: async ({ mount, sent }) => ({ data: { keys: await listEntityNames(records, mount.namespace, listRange(sent)) }, paged: true }),
     },
   })
-  resource(app, '/entity/name/:name', {
+  resource(app, '/entity/name/*name', {
     help: 'An entity by its name.',
+    canonical: byName('entity/name/'),
     read: {
       summary: 'Read an entity by its name',
       output,
@@ -118,8 +123,10 @@ export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
     write: {
       summary: 'Create or update the entity of a name',
       input: fields,
-      handle: async ({ mount, params, input: changes }) =>
-        created(await putEntity(identities, { namespace: mount.namespace, id: '', name: params.name, fields: changes })),
+      handle: async ({ mount, params, input: changes }) => {
+        if (canonicalName(params.name) === '') throw refuse('invalid', 'empty entity name')
+        return created(await putEntity(identities, { namespace: mount.namespace, id: '', name: params.name, fields: changes }))
+      },
     },
     delete: {
       summary: 'Delete an entity by its name',

@@ -70,7 +70,7 @@ export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf }:
       output: listOutput,
       handle: async ({ mount, sent }) => {
         const aliases = await listAliases(records, mount.namespace, listRange(sent))
-        return listed(aliases, (one) => aliasInfo(one, mountOf))
+        return listed(aliases, (one) => aliasInfo(one, mount.namespace, mountOf))
       },
     },
   })

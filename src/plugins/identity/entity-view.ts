@@ -4,10 +4,10 @@ import type { Mount } from '../../core/mounts/mount.ts'
 
 export type MountOf = (accessor: string) => Mount | undefined
 
-/** Type and path of the mount an alias is of; nothing when that is gone. Contract tokens §5.2. */
-export function mountOfAlias(mountOf: MountOf, accessor: string): { mount_type: string; mount_path: string } | Record<never, never> {
+/** Type and path of the mount an alias of this namespace is of; nothing when that is gone, or was moved to another namespace. Contract tokens §5.2. */
+export function mountOfAlias(mountOf: MountOf, accessor: string, namespace: string): { mount_type?: string; mount_path?: string } {
   const mount = mountOf(accessor)
-  return mount === undefined ? {} : { mount_type: mount.type, mount_path: mount.path }
+  return mount?.namespace === namespace ? { mount_type: mount.type, mount_path: mount.path } : {}
 }
 
 /** An entity as it is read. Contract tokens §5.2. */
@@ -24,18 +24,18 @@ export function entityData(entity: Entity, { direct, inherited }: MembershipsOf,
     creation_time: entity.creation_time,
     last_update_time: entity.last_update_time,
     merged_entity_ids: entity.merged_entity_ids,
-    aliases: entity.aliases.map((alias) => aliasFields(alias, mountOf)),
+    aliases: entity.aliases.map((alias) => aliasFields(alias, entity.namespace_id, mountOf)),
     group_ids: [...new Set([...directIds, ...inheritedIds])],
     direct_group_ids: directIds,
     inherited_group_ids: inheritedIds,
   }
 }
 
-const aliasFields = (alias: EntityAlias, mountOf: MountOf) => ({
+const aliasFields = (alias: EntityAlias, namespace: string, mountOf: MountOf) => ({
   id: alias.id,
   canonical_id: alias.canonical_id,
   mount_accessor: alias.mount_accessor,
-  ...mountOfAlias(mountOf, alias.mount_accessor),
+  ...mountOfAlias(mountOf, alias.mount_accessor, namespace),
   name: alias.name,
   metadata: alias.metadata,
   custom_metadata: alias.custom_metadata,
@@ -47,12 +47,12 @@ const aliasFields = (alias: EntityAlias, mountOf: MountOf) => ({
 
 /** An alias as it is read by itself. Contract tokens §5.3. */
 export const aliasData = (alias: EntityAlias, namespaceId: string, mountOf: MountOf) => ({
-  ...aliasFields(alias, mountOf),
+  ...aliasFields(alias, namespaceId, mountOf),
   namespace_id: namespaceId,
 })
 
 /** An entity in a list; `aliases` only if it has any. Contract tokens §5.2. */
-export const entityInfo = ({ name, aliases }: Entity, mountOf: MountOf) => ({
+export const entityInfo = ({ name, aliases, namespace_id }: Entity, mountOf: MountOf) => ({
   name,
   ...(aliases.length === 0
     ? {}
@@ -61,18 +61,18 @@ export const entityInfo = ({ name, aliases }: Entity, mountOf: MountOf) => ({
           id: alias.id,
           name: alias.name,
           mount_accessor: alias.mount_accessor,
-          ...mountOfAlias(mountOf, alias.mount_accessor),
+          ...mountOfAlias(mountOf, alias.mount_accessor, namespace_id),
         })),
       }),
 })
 
 /** An alias in a list. Contract tokens §5.3. */
-export const aliasInfo = (alias: EntityAlias, mountOf: MountOf) => ({
+export const aliasInfo = (alias: EntityAlias, namespaceId: string, mountOf: MountOf) => ({
   name: alias.name,
   canonical_id: alias.canonical_id,
   mount_accessor: alias.mount_accessor,
   custom_metadata: alias.custom_metadata,
   metadata: alias.metadata,
   local: alias.local,
-  ...mountOfAlias(mountOf, alias.mount_accessor),
+  ...mountOfAlias(mountOf, alias.mount_accessor, namespaceId),
 })

@@ -58,7 +58,8 @@ export function groupAliasRoutes(app: FastifyInstance, { groups, mountOf }: Grou
     list: {
       summary: 'List group aliases by id',
       output: listOutput,
-      handle: async ({ mount, sent }) => listed(await groups.listAliases(mount.namespace, listRange(sent)), (one) => groupAliasInfo(one, mountOf)),
+      handle: async ({ mount, sent }) =>
+        listed(await groups.listAliases(mount.namespace, listRange(sent)), (one) => groupAliasInfo(one, mount.namespace, mountOf)),
     },
   })
   resource(app, '/group-alias/id/:id', {

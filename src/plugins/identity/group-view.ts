@@ -12,7 +12,7 @@ export const groupData = (group: Group, details: GroupDetails, mountOf: MountOf)
   member_entity_ids: orNull(details.memberEntityIds),
   member_group_ids: orNull(details.memberGroupIds),
   parent_group_ids: orNull(details.parentGroupIds),
-  alias: group.alias === null ? {} : aliasFields(group.alias, mountOf),
+  alias: group.alias === null ? {} : aliasFields(group.alias, group.namespace_id, mountOf),
   modify_index: details.modifyIndex,
   namespace_id: group.namespace_id,
   creation_time: group.creation_time,
@@ -21,11 +21,11 @@ export const groupData = (group: Group, details: GroupDetails, mountOf: MountOf)
 
 const orNull = (list: readonly string[]): readonly string[] | null => (list.length === 0 ? null : list)
 
-const aliasFields = (alias: GroupAlias, mountOf: MountOf) => ({
+const aliasFields = (alias: GroupAlias, namespaceId: string, mountOf: MountOf) => ({
   id: alias.id,
   canonical_id: alias.canonical_id,
   mount_accessor: alias.mount_accessor,
-  ...mountOfAlias(mountOf, alias.mount_accessor),
+  ...mountOfAlias(mountOf, alias.mount_accessor, namespaceId),
   name: alias.name,
   metadata: null,
   merged_from_canonical_ids: null,
@@ -35,29 +35,31 @@ const aliasFields = (alias: GroupAlias, mountOf: MountOf) => ({
 
 /** A group alias as it is read by itself: in the form of an entity alias. Contract tokens §5.5. */
 export const groupAliasData = (alias: GroupAlias, namespaceId: string, mountOf: MountOf) => ({
-  ...aliasFields(alias, mountOf),
+  ...aliasFields(alias, namespaceId, mountOf),
   custom_metadata: null,
   local: false,
   namespace_id: namespaceId,
 })
 
 /** A group in a list; `alias` only if it has one. Contract tokens §5.4. */
-export const groupInfo = ({ name, alias, num_member_entities, num_parent_groups }: ListedGroup, mountOf: MountOf) => ({
+export const groupInfo = ({ name, alias, namespace_id, num_member_entities, num_parent_groups }: ListedGroup, mountOf: MountOf) => ({
   name,
   num_member_entities,
   num_parent_groups,
   ...(alias === null
     ? {}
-    : { alias: { id: alias.id, name: alias.name, mount_accessor: alias.mount_accessor, ...mountOfAlias(mountOf, alias.mount_accessor) } }),
+    : {
+        alias: { id: alias.id, name: alias.name, mount_accessor: alias.mount_accessor, ...mountOfAlias(mountOf, alias.mount_accessor, namespace_id) },
+      }),
 })
 
 /** A group alias in a list. Contract tokens §5.5. */
-export const groupAliasInfo = ({ name, canonical_id, mount_accessor }: GroupAlias, mountOf: MountOf) => ({
+export const groupAliasInfo = ({ name, canonical_id, mount_accessor }: GroupAlias, namespaceId: string, mountOf: MountOf) => ({
   name,
   canonical_id,
   mount_accessor,
   custom_metadata: null,
   metadata: null,
   local: false,
-  ...mountOfAlias(mountOf, mount_accessor),
+  ...mountOfAlias(mountOf, mount_accessor, namespaceId),
 })

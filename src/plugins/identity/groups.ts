@@ -5,7 +5,7 @@ import type { GroupStore } from '../../core/identity/group-store.ts'
 import type { GroupWrite } from '../../core/identity/group-write.ts'
 import { type Reply, resource } from '../../http/resource.ts'
 import { commaListField, kvField, stringField } from '../../lib/fields.ts'
-import { listed } from './entities.ts'
+import { byName, listed } from './entities.ts'
 import type { MountOf } from './entity-view.ts'
 import { groupData, groupInfo } from './group-view.ts'
 import { listRange } from './list-range.ts'
@@ -103,8 +103,9 @@ export function groupRoutes(app: FastifyInstance, parts: GroupPluginParts): void
       handle: async ({ mount, sent }) => ({ data: { keys: await groups.listNames(mount.namespace, listRange(sent)) }, paged: true }),
     },
   })
-  resource(app, '/group/name/:name', {
+  resource(app, '/group/name/*name', {
     help: 'A group by its name.',
+    canonical: byName('group/name/'),
     read: {
       summary: 'Read a group by its name',
       output,

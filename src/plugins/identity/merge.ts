@@ -5,7 +5,7 @@ import { causeList } from '../../errors.ts'
 import { type Reply, resource } from '../../http/resource.ts'
 import { boolField, commaListField, stringField } from '../../lib/fields.ts'
 import type { EntityParts } from './entities.ts'
-import type { MountOf } from './entity-view.ts'
+import { type MountOf, mountOfAlias } from './entity-view.ts'
 
 const input = z.object({
   to_entity_id: stringField.default('').describe('Id of the entity that stays'),
@@ -44,8 +44,8 @@ function clashReply(clashes: readonly Clash[], mountOf: MountOf): Reply {
       { entity: to, alias: toAlias },
       { entity: from, alias: fromAlias },
     ].map(({ entity, alias }) => {
-      const mount = mountOf(alias.mount_accessor)
-      return { alias: alias.name, entity: entity.name, entity_id: entity.id, mount: mount?.type ?? '', mount_path: mount?.path ?? '' }
+      const { mount_type: mount = '', mount_path = '' } = mountOfAlias(mountOf, alias.mount_accessor, entity.namespace_id)
+      return { alias: alias.name, entity: entity.name, entity_id: entity.id, mount, mount_path }
     }),
   )
   return { raw: { status: 400, contentType: 'application/json', body: `${JSON.stringify({ errors: [errors], data })}\n` } }
