@@ -96,7 +96,7 @@ export type ResourceSpec<
   follows?: Follows
   /** What a caller who is not accepted is told instead of `permission denied`, if anything. */
   refusedCaller?(sent: Sent, presented: string): ServiceError | undefined
-  /** The path below the mount as it counts, where other spellings mean the same thing: what a rule denies there is denied in every spelling. */
+  /** The path below the mount as it counts, where other spellings mean the same thing: what a rule withholds there it withholds in every spelling. */
   canonical?(below: string): string
   /** Also served with a slash at the end: a collection. */
   collection?: boolean
@@ -385,10 +385,17 @@ function page(data: object, sent: Readonly<Record<string, JsonValue>>): object {
   if (!('keys' in data) || !Array.isArray(data.keys) || (sent['after'] === undefined && sent['limit'] === undefined)) return data
   const after = typeof sent['after'] === 'string' ? sent['after'] : ''
   const limit = limitOf(sent['limit'])
-  const rest = after === '' ? data.keys : data.keys.filter((key: unknown) => typeof key === 'string' && key > after)
+  const rest = after === '' ? data.keys : behind(data.keys, after)
   const keys: unknown[] = limit > 0 ? rest.slice(0, limit) : rest
   if (!('key_info' in data) || typeof data.key_info !== 'object' || data.key_info === null) return { ...data, keys }
-  return { ...data, keys, key_info: Object.fromEntries(Object.entries(data.key_info).filter(([key]) => keys.includes(key))) }
+  const shown = new Set(keys)
+  return { ...data, keys, key_info: Object.fromEntries(Object.entries(data.key_info).filter(([key]) => shown.has(key))) }
+}
+
+/** What follows a name in a list, which need not be in order to its end; of a name that is not in it, what is greater. */
+function behind(keys: readonly unknown[], after: string): unknown[] {
+  const at = keys.indexOf(after)
+  return at >= 0 ? keys.slice(at + 1) : keys.filter((key) => typeof key === 'string' && key > after)
 }
 
 /** `limit` of a list; 0 for all. */

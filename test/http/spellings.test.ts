@@ -1,53 +1,109 @@
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { notAllowed } from '../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 let server: TestServer
+let made = 0
 
-const rules = `
-path "auth/jwt/role/*"    { capabilities = ["create", "read", "update", "delete"] }
-path "auth/jwt/role/prod" { capabilities = ["deny"] }
-path "auth/jwt/role/other" { capabilities = ["read"] }
-path "sys/policies/acl/*"      { capabilities = ["create", "read", "update", "delete"] }
-path "sys/policies/acl/secret" { capabilities = ["deny"] }
-path "sys/policy/*"      { capabilities = ["create", "read", "update", "delete"] }
-path "sys/policy/secret" { capabilities = ["deny"] }
-`
+const stanza = (path: string, ...capabilities: string[]) => `path ${JSON.stringify(path)} { capabilities = ${JSON.stringify(capabilities)} }\n`
+const all = ['create', 'read', 'update', 'delete', 'list', 'sudo']
 const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'a' }
+const text = 'path "x" { capabilities = ["read"] }'
 
 beforeAll(async () => {
   server = await startTestServer()
-  await server.root.write('sys/policies/acl/limited', { policy: rules })
-  for (const name of ['prod', 'other']) await server.root.write(`auth/jwt/role/${name}`, role)
-  await server.root.write('sys/policies/acl/secret', { policy: 'path "x" { capabilities = ["read"] }' })
+  await server.root.write('auth/jwt/role/prod', role)
+  for (const name of ['secret', 'team/a']) await server.root.write(`sys/policies/acl/${name}`, { policy: text })
+  await server.root.write('sys/mounts/kept', { type: 'cloud' })
+  await server.root.write('sys/auth/kept', { type: 'jwt' })
+  await server.root.write('sys/namespaces/ns')
   return () => server[Symbol.asyncDispose]()
 })
 
-const limited = async () => server.as(String((await server.root.write('auth/token/create', { policies: ['limited'] })).body.auth?.client_token))
+async function holder(rules: string) {
+  const name = `p${++made}`
+  expect((await server.root.write(`sys/policies/acl/${name}`, { policy: rules })).status).toBe(204)
+  return server.as(String((await server.root.write('auth/token/create', { policies: [name] })).body.auth?.client_token))
+}
 
-test.each([
-  'auth/jwt/role/prod',
-  'auth/jwt/role/PROD',
-  'auth/jwt/role/Prod',
-  'auth/jwt/role/%50rod',
-  'sys/policies/acl/SECRET',
-  'sys/policies/acl/%20secret',
-  'sys/policies/acl/secret%20',
-  'sys/policy/Secret',
-])('a denied name is denied as %s too', async (path) => {
-  const caller = await limited()
-  const denied = { status: 403, body: { errors: ['1 error occurred:\n\t* permission denied\n\n'] } }
+/** Spellings of one thing: the folder everything is allowed in, the one path a rule is about, and the ways to write it. */
+const things = [
+  { folder: 'auth/jwt/role/', path: 'auth/jwt/role/prod', spellings: ['prod', 'PROD', 'Prod', '%50rod'] },
+  { folder: 'sys/policies/acl/', path: 'sys/policies/acl/secret', spellings: ['secret', 'SECRET', '%20secret', 'secret%20'] },
+  { folder: 'sys/policy/', path: 'sys/policy/secret', spellings: ['Secret', 'secret%20'] },
+  { folder: 'sys/mounts/', path: 'sys/mounts/kept', spellings: ['kept', 'kept/', '%2Fkept', '%2Fkept/', 'kept%2F', 'kept/x'] },
+  { folder: 'sys/mounts/', path: 'sys/mounts/kept/tune', spellings: ['kept/tune', '%2Fkept/tune', 'kept%2F/tune', '%2Fkept%2F%2Ftune'] },
+  { folder: 'sys/mounts/', path: 'sys/mounts/auth/kept', spellings: ['auth/kept', 'auth/kept/', '%2Fauth/kept', 'auth/kept/x'] },
+  { folder: 'sys/auth/', path: 'sys/auth/kept', spellings: ['kept', 'kept/', '%2Fkept', 'kept%2F'] },
+  { folder: 'sys/namespaces/', path: 'sys/namespaces/ns', spellings: ['ns', 'ns/', 'ns%2F', 'n%73/'] },
+].flatMap(({ spellings, ...thing }) => spellings.map((spelling) => ({ ...thing, asked: thing.folder + spelling })))
 
-  expect(await caller.read(path)).toMatchObject(denied)
-  expect(await caller.write(path, { ...role, policy: 'path "y" {}' })).toMatchObject(denied)
-  expect(await caller.delete(path)).toMatchObject(denied)
+describe('the rule about a thing holds in each spelling of it', () => {
+  test.each(things)('$asked, where $path is denied', async ({ folder, path, asked }) => {
+    const caller = await holder(stanza(`${folder}*`, ...all) + stanza(path, 'deny'))
+
+    expect((await caller.read(asked)).body).toEqual(notAllowed)
+    // below a mount there is nothing to delete or write; a write to a folder is refused before anyone looks at rules
+    if (asked.endsWith('/x')) return
+    expect((await caller.delete(asked)).body).toEqual(notAllowed)
+    if (!/(?:\/|%2F)$/.test(asked)) expect((await caller.write(asked, { ...role, policy: text })).body).toEqual(notAllowed)
+  })
+
+  test.each(things)('$asked, where of $path nothing but reading is allowed', async ({ folder, path, asked }) => {
+    const caller = await holder(stanza(`${folder}*`, ...all) + stanza(path, 'read', 'sudo'))
+
+    expect((await caller.read(asked)).status).not.toBe(403)
+    if (!asked.endsWith('/x')) expect((await caller.delete(asked)).body).toEqual(notAllowed)
+  })
+
+  test('a protected thing wants sudo from that rule too', async () => {
+    const caller = await holder(stanza('sys/auth/*', ...all) + stanza('sys/auth/kept', 'read'))
+
+    for (const asked of ['kept', 'kept/', '%2Fkept']) expect((await caller.read(`sys/auth/${asked}`)).body).toEqual(notAllowed)
+    expect((await caller.read('sys/auth/token')).status).toBe(200)
+  })
+
+  test.each(['team', 'team/', 'TEAM', 'TEAM/', 'team/%2F', 'team%2F%2F%2F', '%20team'])('a list of the policies of %s', async (asked) => {
+    for (const rule of ['sys/policies/acl/team', 'sys/policies/acl/team/', 'sys/policies/acl/team/*']) {
+      const caller = await holder(stanza('sys/policies/acl/*', ...all) + stanza(rule, 'deny'))
+      expect((await caller.call('LIST', `sys/policies/acl/${asked}`)).body, rule).toEqual(notAllowed)
+    }
+  })
+
+  test.each(['%20', '%2F', '%2F%2F'])('a list of the policies of %s is one of all', async (asked) => {
+    const caller = await holder(stanza('sys/policies/acl/*', ...all) + stanza('sys/policies/acl', 'deny'))
+
+    expect((await caller.call('LIST', `sys/policies/acl/${asked}`)).body).toEqual(notAllowed)
+  })
+
+  test('and in a namespace below that of the rule', async () => {
+    await server.root.write('sys/mounts/deep', { type: 'cloud' }, { headers: { 'X-Vault-Namespace': 'ns' } })
+    const caller = await holder(stanza('ns/sys/mounts/*', ...all) + stanza('ns/sys/mounts/deep', 'deny'))
+
+    for (const asked of ['ns/sys/mounts/deep', 'ns/sys/mounts/deep/', 'ns/sys/mounts/%2Fdeep', 'ns/sys/mounts/deep/x']) {
+      expect((await caller.read(asked)).body, asked).toEqual(notAllowed)
+    }
+  })
 })
 
-test.each(['auth/jwt/role/Other', 'auth/jwt/role/Fresh', 'sys/policies/acl/Fresh'])(
-  '%s, which no rule denies, is judged as it is written: byte for byte',
-  async (path) => {
-    const caller = await limited()
+describe('another spelling is judged as it is written', () => {
+  test.each(['auth/jwt/role/Fresh', 'sys/policies/acl/Fresh'])('%s, which no nearer rule is about', async (path) => {
+    const caller = await holder(stanza('auth/jwt/role/*', ...all) + stanza('sys/policies/acl/*', ...all))
 
-    expect((await caller.write(path, { ...role, policy: 'path "y" {}' })).status).toBeLessThan(300)
+    expect((await caller.write(path, { ...role, policy: text })).status).toBeLessThan(300)
     expect((await caller.read(path)).status).toBe(200)
-  },
-)
+  })
+
+  test('a rule for the written form is nearer than one for all', async () => {
+    const caller = await holder(stanza('sys/policies/acl/*', 'read') + stanza('sys/policies/acl/Own', 'update'))
+
+    expect((await caller.write('sys/policies/acl/Own', { policy: text })).status).toBe(200)
+    expect((await caller.write('sys/policies/acl/own', { policy: text })).body).toEqual(notAllowed)
+  })
+
+  test('what is given for the name alone is not given for another spelling of it', async () => {
+    const caller = await holder(stanza('sys/policies/acl/*', 'read') + stanza('sys/policies/acl/secret', 'update'))
+
+    expect((await caller.write('sys/policies/acl/SECRET', { policy: text })).body).toEqual(notAllowed)
+  })
+})

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts'
 import { capabilityBits, capabilityNames, neededBit, type AclOperation, resultantNames } from './capabilities.ts'
 import type { Grants, ParameterRules } from './grants.ts'
 import { parametersAllow, type RequestFields } from './parameters.ts'
-import { compareRank, patternOf, reachesBelow, SegmentedPath } from './pattern.ts'
+import { compareRank, type Pattern, patternOf, reachesBelow, SegmentedPath } from './pattern.ts'
 import type { ParsedPolicy, PolicyStanza } from './policy.ts'
 import { type Rule, RuleTable } from './rule-table.ts'
 import { fillTemplate, type TemplateContext } from './templates.ts'
@@ -13,6 +13,8 @@ export type { AclOperation } from './capabilities.ts'
 export type AclRequest = {
   readonly operation: AclOperation
   readonly path: string
+  /** The spelling of the path that counts, where several mean the same thing and `path` is another one: its rule may only take away. */
+  readonly meant?: string | undefined
   /** Body of a write, query of a read, top level only, as it was sent: defaults and path parameters are not fields. */
   readonly fields?: RequestFields | undefined
   /** The TTL asked for by `X-Vault-Wrap-TTL`; undefined or 0 without one. */
@@ -26,8 +28,6 @@ export type Decision = { readonly allowed: boolean; readonly sudo: boolean }
 export interface Acl {
   /** Contract tokens §4.5, §4.6. */
   decide(request: AclRequest): Decision
-  /** Does the rule of the path say `deny`? No rule is no denial. */
-  denies(path: string): boolean
   /** Sorted; `["deny"]` for none. Contract tokens §4.12. */
   capabilities(path: string): string[]
   /** The data of `sys/internal/ui/resultant-acl`. Contract tokens §4.12. */
@@ -46,7 +46,6 @@ const deniedPlain: Decision = { allowed: false, sudo: false }
 /** Policy `root`: everything on every path. Contract tokens §4.9. */
 export const rootAcl: Acl = {
   decide: () => allowedWithSudo,
-  denies: () => false,
   capabilities: () => ['root'],
   resultant: () => ({ root: true }),
   mountAccess: () => true,
@@ -109,22 +108,16 @@ class RuleAcl implements Acl {
     this.holdsUntil = holdsUntil
   }
 
-  decide({ operation, path, fields, wrapTtlSeconds }: AclRequest): Decision {
+  decide(request: AclRequest): Decision {
+    const { operation, path, meant } = request
     if (operation === 'help') return allowedPlain
-    const isList = operation === 'list' || operation === 'scan'
-    const grants = isList ? this.#findListed(path.endsWith('/') ? path : `${path}/`) : this.#find(path)
-    if (grants === undefined) return deniedPlain
-    const allowed =
-      (grants.bits & neededBit[operation]) !== 0 &&
-      wrappingAllows(grants, wrapTtlSeconds ?? 0) &&
-      (isList || operation === 'delete' || parametersAllow(grants, fields ?? {}))
-    const sudo = (grants.bits & capabilityBits.sudo) !== 0
-    if (allowed) return sudo ? allowedWithSudo : allowedPlain
-    return sudo ? deniedWithSudo : deniedPlain
-  }
-
-  denies(path: string): boolean {
-    return this.#find(path)?.isDeny === true
+    const rule = this.#ruleFor(operation, path)
+    if (rule === undefined) return deniedPlain
+    const decision = verdict(rule.grants, operation, request)
+    const other = meant === undefined ? undefined : this.#ruleFor(operation, meant)
+    if (other === undefined || other === rule || !(other.grants.isDeny || isNearer(other.pattern, rule.pattern))) return decision
+    const { allowed, sudo } = verdict(other.grants, operation, request)
+    return { allowed: decision.allowed && allowed, sudo: decision.sudo && sudo }
   }
 
   capabilities(path: string): string[] {
@@ -153,30 +146,53 @@ class RuleAcl implements Acl {
   }
 
   #bitsOf(path: string): number {
-    return this.#findListed(path)?.bits ?? 0
+    return this.#findListed(path)?.grants.bits ?? 0
   }
 
-  #find(path: string): Grants | undefined {
+  #ruleFor(operation: AclOperation, path: string): Rule | undefined {
+    return isListing(operation) ? this.#findListed(path.endsWith('/') ? path : `${path}/`) : this.#find(path)
+  }
+
+  #find(path: string): Rule | undefined {
     return this.#exact(path) ?? this.#best(path)
   }
 
-  #findListed(path: string): Grants | undefined {
+  #findListed(path: string): Rule | undefined {
     if (!path.endsWith('/')) return this.#find(path)
     const bare = path.slice(0, -1)
     return this.#exact(path) ?? this.#exact(bare) ?? this.#best(path) ?? this.#best(bare)
   }
 
-  #exact(path: string): Grants | undefined {
-    return (this.#own?.exact(path) ?? this.#shared.exact(path))?.grants
+  #exact(path: string): Rule | undefined {
+    return this.#own?.exact(path) ?? this.#shared.exact(path)
   }
 
-  #best(text: string): Grants | undefined {
+  #best(text: string): Rule | undefined {
     const path = new SegmentedPath(text)
     const shared = this.#shared.best(path)
     const own = this.#own?.best(path)
-    if (own === undefined || shared === undefined) return (own ?? shared)?.grants
-    return compareRank(own.pattern, shared.pattern) <= 0 ? own.grants : shared.grants
+    if (own === undefined || shared === undefined) return own ?? shared
+    return compareRank(own.pattern, shared.pattern) <= 0 ? own : shared
   }
+}
+
+const isListing = (operation: AclOperation): boolean => operation === 'list' || operation === 'scan'
+
+/** What one rule says, once it is the one that decides. Contract tokens §4.6. */
+function verdict(grants: Grants, operation: Exclude<AclOperation, 'help'>, { fields, wrapTtlSeconds }: AclRequest): Decision {
+  const allowed =
+    (grants.bits & neededBit[operation]) !== 0 &&
+    wrappingAllows(grants, wrapTtlSeconds ?? 0) &&
+    (isListing(operation) || operation === 'delete' || parametersAllow(grants, fields ?? {}))
+  const sudo = (grants.bits & capabilityBits.sudo) !== 0
+  if (allowed) return sudo ? allowedWithSudo : allowedPlain
+  return sudo ? deniedWithSudo : deniedPlain
+}
+
+/** Would the first pattern come before the second, did they match the same path? */
+function isNearer(first: Pattern, second: Pattern): boolean {
+  if (first.kind === 'exact') return second.kind !== 'exact'
+  return second.kind !== 'exact' && compareRank(first, second) < 0
 }
 
 function wrappingAllows({ minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max }: Grants, wrapTtlSeconds: number): boolean {

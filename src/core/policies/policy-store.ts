@@ -220,8 +220,8 @@ function eachOnce(sets: readonly PolicySet[]): NamedPolicy[] {
   return [...policies.values()]
 }
 
-/** Not by a pattern: one would look at a run of slashes from each of its places. */
-function withoutEndSlashes(path: string): string {
+/** A folder of policies by its name alone. Not by a pattern: one would look at a run of slashes from each of its places. */
+export function withoutEndSlashes(path: string): string {
   let end = path.length
   while (path[end - 1] === '/') end--
   return path.slice(0, end)

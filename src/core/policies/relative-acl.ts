@@ -4,7 +4,6 @@ import type { Acl, AclRequest, Decision } from './acl.ts'
 /** Nothing at all: a token has no rights beside or above its namespace. Contract core-http §5.3. */
 export const noRights: Acl = {
   decide: ({ operation }) => ({ allowed: operation === 'help', sudo: false }),
-  denies: () => false,
   capabilities: () => ['deny'],
   resultant: () => ({ root: false, exact_paths: {}, glob_paths: {} }),
   mountAccess: () => false,
@@ -26,11 +25,8 @@ export class RelativeAcl implements Acl {
   }
 
   decide(request: AclRequest): Decision {
-    return this.#acl.decide({ ...request, path: this.#prefix + request.path })
-  }
-
-  denies(path: string): boolean {
-    return this.#acl.denies(this.#prefix + path)
+    const { path, meant } = request
+    return this.#acl.decide({ ...request, path: this.#prefix + path, meant: meant === undefined ? undefined : this.#prefix + meant })
   }
 
   capabilities(path: string): string[] {

@@ -3,13 +3,13 @@ import { z } from 'zod'
 import type { Mount, MountTable } from '../../core/mounts/mount.ts'
 import type { SystemTtls } from '../../core/mounts/mount-config.ts'
 import { mountInfo, tuneInfo } from '../../core/mounts/mount-info.ts'
-import { type MountPlace, placeOf, shownPath } from '../../core/mounts/mount-path.ts'
+import { type MountPlace, placeOf, shownPath, withSlash } from '../../core/mounts/mount-path.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import { concerns, type MoveSide } from '../../core/mounts/move.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { fail, refuse } from '../../errors.ts'
-import { namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
+import { type Exchange, namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
 import { boolField, commaListField, kvField, mapField, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go-text.ts'
 
@@ -61,8 +61,26 @@ const tuneEnd = '/tune'
 
 /** The mount a management path names, and whether it means the mount itself or its tuning. Contract core-http §4.1. */
 function target(sys: Mount, table: MountTable, rest: string): MountPlace & { tunes: boolean } {
+  const { asked, tunes } = askedOf(rest)
+  return { ...placeOf(sys.namespace, table, asked), tunes }
+}
+
+function askedOf(rest: string): { asked: string; tunes: boolean } {
   const tunes = rest.length > tuneEnd.length && rest.endsWith(tuneEnd)
-  return { ...placeOf(sys.namespace, table, tunes ? rest.slice(0, -tuneEnd.length) : rest), tunes }
+  return { asked: tunes ? rest.slice(0, -tuneEnd.length) : rest, tunes }
+}
+
+/** The same path without the slashes around the mount that make no difference. */
+function canonicalTarget(folder: string, below: string): string {
+  const { asked, tunes } = askedOf(below.slice(folder.length))
+  return `${folder}${withSlash(asked).slice(0, -1)}${tunes ? tuneEnd : ''}`
+}
+
+/** Reading a path below a mount tells of the mount: so it is withheld from whom a rule withholds the mount. */
+function checkMayRead({ call, caller }: Exchange<unknown, unknown>, mount: Mount): void {
+  const meant = `sys/mounts/${mount.path.slice(0, -1)}`
+  const asked = { operation: 'read', path: call.path, meant, fields: call.sent, wrapTtlSeconds: call.wrapTtl } as const
+  if (caller?.acl.decide(asked).allowed !== true) throw fail('denied', 'permission denied')
 }
 
 /** `sys/auth`, `sys/mounts`, `sys/remount` and the listings for user interfaces. Contract core-http §4. */
@@ -76,9 +94,10 @@ export function mountRoutes(app: FastifyInstance, parts: MountRouteParts): void 
 type TableRoutes = { path: '/auth' | '/mounts'; table: MountTable; sudo: boolean; noun: string }
 
 function tableRoutes(app: FastifyInstance, { mounts, systemTtls, version }: MountRouteParts, { path, table, sudo, noun }: TableRoutes): void {
-  const read = (place: MountPlace): Reply => {
+  const read = (place: MountPlace, exchange: Exchange<unknown, unknown>): Reply => {
     const mount = table === 'auth' ? mounts.table.at(place.namespace, place.path) : mounts.table.resolve(place.namespace, place.path)?.mount
     if (mount === undefined) throw refuse('invalid', `No ${table === 'auth' ? 'auth engine' : 'secret engine mount'} at ${shownPath(place)}`)
+    if (mount.path !== place.path) checkMayRead(exchange, mount)
     return { data: mountInfo(mount, version) }
   }
   const readTune = (place: MountPlace): Reply => {
@@ -100,11 +119,12 @@ function tableRoutes(app: FastifyInstance, { mounts, systemTtls, version }: Moun
   resource(app, `${path}/*`, {
     help: `Enable, read, tune or disable one of the ${noun}.`,
     sudo,
+    canonical: (below) => canonicalTarget(`${path.slice(1)}/`, below),
     read: {
       summary: `Read one of the ${noun}, or with /tune its tuning`,
-      handle: ({ mount, params }) => {
-        const { tunes, ...place } = target(mount, table, params.rest)
-        return tunes ? readTune(place) : read(place)
+      handle: (exchange) => {
+        const { tunes, ...place } = target(exchange.mount, table, exchange.params.rest)
+        return tunes ? readTune(place) : read(place, exchange)
       },
     },
     write: {

@@ -31,6 +31,7 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
 
   resource(app, '/namespaces/*', {
     help: 'A namespace: a part of the server with its own mounts, policies, tokens and identities.',
+    canonical: withoutEndSlash,
     read: {
       summary: 'Read a namespace',
       handle: ({ call, params }) => {
@@ -116,10 +117,12 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
 
 /** One level at a time: deeper ones are made in their parent's context. */
 function childName(rest: string): string {
-  const name = rest.endsWith('/') ? rest.slice(0, -1) : rest
+  const name = withoutEndSlash(rest)
   if (name.includes('/')) throw refuse('invalid', 'namespace name cannot contain /')
   return name
 }
+
+const withoutEndSlash = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path)
 
 const shown = ({ id, uuid, path, tainted, unlock_key_hash, custom_metadata }: NamespaceRecord) => ({
   id,

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { policyName, type PolicyStore } from '../../core/policies/policy-store.ts'
+import { policyName, type PolicyStore, withoutEndSlashes } from '../../core/policies/policy-store.ts'
 import { type Reply, resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 
 const newInput = z.object({ policy: stringField.default('').describe('The rules, as HCL or JSON, plain or base64') })
 const oldInput = newInput.extend({ rules: stringField.default('').describe('Old name of policy') })
 
-const named = (folder: string) => (below: string) => folder + policyName(below.slice(folder.length))
+const named = (folder: string) => (below: string) => folder + withoutEndSlashes(policyName(below.slice(folder.length)))
 
 /** `sys/policies/acl` and its older form `sys/policy`. Contract tokens §4.13. */
 export function policyRoutes(app: FastifyInstance, { policies }: { policies: PolicyStore }): void {

@@ -26,8 +26,8 @@ test.each([
 })
 
 test('denials, mounts and the rights as a whole are relative too', () => {
-  expect(acl.denies('closed/x')).toBe(true)
-  expect(acl.denies('ns1/closed/x')).toBe(false)
+  expect(acl.decide({ operation: 'list', path: 'anything', meant: 'closed/x' }).allowed).toBe(false)
+  expect(acl.decide({ operation: 'list', path: 'anything', meant: 'ns1/closed/x' }).allowed).toBe(true)
   expect(acl.mountAccess('auth/jwt/')).toBe(true)
   expect(JSON.parse(JSON.stringify(acl.resultant()))).toEqual({
     root: false,

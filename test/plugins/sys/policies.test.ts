@@ -22,6 +22,20 @@ describe('contract tokens §8.6', () => {
     expect((await server.root.read(acl)).status).toBe(405)
   })
 
+  test('a list in pages misses nobody, root the last of all least of all', async () => {
+    await using server = await startTestServer()
+    for (const name of ['zoo', 'web', 'sort']) await server.root.write(`${acl}/${name}`, { policy: text })
+    const pages: string[] = []
+
+    for (let answer = await server.root.list(`${acl}?limit=1`); answer.status === 200; ) {
+      pages.push(String(answer.body.data?.keys?.[0]))
+      answer = await server.root.list(`${acl}?limit=1&after=${pages.at(-1)}`)
+    }
+
+    expect(pages).toEqual(['default', 'sort', 'web', 'zoo', 'root'])
+    expect((await server.root.list(`${acl}?after=t`)).body.data?.keys).toEqual(['web', 'zoo'])
+  })
+
   test('P3, P4, 137: root reads empty, an absent one 404', async () => {
     await using server = await startTestServer()
 
