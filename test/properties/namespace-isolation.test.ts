@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { practiceEngine } from '../support/practice-engine.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { everything, fillOtherNamespace, inside, mark, type OtherNamespace } from './two-namespaces.ts'
 
@@ -8,7 +9,8 @@ let bravo: OtherNamespace
 let made = 0
 
 beforeAll(async () => {
-  server = await startTestServer()
+  const roles = new Map([['ci', { ttl: 0, maxTtl: 0, renewable: true }]])
+  server = await startTestServer({ engines: [practiceEngine({ roles })] })
   bravo = await fillOtherNamespace(server)
 })
 afterAll(() => server[Symbol.asyncDispose]())
@@ -16,7 +18,21 @@ afterAll(() => server[Symbol.asyncDispose]())
 // `@name` stands for an id of bravo, `~` for the caller's namespace.
 
 const idNames = [
-  ...['loginToken', 'loginAccessor', 'token', 'accessor', 'lease', 'mount', 'entity', 'entityAlias', 'group', 'externalGroup', 'groupAlias'],
+  ...[
+    'loginToken',
+    'loginAccessor',
+    'token',
+    'accessor',
+    'lease',
+    'secretLease',
+    'engine',
+    'mount',
+    'entity',
+    'entityAlias',
+    'group',
+    'externalGroup',
+    'groupAlias',
+  ],
 ] as const
 const anId = fc.constantFrom(...idNames.map((name) => `@${name}`))
 const aName = fc.constantFrom(
@@ -26,6 +42,7 @@ const aName = fc.constantFrom(
   `entity-${mark}`,
   `group-${mark}`,
   `child-${mark}`,
+  'engine',
   mark,
   'all',
   'bravo',
@@ -85,6 +102,7 @@ const pathsBefore = [
   ...['auth/token/roles/', 'auth/token/create/', 'identity/entity/id/', 'identity/entity/name/', 'identity/entity-alias/id/', 'identity/group/id/'],
   ...['identity/group/name/', 'identity/group-alias/id/', 'identity/oidc/key/', 'identity/oidc/role/', 'identity/oidc/token/', 'sys/leases/lookup/'],
   ...['sys/leases/revoke-prefix/', 'sys/leases/revoke-force/', 'sys/leases/renew/', 'sys/leases/revoke/', 'sys/revoke-prefix/', 'cubbyhole/'],
+  ...['sys/renew/', 'sys/revoke/', 'sys/revoke-force/', 'engine/creds/'],
   ...['auth/', `auth/jwt-${mark}/role/`, `auth/jwt-${mark}/`, 'sys/remount/status/'],
 ]
 const path = fc.oneof(
@@ -139,9 +157,16 @@ const meantCall = fc.oneof(
   ...['lookup', 'renew', 'revoke', 'revoke-orphan'].map((verb) => withIds('POST', `auth/token/${verb}`, 'token')),
   ...['lookup', 'renew', 'revoke'].map((verb) => withIds('POST', `auth/token/${verb}-accessor`, 'accessor')),
   ...['lookup', 'renew', 'revoke'].map((verb) => withIds('POST', `sys/leases/${verb}`, 'lease_id')),
-  ...['auth/token', `auth/jwt-${mark}`, '{id}', 'bravo'].flatMap((below) => [
+  ...['sys/leases/renew', 'sys/leases/revoke', 'sys/renew', 'sys/revoke'].flatMap((below) => [
+    withIds('POST', `${below}/{id}`),
+    withIds('POST', below, 'lease_id'),
+  ]),
+  withIds('GET', 'engine/creds/ci'),
+  ...['auth/token', `auth/jwt-${mark}`, 'engine', 'engine/creds/ci', '{id}', 'bravo'].flatMap((below) => [
     withIds('POST', `sys/leases/revoke-prefix/${below}`),
     withIds('POST', `sys/leases/revoke-force/${below}`),
+    withIds('POST', `sys/revoke-prefix/${below}`),
+    withIds('LIST', `sys/leases/lookup/${below}`),
     withIds('LIST', `sys/leases/lookup/${below}/login`),
   ]),
   withIds('POST', 'sys/capabilities', 'token', 'paths'),
@@ -207,6 +232,7 @@ test('no sequence of calls in one namespace reads or changes anything of another
 async function someoneWhoMayDoAllIn(namespace: string): Promise<string> {
   await server.root.write(`sys/namespaces/${namespace}`)
   await server.root.write('sys/policies/acl/all', { policy: everything }, inside(namespace))
+  await server.root.write('sys/mounts/engine', { type: 'practice' }, inside(namespace))
   const { body } = await server.root.write('auth/token/create', { policies: ['all'] }, inside(namespace))
   return String(body['auth']?.['client_token'])
 }

@@ -56,6 +56,9 @@ export async function fillOtherNamespace(server: TestServer): Promise<OtherNames
   const own = server.as(tokenId)
   await done(own.write('cubbyhole/kept', { text: mark }, at))
   const leases = await done(root.list('sys/leases/lookup/auth/token/create', at))
+  await write('sys/mounts/engine', { type: 'practice', description: '*' })
+  const secret = await done(own.read('engine/creds/ci', at))
+  const mounts = await done(root.read('sys/mounts', at))
 
   const ids = {
     loginToken: String(login['auth']?.['client_token']),
@@ -63,6 +66,9 @@ export async function fillOtherNamespace(server: TestServer): Promise<OtherNames
     token: tokenId,
     accessor: String(token['auth']?.['accessor']),
     lease: `auth/token/create/${String(leases['data']?.['keys']?.[0])}`,
+    secretLease: String(secret['lease_id']),
+    credential: String(secret['data']?.['credential']),
+    engine: String(mounts['data']?.['engine/']?.['accessor']),
     mount: accessor,
     entity: entityId,
     entityAlias: entityAliasId,
@@ -99,7 +105,7 @@ async function stateOf(root: Client, own: Client, ids: Record<string, string>): 
       'identity/oidc/role',
     ],
     ...['identity/entity/id', 'identity/entity-alias/id', 'identity/group/id', 'identity/group-alias/id', 'sys/leases/lookup/auth/token/create'],
-    ...[`sys/leases/lookup/auth/jwt-${mark}/login`],
+    ...[`sys/leases/lookup/auth/jwt-${mark}/login`, 'sys/leases/lookup', `sys/leases/lookup/engine/creds/ci`],
   ]
   const at = inside('bravo')
   const answers = await Promise.all([
@@ -108,6 +114,8 @@ async function stateOf(root: Client, own: Client, ids: Record<string, string>): 
     root.write('auth/token/lookup-accessor', { accessor: ids['accessor'] }, at),
     root.write('auth/token/lookup-accessor', { accessor: ids['loginAccessor'] }, at),
     root.write('sys/leases/lookup', { lease_id: ids['lease'] }, at),
+    root.write('sys/leases/lookup', { lease_id: ids['secretLease'] }, at),
+    root.read('sys/leases/count?type=irrevocable&include_child_namespaces=true', at),
     own.read('cubbyhole/kept', at),
     own.list('cubbyhole', at),
     root.read('sys/namespaces/bravo'),
