@@ -158,7 +158,9 @@ export class LeaseStore implements AsyncDisposable {
 
   async #isStillValid(token: Token): Promise<boolean> {
     const { tokens } = this.#parts
-    return token.type === 'batch' ? tokens.isValid(token) : (await tokens.lookupByAccessor(token.accessor)) !== undefined
+    if (token.type === 'batch') return tokens.isValid(token)
+    // not another token of the same chosen id
+    return (await tokens.lookupByAccessor(token.accessor))?.cubbyhole_id === token.cubbyhole_id
   }
 
   /** Credentials without a lease must not exist. */
@@ -283,8 +285,9 @@ export class LeaseStore implements AsyncDisposable {
     else await this.#prefixes.revokeBelow(mount.namespace, mount.path, 'sync')
   }
 
-  /** Revokes what is left in a namespace, and throws at the first that fails. */
+  /** Revokes what is left in a namespace. Throws when something fails; what can be revoked is so all the same. */
   async removeNamespace(namespace: string): Promise<void> {
+    await this.#prefixes.revokeBelow(namespace, '', 'end')
     await this.#prefixes.revokeBelow(namespace, '', 'sync')
   }
 

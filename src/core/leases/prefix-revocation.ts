@@ -2,12 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { View } from '../barrier/view.ts'
+import { isUnreadable } from '../stored-record.ts'
 import type { LeaseRef } from './lease.ts'
 import { failureText } from './lease-backend.ts'
 import { leaseKey, leasePrefix, readRef } from './lease-keys.ts'
 import type { LeaseRecords } from './lease-records.ts'
 import { type LeaseRevoker, RevocationFailure } from './lease-revoker.ts'
-import { queuedNow } from './retry.ts'
+import { endedNow, queuedNow } from './retry.ts'
 import type { TokenLeases } from './token-leases.ts'
 
 export type PrefixRevocationParts = {
@@ -19,8 +20,10 @@ export type PrefixRevocationParts = {
   revokeToken(accessor: string): Promise<unknown>
 }
 
-/** `async`: ended now, taken back in the background. `force`: dropped whatever the engine says. */
-export type RevocationMode = 'sync' | 'async' | 'force'
+/**
+ * `async`: ended now, taken back in the background. `end`: the same, but what has ended is left to its retries. `force`: dropped whatever the engine says.
+ */
+export type RevocationMode = 'sync' | 'async' | 'end' | 'force'
 
 /** Leases worked on beside each other. */
 const pageSize = 32
@@ -78,12 +81,14 @@ export class PrefixRevocation {
     const outcomes = await Promise.allSettled(
       refs.map((ref) => {
         if (mode === 'async') return records.change(ref, (lease) => queuedNow(lease, clock.now()))
+        if (mode === 'end') return records.change(ref, (lease) => endedNow(lease, clock.now()))
         return mode === 'force' ? revoker.force(ref) : revoker.revoke(ref)
       }),
     )
     for (const [index, outcome] of outcomes.entries()) {
       if (outcome.status === 'fulfilled') continue
       const error: unknown = outcome.reason
+      if (mode === 'end' && isUnreadable(error)) continue
       if (!(error instanceof RevocationFailure)) throw error
       const text = `failed to revoke "${refs[index]?.id}" (${before + index + 1} / ${total}): failed to revoke entry: ${failureText(error.cause)}`
       throw refuse('invalid', text, { cause: error })

@@ -75,9 +75,13 @@ export class MountStore implements AsyncDisposable {
     return view
   }
 
-  /** Counts a request as inside the mount until what comes back is called. Undefined: the mount is being removed or moved, answer as for a tainted one. */
+  /**
+   * Counts a request as inside the mount until what comes back is called. Undefined: the mount is being removed or moved, or is no longer where the
+   * request found it; answer as for a tainted one.
+   */
   enter(mount: Mount): (() => void) | undefined {
-    return this.#rooms.enter(mount)
+    const now = this.#table.byUuid(mount.uuid)
+    return now?.path === mount.path && now.namespace === mount.namespace ? this.#rooms.enter(mount) : undefined
   }
 
   /** Contract core-http §4.3. */

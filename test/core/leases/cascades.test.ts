@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Token } from '../../../src/core/tokens/token.ts'
+import { refuse } from '../../../src/errors.ts'
 import { openLeaseHouse } from '../../support/lease-house.ts'
+import { practiceBackend } from '../../support/practice-engine.ts'
 import { jwtMount } from '../../support/token-house.ts'
 
 const hour = 3600
@@ -149,7 +151,8 @@ describe('a secret that was made', () => {
 describe('a batch token', () => {
   const batch = (parent: Token | undefined, end: number): Token => {
     const base = parent ?? aBatchParent
-    return { ...base, type: 'batch', accessor: '', parent: parent?.accessor ?? '', expire_time: end, num_uses: 0 }
+    const { accessor, cubbyhole_id } = parent ?? { accessor: '', cubbyhole_id: '' }
+    return { ...base, type: 'batch', accessor: '', parent: accessor, parent_cubbyhole: cubbyhole_id, expire_time: end, num_uses: 0 }
   }
   let aBatchParent: Token
 
@@ -256,6 +259,27 @@ describe('a secrets mount that goes', () => {
 
     await expect(house.leases.renew(house.ref(id), 0)).rejects.toThrow('failed to renew entry: unsupported path')
   })
+})
+
+test('a namespace that goes takes back all it can, whatever the provider says of one', async () => {
+  await using house = await openLeaseHouse()
+  const inside = { ...house.practice, namespace: 'aB3xY9' }
+  const issued = await Promise.all(Array.from({ length: 70 }, () => house.issue(house.root, { mount: inside })))
+  const [kept] = issued.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const { url } = house.provider
+  const backend = practiceBackend({ providerUrl: url, roles: house.roles })
+  house.leases.register('practice', {
+    ...backend,
+    revoke: async (lease, signal) => {
+      if (lease.id === kept?.id) throw refuse('invalid', 'never')
+      await backend.revoke(lease, signal)
+    },
+  })
+
+  await expect(house.leases.removeNamespace('aB3xY9')).rejects.toThrow(`failed to revoke "${kept?.id}" (1 / `)
+  await house.expire()
+
+  expect([...house.provider.alive]).toEqual([kept?.credential])
 })
 
 test('a namespace that goes takes all leases in it back', async () => {

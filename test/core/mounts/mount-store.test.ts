@@ -377,6 +377,18 @@ describe('remount', () => {
     expect(paths(mounts.store)).toEqual(start.map((path) => (path === 'cloud/' ? 'moved/' : path)).sort())
   })
 
+  test('lets nobody in who was on the way to where the mount was', async () => {
+    await using mounts = await openMounts()
+    const before = mountAt(mounts.store, 'cloud/')
+
+    mounts.store.remount(side('cloud'), side('moved'))
+    await mounts.store[Symbol.asyncDispose]()
+    await mounts.store.tune(secret('moved'), { description: 'tuned' })
+
+    expect(mounts.store.enter(before)).toBeUndefined()
+    expect(mounts.store.enter(mountAt(mounts.store, 'moved/'))).toBeDefined()
+  })
+
   test('that cannot revoke leaves the mount where it is, in use', async () => {
     await using mounts = await openMounts({ revokeLeases: () => Promise.reject(refuse('upstream', 'down')) })
     const before = mountAt(mounts.store, 'cloud/')

@@ -75,7 +75,7 @@ describe('a secret that is handed out', () => {
     expect(String(inner.body.lease_id)).toMatch(/^engine\/creds\/ci\//)
   })
 
-  test.each(['0', '60'])('is taken back when it took the last use of its token (wrap wish %s)', async (wish) => {
+  test.each(['0', '60'])('T42: is taken back when it took the last use of its token (wrap wish %s)', async (wish) => {
     await using server = await openServer()
     const { client } = await server.tokenWith('path "engine/creds/ci" { capabilities = ["read"] }', { num_uses: 1 })
 
@@ -418,6 +418,17 @@ describe('revoke-prefix', () => {
 
     expect(server.provider.alive.has(credential)).toBe(false)
     expect(server.provider.alive.size).toBe(1)
+  })
+
+  test('is a path also where it looks like the lease of a token', async () => {
+    await using server = await openServer()
+    const name = `h${'0123456789abcdef'.repeat(4)}`
+    server.roles.set(name, { ttl: 60, maxTtl: 0, renewable: true })
+    await server.issue(server.root, `engine/creds/${name}`)
+
+    expect((await server.put(`sys/leases/revoke-prefix/engine/creds/${name}`)).status).toBe(204)
+
+    expect(server.provider.alive.size).toBe(0)
   })
 
   test('ends at a slash', async () => {
