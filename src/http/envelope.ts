@@ -49,7 +49,6 @@ const copied = new Set([
   'sys/remount',
   'sys/rotate',
   'sys/rotate/keyring',
-  'sys/wrapping/wrap',
 ])
 const copiedBelow = ['sys/audit/', 'sys/audit-hash/', 'sys/auth/', 'sys/config/auditing/request-headers/', 'sys/mounts/', 'sys/policy/']
 

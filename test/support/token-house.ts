@@ -100,7 +100,7 @@ export async function openTokenHouse() {
   const create = async (input: Partial<CreateInput> = {}, request: Partial<CreateRequest> = {}) => {
     const caller = request.caller ?? root
     return createToken(
-      { ...parts, policyExists: (name) => knownPolicies.has(name) },
+      { ...parts, revoker, policyExists: (name) => knownPolicies.has(name) },
       { mount: tokenMount, caller, sudo: caller === root, form: 'create', ...request, input: { ...nothingAsked, ...input } },
     )
   }

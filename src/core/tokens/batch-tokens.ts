@@ -14,6 +14,7 @@ export type Sealer = Pick<Barrier, 'sealText' | 'openText'>
 type BatchRecord = Pick<
   Token,
   | 'parent'
+  | 'parent_cubbyhole'
   | 'namespace'
   | 'policies'
   | 'path'

@@ -13,12 +13,14 @@ import { listsPolicies, rolePolicies } from './role-policies.ts'
 import { isRoot, type Token, type TokenType } from './token.ts'
 import { maxIdLength } from './token-keys.ts'
 import { createdTokenType, type TokenRole, type TokenRoleRecord } from './token-role.ts'
-import { maxGenerations, type TokenDraft, type TokenStore } from './token-store.ts'
+import type { TokenRevoker } from './token-revoker.ts'
+import { maxGenerations, type Minted, type TokenDraft, type TokenStore } from './token-store.ts'
 import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
 import { writeMinted } from './write-minted.ts'
 
 export type CreateParts = {
   readonly tokens: TokenStore
+  readonly revoker: TokenRevoker
   readonly identity: IdentityStore
   /** The view tokens and identity lie in. */
   readonly view: View
@@ -104,7 +106,10 @@ type Made = { readonly id: string; readonly token: Token; readonly identityPolic
 
 async function store(parts: CreateParts, { input }: CreateRequest, draft: TokenDraft): Promise<Made> {
   const made = await minted(parts.tokens, draft, input.id)
-  if (!(await writeMinted(parts.view, made))) throw duplicateId()
+  if (!(await writeMinted(parts.view, made))) {
+    const isFree = await freeId(parts, made)
+    if (!isFree || !(await writeMinted(parts.view, made))) throw duplicateId()
+  }
   const { id, token } = made
   parts.tokens.remember(token)
   const identity = token.entity_id === '' ? undefined : await parts.identity.identityOf(token.entity_id)
@@ -119,7 +124,7 @@ function storeForAlias(parts: CreateParts, { mount, input }: CreateRequest, draf
     if (entity.disabled) throw refuse('denied', 'entity from given entity alias is disabled')
     const made = await minted(parts.tokens, { ...draft, entity_id: entity.id }, input.id)
     if (!(await writeWithIdentity(parts.view, made, login))) {
-      if (input.id !== '' && (await parts.tokens.find(made.token.accessor)) !== undefined) throw duplicateId()
+      if (input.id !== '' && !(await freeId(parts, made))) throw duplicateId()
       return undefined
     }
     parts.tokens.remember(made.token)
@@ -129,6 +134,13 @@ function storeForAlias(parts: CreateParts, { mount, input }: CreateRequest, draf
 
 const minted = async (tokens: TokenStore, draft: TokenDraft, id: string) =>
   draft.type === 'batch' ? await tokens.mintBatch(draft) : tokens.mint(draft, id === '' ? undefined : id)
+
+/** Takes away a token that is no longer valid and has the id of a new one. False when a valid one has it. */
+async function freeId({ tokens, revoker }: CreateParts, { token }: Minted): Promise<boolean> {
+  const there = await tokens.tokenByHash(tokens.keys.hashOf(token.accessor))
+  if (there === undefined) return true
+  return !(await tokens.isValid(there.token)) && (await revoker.revokeAsRead(there))
+}
 
 const duplicateId = () => refuse('invalid', 'cannot create a token with a duplicate ID')
 
@@ -145,6 +157,7 @@ function createdDraft({ mount, caller, form, role, input }: CreateRequest, decis
   const name = role === undefined ? '' : `/${role.name}${path_suffix === '' ? '' : `/${path_suffix}`}`
   return {
     parent: orphan ? '' : caller.accessor,
+    ...(orphan || caller.chosen_id !== true ? {} : { parent_cubbyhole: caller.cubbyhole_id }),
     namespace: mount.namespace,
     policies: decision.policies,
     path: `${mount.path}${form}${name}`,
@@ -223,7 +236,7 @@ type PoliciesRequest = { role: TokenRoleRecord | undefined; input: CreateInput; 
 function policiesOf({ role, input, caller, sudo, isFromParent }: PoliciesRequest): string[] {
   const request = { requested: input.policies, noDefaultPolicy: input.no_default_policy, caller }
   if (role === undefined || !listsPolicies(role)) return childPolicies({ ...request, sudo, inherits: !isFromParent })
-  const policies = rolePolicies(role, request)
+  const policies = rolePolicies(role, isFromParent ? { ...request, caller: [] } : request)
   return input.no_default_policy ? policies.filter((name) => name !== 'default') : policies
 }
 

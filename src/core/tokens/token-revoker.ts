@@ -5,7 +5,7 @@ import type { View, ViewEntry } from '../barrier/view.ts'
 import { writeAttempts } from '../stored-record.ts'
 import type { Token } from './token.ts'
 import { childKey, expireKey, expirePrefix, readExpireKey, tokenKey } from './token-keys.ts'
-import type { StoredToken, TokenStore } from './token-store.ts'
+import { isParent, type StoredToken, type TokenStore } from './token-store.ts'
 
 export type TokenRevokerParts = {
   readonly tokens: TokenStore
@@ -15,6 +15,9 @@ export type TokenRevokerParts = {
   /** Takes away what hangs on a token (cubbyhole, leases) before its record goes. Runs again when it failed or the server stopped in between. */
   onRevoked(token: Token): Promise<void>
 }
+
+/** A token that is no longer valid; not stored any more where only its rows are left. */
+type Ended = { readonly hash: string; readonly stored: StoredToken | undefined }
 
 /** Expiry time of a token being revoked: in the past whatever the clock says, so it is refused at once and a sweep resumes what was left half done. */
 const revokedAt = 1
@@ -47,6 +50,17 @@ export class TokenRevoker {
     return true
   }
 
+  /** Revokes a token that was found to be no longer valid, unless it has changed since it was read: it may be valid again, or another one. */
+  async revokeAsRead({ hash, revision }: StoredToken): Promise<boolean> {
+    let isAsRead = false
+    await this.#tokens.change(hash, (token, current) => {
+      isAsRead = current === revision
+      return isAsRead ? ended(token) : undefined
+    })
+    if (isAsRead) await this.#destroyTree(hash)
+    return isAsRead
+  }
+
   /** Revokes all tokens of a namespace, those made elsewhere with them too. Runs again where it stopped. */
   async removeNamespace(namespace: string): Promise<void> {
     for (let after: string | undefined; ; ) {
@@ -61,19 +75,22 @@ export class TokenRevoker {
   /** Revokes one token alone: its children become orphans, the grandchildren keep their parents. False when there is no such token. */
   async revokeOrphan(accessor: string): Promise<boolean> {
     const hash = this.#tokens.keys.hashOf(accessor)
-    if ((await this.#tokens.tokenByHash(hash)) === undefined) return false
+    const stored = await this.#tokens.tokenByHash(hash)
+    if (stored === undefined) return false
     for (;;) {
       const children = await this.#tokens.childrenOf(hash, pageSize)
       if (children.length === 0) break
-      for (const child of children) await this.#orphan(hash, child)
+      for (const child of children) await this.#orphan(stored, child)
     }
     return this.revoke(accessor)
   }
 
-  async #orphan(parent: string, child: string): Promise<void> {
-    const row = { key: childKey(parent, child), value: undefined }
-    const changed = await this.#tokens.change(child, (token) => (token.parent === '' ? undefined : { ...token, parent: '' }), [row])
-    if (changed === undefined) await this.#view.write([row])
+  async #orphan({ hash, token: parent }: StoredToken, child: string): Promise<void> {
+    const row = { key: childKey(hash, child), value: undefined }
+    const freed = (token: Token) => (token.parent === parent.accessor && isParent(parent, token) ? { ...token, parent: '' } : undefined)
+    const after = await this.#tokens.change(child, freed, [row])
+    // gone, or not its child any more
+    if (after === undefined || after.parent !== '') await this.#view.write([row])
   }
 
   /** Ends at most `sweepPageSize` tokens whose time has come; `after` is where the last page ended. Undefined: no more are due. */
@@ -112,6 +129,10 @@ export class TokenRevoker {
   async #destroyTree(top: string): Promise<void> {
     const path = [top]
     for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {
+      if (await this.#isValid(at)) {
+        path.pop()
+        continue
+      }
       const leaves: string[] = []
       const branches: string[] = []
       for (const child of await this.#tokens.childrenOf(at, pageSize)) {
@@ -126,27 +147,43 @@ export class TokenRevoker {
     await this.#destroyOrThrow([top])
   }
 
+  /** Another token may have taken the place of one that is gone: what belongs to it is left alone. */
+  async #isValid(hash: string): Promise<boolean> {
+    const stored = await this.#tokens.tokenByHash(hash)
+    return stored !== undefined && this.#tokens.isValid(stored.token)
+  }
+
   async #destroyOrThrow(hashes: readonly string[], parent?: string): Promise<void> {
     const [failure] = await this.#destroy(hashes, parent)
     if (failure !== undefined) throw failure
   }
 
-  /** Deletes tokens without children in one write, but for those whose clean-up failed: gives back why. */
+  /** Deletes tokens without children in one write, but for those that are valid and those whose clean-up failed: gives back why. */
   async #destroy(hashes: readonly string[], parent?: string): Promise<unknown[]> {
     if (hashes.length === 0) return []
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const stored = await Promise.all(hashes.map((hash) => this.#tokens.tokenByHash(hash)))
+      const ended = await this.#endedOf(hashes)
       // beside each other, since each may wait for a commit
-      const cleanUps = await Promise.allSettled(stored.map((one) => (one === undefined ? undefined : this.#onRevoked(one.token))))
+      const cleanUps = await Promise.allSettled(ended.map(({ stored }) => stored && this.#onRevoked(stored.token)))
       const failures = cleanUps.flatMap((cleanUp) => (cleanUp.status === 'rejected' ? [cleanUp.reason] : []))
-      const entries = hashes.flatMap((hash, at) => (cleanUps[at]?.status === 'rejected' ? [] : this.#deletion(hash, stored[at], parent)))
+      const entries = ended.flatMap(({ hash, stored }, at) => (cleanUps[at]?.status === 'rejected' ? [] : this.#deletion(hash, stored, parent)))
       try {
         if (entries.length === 0 || (await this.#view.write(entries))) return failures
       } finally {
-        for (const one of stored) if (one !== undefined) this.#tokens.forget(one.token.accessor)
+        for (const { stored } of ended) if (stored !== undefined) this.#tokens.forget(stored.token.accessor)
       }
     }
     throw fail('unavailable', 'too many changes to the tokens to revoke')
+  }
+
+  async #endedOf(hashes: readonly string[]): Promise<Ended[]> {
+    const found = await Promise.all(
+      hashes.map(async (hash) => {
+        const stored = await this.#tokens.tokenByHash(hash)
+        return stored !== undefined && (await this.#tokens.isValid(stored.token)) ? [] : [{ hash, stored }]
+      }),
+    )
+    return found.flat()
   }
 
   #deletion(hash: string, stored: StoredToken | undefined, parent: string | undefined): ViewEntry[] {

@@ -1,4 +1,4 @@
-import { fail, ServiceError } from '../../errors.ts'
+import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { base62, type Random } from '../../lib/random.ts'
 import { keep, type Range } from '../../storage/storage.ts'
@@ -6,7 +6,7 @@ import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
 import { RecordCache } from '../record-cache.ts'
-import { writeAttempts } from '../stored-record.ts'
+import { isUnreadable, writeAttempts } from '../stored-record.ts'
 import { Turns } from '../turns.ts'
 import { batchToken, BatchTokens, isBatchId, type Sealer } from './batch-tokens.ts'
 import { EntityCutOffs } from './entity-cut-offs.ts'
@@ -26,7 +26,16 @@ export type TokenStoreParts = {
 /** What decides a new token; the rest is made by `mint`. */
 export type TokenDraft = Omit<
   Token,
-  'accessor' | 'cubbyhole_id' | 'creation_time' | 'issue_time' | 'expire_time' | 'granted_uses' | 'last_renewal' | 'cut_off' | 'granted_ttl'
+  | 'accessor'
+  | 'chosen_id'
+  | 'cubbyhole_id'
+  | 'creation_time'
+  | 'issue_time'
+  | 'expire_time'
+  | 'granted_uses'
+  | 'last_renewal'
+  | 'cut_off'
+  | 'granted_ttl'
 >
 
 /** A new token that is not stored yet: to be written with `entries` (a batch token has none), then handed to `remember`. */
@@ -125,10 +134,10 @@ export class TokenStore {
 
   async #generation(token: Token): Promise<number> {
     let generation = 1
-    for (let accessor = token.parent; accessor !== ''; generation += 1) {
-      const ancestor = this.#cache.get(accessor) ?? (await this.find(accessor))
-      if (ancestor === undefined || generation > maxGenerations || !this.isUsable(ancestor)) return 0
-      accessor = ancestor.parent
+    for (let child = token; child.parent !== ''; generation += 1) {
+      const ancestor = this.#cache.get(child.parent) ?? (await this.find(child.parent))
+      if (ancestor === undefined || generation > maxGenerations || !isParent(ancestor, child) || !this.isUsable(ancestor)) return 0
+      child = ancestor
     }
     return generation
   }
@@ -161,6 +170,7 @@ export class TokenStore {
       accessor: this.keys.accessorOf(own),
       ...draft,
       ...this.#cutOffOf(draft),
+      ...(id === undefined ? {} : { chosen_id: true }),
       cubbyhole_id: base62(this.#random, randomLength),
       granted_uses: draft.num_uses,
       granted_ttl: draft.ttl,
@@ -177,10 +187,11 @@ export class TokenStore {
 
   /** A batch token: its id is all there is of it. What such tokens do not have is dropped from the draft. Contract tokens §1.6. */
   async mintBatch(draft: TokenDraft): Promise<Minted> {
-    const { parent, namespace, policies, path, meta, display_name, ttl, role, entity_id, bound_cidrs, mount_accessor } = draft
+    const { parent, parent_cubbyhole, namespace, policies, path, meta, display_name, ttl, role, entity_id, bound_cidrs, mount_accessor } = draft
     const record = {
       ...{ parent, namespace, policies, path, meta, display_name, ttl, entity_id, bound_cidrs, mount_accessor },
       ...(role === undefined ? {} : { role }),
+      ...(parent_cubbyhole === undefined ? {} : { parent_cubbyhole }),
       ...this.#cutOffOf(draft),
       creation_time: this.#clock.now(),
     }
@@ -237,7 +248,7 @@ export class TokenStore {
         const stored = await this.tokenByHash(hash)
         if (stored !== undefined) readable.push(stored)
       } catch (error) {
-        if (!(error instanceof ServiceError) || error.kind !== 'internal') throw error
+        if (!isUnreadable(error)) throw error
         onUnreadable(hash)
       }
     }
@@ -255,15 +266,15 @@ export class TokenStore {
    * Changes a stored token and its expiry row together; `change` may run again, and gives undefined to leave it as it is.
    * Gives back what is stored then; undefined when there is no such token.
    */
-  change(hash: string, change: (token: Token) => Token | undefined, more: readonly ViewEntry[] = []): Promise<Token | undefined> {
+  change(hash: string, change: (token: Token, revision: number) => Token | undefined, more: readonly ViewEntry[] = []): Promise<Token | undefined> {
     return this.#changes.take(hash, () => this.#change(hash, change, more))
   }
 
-  async #change(hash: string, change: (token: Token) => Token | undefined, more: readonly ViewEntry[]): Promise<Token | undefined> {
+  async #change(hash: string, change: (token: Token, revision: number) => Token | undefined, more: readonly ViewEntry[]): Promise<Token | undefined> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const before = await this.tokenByHash(hash)
       if (before === undefined) return undefined
-      const after = change(before.token)
+      const after = change(before.token, before.revision)
       if (after === undefined) return before.token
       const entries: ViewEntry[] = [{ key: tokenKey(hash), value: after, expect: before.revision }, ...more]
       if (after.expire_time !== before.token.expire_time) {
@@ -280,5 +291,8 @@ export class TokenStore {
     throw fail('unavailable', 'too many changes to one token at a time')
   }
 }
+
+/** Is the token found where a child's parent should be that parent? */
+export const isParent = ({ chosen_id, cubbyhole_id }: Token, child: Token): boolean => chosen_id !== true || child.parent_cubbyhole === cubbyhole_id
 
 const isCacheable = (token: Token): boolean => token.num_uses === 0

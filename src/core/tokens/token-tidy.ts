@@ -40,6 +40,8 @@ export class TokenTidy implements AsyncDisposable {
     if (this.#running !== undefined || this.#stop.signal.aborted) return false
     this.#running = this.#passes().finally(() => {
       this.#running = undefined
+      // asked for just as the last pass ended
+      if (this.#again) this.start()
     })
     return true
   }
@@ -98,12 +100,15 @@ export class TokenTidy implements AsyncDisposable {
     })
   }
 
-  async #look({ token }: StoredToken, count: Count): Promise<void> {
+  async #look({ hash, token }: StoredToken, count: Count): Promise<void> {
     const { tokens, revoker, log } = this.#parts
     count.seen += 1
     try {
       if (await tokens.isValid(token)) return
-      if (await revoker.revoke(token.accessor)) count.ended += 1
+      // since its page was read it may have been renewed, or have become an orphan
+      const now = await tokens.tokenByHash(hash)
+      if (now === undefined || (await tokens.isValid(now.token))) return
+      if (await revoker.revokeAsRead(now)) count.ended += 1
     } catch (err) {
       count.failed += 1
       log.error({ err }, 'a token that is no longer valid could not be removed')

@@ -10,6 +10,8 @@ export type Token = {
   readonly accessor: string
   /** Accessor of the parent; empty for an orphan. */
   readonly parent: string
+  /** Cubbyhole id of a parent whose id was chosen: another token of that id, and accessor, is not the parent. */
+  readonly parent_cubbyhole?: string
   /** Namespace id. */
   readonly namespace: string
   /** Token policies, sanitised; identity policies are never stored. */
@@ -49,6 +51,8 @@ export type Token = {
   readonly group_aliases?: readonly string[]
   /** How many cut-offs its entity had when it was issued; absent is none. */
   readonly cut_off?: number
+  /** Its maker chose its id: once it is gone, another token may have the same id and accessor. */
+  readonly chosen_id?: true
   /** The token the server was initialised with: it has no lease. */
   readonly initial_root?: true
 }

@@ -113,3 +113,55 @@ test('one that is stopped starts no more', async () => {
 
   expect(tidy.start()).toBe(false)
 })
+
+test('2.10: a token that was renewed after its page was read stays', async () => {
+  await using house = await openTokenHouse()
+  const caller = await house.lookup((await house.create({ policies: ['web'], ttl: '10s' })).auth.client_token)
+  const { tidy } = tidyOf(
+    house,
+    withStalePages(house, async () => {
+      await house.renew(caller, 3600)
+      house.clock.advance(60)
+    }),
+  )
+  await using _closed = tidy
+
+  tidy.start()
+  await tidy.idle()
+
+  expect(await house.tokens.lookupByAccessor(caller.accessor)).toBeDefined()
+})
+
+test('2.10: a child that became an orphan after its page was read stays', async () => {
+  await using house = await openTokenHouse()
+  const parent = await house.lookup((await house.create({ policies: ['web'] })).auth.client_token)
+  const child = (await house.create({}, { caller: parent, sudo: false })).auth
+  const { tidy } = tidyOf(
+    house,
+    withStalePages(house, async () => void (await house.revoker.revokeOrphan(parent.accessor))),
+  )
+  await using _closed = tidy
+
+  tidy.start()
+  await tidy.idle()
+
+  expect(await house.tokens.lookup(child.client_token)).toMatchObject({ parent: '' })
+})
+
+/** The tokens of a house, of which something happens between the reading of the first page and the look at it. */
+function withStalePages({ tokens }: House, happens: () => Promise<void>): House['tokens'] {
+  let pages = 0
+  const scan: House['tokens']['scan'] = async (...range) => {
+    const page = await tokens.scan(...range)
+    pages += 1
+    if (pages === 1) await happens()
+    return page
+  }
+  return new Proxy(tokens, {
+    get(store, name) {
+      if (name === 'scan') return scan
+      const member: unknown = Reflect.get(store, name, store)
+      return typeof member === 'function' ? member.bind(store) : member
+    },
+  })
+}

@@ -142,6 +142,23 @@ describe('contract core-http §9.3: wrap', () => {
     expect(body.warnings).toBeNull()
   })
 
+  test('what is sent is only inside of `data`', async () => {
+    const answer = await server.root.write('sys/wrapping/wrap', { zip: 'zap', errors: ['x'] }, wrapFor('60'))
+    const { body } = await unwrapped(tokenIn(answer))
+
+    expect(Object.keys(body).sort()).toEqual([
+      'auth',
+      'data',
+      'lease_duration',
+      'lease_id',
+      'mount_type',
+      'renewable',
+      'request_id',
+      'warnings',
+      'wrap_info',
+    ])
+  })
+
   test.each([{}, wrapFor('0'), wrapFor('')])('without a wish (%j) it is refused', async (options) => {
     expect(await server.root.write('sys/wrapping/wrap', { a: 1 }, options)).toMatchObject({
       status: 400,
@@ -419,4 +436,25 @@ describe('contract core-http §5.2.3: the namespace of the wrapping token decide
     expect(await stranger.write('sys/wrapping/unwrap', { token }, inside('here'))).toMatchObject({ status: 403, body: notAllowed })
     expect((await unwrapped(token)).body.data).toEqual({ a: 1 })
   })
+})
+
+test('cases 152 to 157 of contract core-http §11.5', async () => {
+  const answer = await server.root.read('auth/token/lookup-self', wrapFor('60'))
+  expect(answer).toMatchObject({ status: 200, body: { request_id: '', data: null } })
+  expect(answer.body.wrap_info).toMatchObject({ ttl: 60, creation_path: 'auth/token/lookup-self' })
+
+  for (let time = 0; time < 2; time += 1) {
+    const lookup = await server.anonymous.write('sys/wrapping/lookup', { token: tokenIn(answer) })
+    expect(lookup).toMatchObject({ status: 200, body: { data: { creation_ttl: 60 } } })
+  }
+
+  const holder = server.as(tokenIn(answer))
+  const inner = await holder.write('sys/wrapping/unwrap')
+  expect(inner.status).toBe(200)
+  expect(inner.body.request_id).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
+  expect(await holder.write('sys/wrapping/unwrap')).toMatchObject({ status: 400, body: invalid })
+
+  expect(await server.anonymous.write('sys/wrapping/unwrap')).toMatchObject({ status: 403, body: unchecked('token is empty') })
+  expect((await server.root.write('sys/wrapping/wrap', { a: 1 })).status).toBe(400)
+  expect(await server.root.delete('auth/token/roles/x', wrapFor('60'))).toMatchObject({ status: 204, text: '' })
 })

@@ -29,11 +29,13 @@ test('a list goes on where the last one ended, also after a token that is gone',
   await using server = await startTestServer()
   for (let number = 0; number < 9; number += 1) await create(server)
   const all = await accessorsOf(server)
+  const own = String((await server.root.read('auth/token/lookup-self')).body.data?.accessor)
 
   const pages: string[][] = []
   for (let after = ''; pages.length < 5; after = pages.at(-1)?.at(-1) ?? '') {
     pages.push(await accessorsOf(server, `?limit=2&after=${after}`))
-    if (after !== '' && pages.length === 3) await server.root.write('auth/token/revoke-accessor', { accessor: pages[2]?.at(-1) })
+    const accessor = pages.at(-1)?.at(-1)
+    if (accessor !== own) await server.root.write('auth/token/revoke-accessor', { accessor })
   }
 
   expect(pages.flat()).toEqual(all)

@@ -3,7 +3,7 @@ import { startTestServer } from '../../support/start-server.ts'
 
 const wrapped = (text: string) => ({ errors: [`1 error occurred:\n\t* ${text}\n\n`] })
 
-test('a role is written, read, listed and deleted', async () => {
+test('T72: a role is written, read, listed and deleted', async () => {
   await using server = await startTestServer()
   expect((await server.root.list('auth/token/roles')).status).toBe(404)
 
@@ -148,3 +148,19 @@ test('roles and tokens of a namespace are its own', async () => {
   })
   expect((await root.read('auth/token/lookup-self')).status).toBe(200)
 })
+
+test.each(['disallowed_policies', 'disallowed_policies_glob'])(
+  '2.3 a2: with a role that has only %s, a caller of a parent namespace hands none of its own policies down',
+  async (field) => {
+    await using server = await startTestServer()
+    const { root } = server
+    await root.write('sys/namespaces/a')
+    await root.write('a/auth/token/roles/r', { [field]: 'x' })
+    await root.write('sys/policies/acl/admin', { policy: 'path "a/auth/token/create/r" { capabilities = ["update", "sudo"] }' })
+    const admin = server.as(String((await root.write('auth/token/create', { policies: ['admin'] })).body.auth?.client_token))
+
+    for (const caller of [root, admin]) {
+      expect((await caller.write('a/auth/token/create/r', {})).body.auth).toMatchObject({ policies: ['default'] })
+    }
+  },
+)
