@@ -34,7 +34,7 @@ RUN install -d -o node -g node -m 0700 /data
 # In production keep the seal key elsewhere than the database: mount it, and set GATEHOUSE_SEAL_KEY_FILE.
 ENV NODE_ENV=production \
     NODE_COMPILE_CACHE=/app/node_modules/.cache/gatehouse \
-    MALLOC_ARENA_MAX=2 \
+    MALLOC_ARENA_MAX=1 \
     MALLOC_MMAP_THRESHOLD_=32768 \
     UV_THREADPOOL_SIZE=16 \
     GATEHOUSE_LISTEN=0.0.0.0:8200 \
