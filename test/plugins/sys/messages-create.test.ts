@@ -1,0 +1,327 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { caused, errors, errorText, notAccepted, notAllowed } from '../../support/error-bodies.ts'
+import { clientWith, fill, type MessageHouse, made, messagesPath, plain, startMessageHouse, without } from './message-house.ts'
+
+const unwanted = 'Endpoint ignored these unrecognized parameters'
+const noDate = 'could not parse string as date and time'
+const notBase64 = 'invalid message parameter value, must be base64 encoded'
+const twoLinks = 'invalid number of elements in link parameter value; only a single element can be provided'
+const failed = (text: string) => `failed to create custom message: ${text}`
+const reversed = failed('message start time must occur before end time')
+const noSuchType = failed('unrecognized message type')
+const full = failed('maximum number of messages already exist')
+const unconverted = (field: string, detail: string) => `error converting input for field "${field}": ${detail}`
+const notBool = "'' cannot parse value as 'bool': strconv.ParseBool: invalid syntax"
+const wrongType = (type: string, given: string, place = '') => `'${place}' expected type '${type}', got unconvertible type '${given}'`
+
+describe('contract custom-messages §6, create: what is refused', () => {
+  let house: MessageHouse
+  beforeAll(async () => {
+    house = await startMessageHouse()
+  })
+  afterAll(() => house[Symbol.asyncDispose]())
+
+  test.each<{ row: string; sent: unknown; text: string }>([
+    { row: '4', sent: without('title'), text: 'missing title parameter value' },
+    { row: '5', sent: without('message'), text: 'missing message parameter value' },
+    { row: '6', sent: without('start_time'), text: 'missing start_time parameter value' },
+    { row: '7', sent: { ...plain, start_time: null }, text: 'missing start_time parameter value' },
+    { row: '8', sent: undefined, text: 'missing title parameter value' },
+    { row: '9', sent: { ...plain, title: [] }, text: unconverted('title', wrongType('string', '[]interface {}')) },
+    { row: '10', sent: { ...plain, authenticated: 'abc' }, text: unconverted('authenticated', notBool) },
+    { row: '11', sent: { ...plain, type: [] }, text: unconverted('type', wrongType('string', '[]interface {}')) },
+    { row: '12', sent: { ...plain, message: {} }, text: unconverted('message', wrongType('string', 'map[string]interface {}')) },
+    { row: '13', sent: { ...plain, message: 'The message not base64 encoded.' }, text: notBase64 },
+    { row: '14', sent: { ...plain, start_time: 'friday' }, text: unconverted('start_time', noDate) },
+    { row: '15', sent: { ...plain, end_time: [] }, text: unconverted('end_time', 'could not parse time from input type') },
+    { row: '16', sent: { ...plain, end_time: '' }, text: unconverted('end_time', noDate) },
+    { row: '17', sent: { ...plain, link: 'not-a-map' }, text: unconverted('link', wrongType('map[string]interface {}', 'string')) },
+    { row: '18', sent: { ...plain, link: { 'click here': [] } }, text: 'invalid url for "click here" key in link parameter value' },
+    { row: '19', sent: { ...plain, link: { a: 'x', b: 'y' } }, text: twoLinks },
+    { row: '20', sent: { ...plain, options: 'not-a-map' }, text: unconverted('options', wrongType('map[string]interface {}', 'string')) },
+    { row: '24', sent: { ...plain, link: { 'Click me': '' } }, text: 'missing url for "Click me" key in link parameter value' },
+    { row: '25', sent: { ...plain, link: { '': null } }, text: 'invalid url for "" key in link parameter value' },
+    { row: '26', sent: { ...plain, link: { 'Click me': null } }, text: 'invalid url for "Click me" key in link parameter value' },
+    { row: '27', sent: { ...plain, link: { '': 'https://www.example.org' } }, text: 'missing title key in link parameter value' },
+    { row: '28', sent: { ...plain, link: { n: 5 } }, text: 'invalid url for "n" key in link parameter value' },
+    { row: '30', sent: { ...plain, link: [{ a: 'b' }, { c: 'd' }] }, text: twoLinks },
+    { row: '3.4: the form of answers', sent: { ...plain, link: { title: 'Learn', href: 'https://x' } }, text: twoLinks },
+    {
+      row: '3.4: a list of texts',
+      sent: { ...plain, link: ['a'] },
+      text: unconverted('link', wrongType('map[string]interface {}', 'string', '[0]')),
+    },
+    { row: '31', sent: { ...plain, link: { 'say "hi"': '' } }, text: 'missing url for "say \\"hi\\"" key in link parameter value' },
+    { row: '32', sent: { ...plain, end_time: plain.start_time }, text: reversed },
+    { row: '32 to the nanosecond', sent: { ...plain, start_time: '2024-01-01T00:00:00.000000001Z', end_time: plain.start_time }, text: reversed },
+    { row: '33', sent: { ...plain, end_time: '2023-01-01T00:00:00Z' }, text: reversed },
+    { row: '34', sent: { ...plain, type: 'watermark' }, text: noSuchType },
+    { row: '35', sent: { ...plain, type: 'Banner' }, text: noSuchType },
+    { row: '35', sent: { ...plain, type: '' }, text: noSuchType },
+    { row: '35', sent: { ...plain, type: null }, text: noSuchType },
+    { row: '36', sent: { ...plain, type: 'watermark', end_time: '2023-01-01T00:00:00Z' }, text: reversed },
+    { row: '42', sent: { title: 't' }, text: 'missing message parameter value' },
+    { row: '43', sent: { title: 't', message: '', link: { a: 'x', b: 'y' } }, text: 'missing start_time parameter value' },
+    ...['QUI', 'Q-_D', 'QUJD ', 'QQ==QQ==', 'Q===', '=', 'QUJ\tD', 'QUJé'].map((message) => ({
+      row: '47',
+      sent: { ...plain, message },
+      text: notBase64,
+    })),
+    ...[2, 'yes', 'tRuE'].map((authenticated) => ({ row: '51', sent: { ...plain, authenticated }, text: unconverted('authenticated', notBool) })),
+    { row: '56', sent: { ...plain, start_time: 1.5 }, text: unconverted('start_time', 'strconv.ParseInt: parsing "1.5": invalid syntax') },
+    ...['2024-01-01', '2024-01-01 00:00:00Z', '2024-02-30T00:00:00Z', '2024-01-01T00:00:00', '2024-01-01t00:00:00z', '2024-01-01T24:00:00Z'].map(
+      (start_time) => ({ row: '57', sent: { ...plain, start_time }, text: unconverted('start_time', noDate) }),
+    ),
+    {
+      row: 'order of fields, last sent first',
+      sent: Object.fromEntries(Object.entries({ ...plain, title: [], authenticated: 'abc', message: {}, start_time: 'x', link: 5 }).reverse()),
+      text: unconverted('title', wrongType('string', '[]interface {}')),
+    },
+    {
+      row: 'order of fields, last sent first',
+      sent: { options: 5, link: 5, end_time: 'x', start_time: 'y', title: 't' },
+      text: unconverted('start_time', noDate),
+    },
+  ])('$row: $sent', async ({ sent, text }) => {
+    expect(await house.root.write(messagesPath, sent)).toMatchObject({ status: 400, body: errors(text) })
+    expect((await house.root.list(messagesPath)).status).toBe(404)
+  })
+
+  test('58: a year no text can hold', async () => {
+    const { status, body } = await house.root.write(messagesPath, { ...plain, start_time: '9999-12-31T23:59:59-01:00' })
+
+    expect(status).toBe(400)
+    expect(errorText(body)).toMatch(/^failed to create custom message: .*year outside of range \[0,9999\]$/)
+    const before = { ...plain, start_time: '9999-12-31T23:59:59-01:00', end_time: '9999-12-31T23:59:58-01:00' }
+    expect(await house.root.write(messagesPath, before)).toMatchObject({ status: 400, body: errors(reversed) })
+  })
+
+  test('64: a body that is no JSON', async () => {
+    const { status, body } = await house.root.write(messagesPath, undefined, { raw: '{' })
+
+    expect(status).toBe(400)
+    expect(errorText(body)).toMatch(/^failed to parse JSON input/)
+  })
+
+  test.each([
+    { row: '66', policy: 'update', sent: plain, status: 403, body: notAllowed },
+    { row: '67', policy: 'update', sent: { ...plain, title: [] }, status: 400, body: undefined },
+    { row: 'D-5', policy: 'read', sent: { ...plain, title: [] }, status: 403, body: notAllowed },
+    { row: '1.2', policy: 'create', sent: without('title'), status: 400, body: errors('missing title parameter value') },
+  ])('$row: a token that may $policy, with $sent', async ({ policy, sent, status, body }) => {
+    const client = await clientWith(house, messagesPath, policy)
+
+    const answer = await client.write(messagesPath, sent)
+
+    expect(answer).toMatchObject({ status, ...(body === undefined ? {} : { body }) })
+  })
+
+  test('68: no token, and one that is none', async () => {
+    expect(await house.anonymous.write(messagesPath, plain)).toMatchObject({ status: 403, body: notAccepted })
+    expect(await house.as('hvs.junk').write(messagesPath, { title: [] })).toMatchObject({ status: 403, body: notAccepted })
+  })
+
+  test.each([
+    { row: '86', verb: 'GET', path: messagesPath },
+    { row: '86', verb: 'DELETE', path: messagesPath },
+    { row: '1.2', verb: 'DELETE', path: `${messagesPath}/` },
+    { row: '1.2', verb: 'GET', path: `${messagesPath}/` },
+    { row: '86', verb: 'PATCH', path: messagesPath },
+    { row: '86', verb: 'LIST', path: `${messagesPath}/an-id` },
+    { row: '1.2', verb: 'HEAD', path: messagesPath },
+    { row: '1.2', verb: 'HEAD', path: `${messagesPath}/an-id` },
+  ])('$row: $verb $path is not offered', async ({ verb, path }) => {
+    const answer = await house.root.call(verb, path, verb === 'PATCH' ? {} : undefined, {
+      headers: { 'Content-Type': 'application/merge-patch+json' },
+    })
+
+    expect(answer.status).toBe(405)
+    if (verb !== 'HEAD') expect(answer.body).toEqual(errors(caused('unsupported operation')))
+  })
+
+  test('D-1: a patch of the collection is no exception to the rule about slashes', async () => {
+    const answer = await house.root.call('PATCH', `${messagesPath}/`, {}, { headers: { 'Content-Type': 'application/merge-patch+json' } })
+
+    expect(answer).toMatchObject({ status: 400, body: errors("cannot write to a path ending in '/'") })
+  })
+})
+
+describe('contract custom-messages §6, create: what is taken', () => {
+  let house: MessageHouse
+  beforeAll(async () => {
+    house = await startMessageHouse()
+  })
+  afterAll(() => house[Symbol.asyncDispose]())
+
+  const answered = {
+    title: 't',
+    authenticated: true,
+    type: 'banner',
+    message: 'SGVsbG8=',
+    start_time: '2024-01-01T00:00:00Z',
+    end_time: null,
+    link: null,
+    options: null,
+    active: true,
+  }
+  const link = (title: string, href: string) => ({ title, href })
+
+  test.each<{ row: string; sent: object; data: object; verb?: string; path?: string; read?: object }>([
+    { row: '1', sent: {}, data: {} },
+    { row: '2', verb: 'PUT', sent: {}, data: {} },
+    {
+      row: '3',
+      sent: {
+        authenticated: false,
+        type: 'modal',
+        end_time: '2100-01-01T00:00:00Z',
+        options: { color: 'red' },
+        link: { Details: 'https://s.com/d' },
+      },
+      data: {
+        authenticated: false,
+        type: 'modal',
+        end_time: '2100-01-01T00:00:00Z',
+        options: { color: 'red' },
+        link: link('Details', 'https://s.com/d'),
+      },
+      read: { link: { Details: 'https://s.com/d' } },
+    },
+    { row: '21', sent: { link: null }, data: {} },
+    { row: '22', sent: { link: {} }, data: {} },
+    { row: '3.4', sent: { link: [] }, data: {} },
+    { row: '23', sent: { link: { '': '' } }, data: {} },
+    { row: '29', sent: { link: [{ a: 'b' }] }, data: { link: link('a', 'b') }, read: { link: { a: 'b' } } },
+    { row: '3.4: a name every object has', sent: JSON.parse('{"link": {"__proto__": "x"}}'), data: { link: link('__proto__', 'x') } },
+    { row: '44', sent: { title: '' }, data: { title: '' } },
+    { row: '44', sent: { title: null }, data: { title: '' } },
+    { row: '44', sent: { title: 123 }, data: { title: '123' } },
+    { row: '44', sent: { title: true }, data: { title: '1' } },
+    { row: '45', sent: { message: '' }, data: { message: '' } },
+    { row: '45', sent: { message: null }, data: { message: '' } },
+    { row: '46', sent: { message: 'SGVs\nbG8=' }, data: { message: 'SGVs\nbG8=' } },
+    { row: '3.2: breaks in the padding', sent: { message: 'QQ=\r\n=' }, data: { message: 'QQ=\r\n=' } },
+    { row: '48', sent: { message: 'QUJ=' }, data: { message: 'QUJ=' } },
+    { row: '49', sent: { authenticated: 'T' }, data: { authenticated: true } },
+    { row: '49', sent: { authenticated: 1 }, data: { authenticated: true } },
+    { row: '49', sent: { authenticated: '0' }, data: { authenticated: false } },
+    { row: '50', sent: { authenticated: null }, data: { authenticated: false } },
+    { row: '50', sent: { authenticated: '' }, data: { authenticated: false } },
+    { row: '52', sent: { start_time: '2024-01-01T02:00:00+02:00' }, data: {} },
+    { row: '53', sent: { start_time: '2024-01-01T00:00:00.000Z' }, data: {} },
+    { row: '2.3', sent: { start_time: '2024-01-01T00:00:00.500Z' }, data: { start_time: '2024-01-01T00:00:00.5Z' } },
+    { row: '54', sent: { start_time: '2024-01-01T00:00:00.1234567899Z' }, data: { start_time: '2024-01-01T00:00:00.123456789Z' } },
+    { row: '55', sent: { start_time: 1700000000 }, data: { start_time: '2023-11-14T22:13:20Z' } },
+    { row: '55', sent: { start_time: '1700000000' }, data: { start_time: '2023-11-14T22:13:20Z' } },
+    { row: '2.3: before 1970', sent: { start_time: -1 }, data: { start_time: '1969-12-31T23:59:59Z' } },
+    { row: '2.3: the first year', sent: { start_time: '0000-01-01T00:00:00.000000001Z' }, data: { start_time: '0000-01-01T00:00:00.000000001Z' } },
+    { row: '2.1', sent: { end_time: null }, data: {} },
+    { row: '60', sent: { options: {} }, data: { options: {} } },
+    { row: '2.4', sent: { options: [] }, data: { options: {} } },
+    { row: '2.4', sent: { options: [{ a: 1 }, { a: 2, b: 3 }] }, data: { options: { a: 2, b: 3 } } },
+    { row: '62', sent: { start_time: '2030-01-01T00:00:00Z' }, data: { start_time: '2030-01-01T00:00:00Z', active: false } },
+    { row: '63', sent: { end_time: '2024-02-01T00:00:00Z' }, data: { end_time: '2024-02-01T00:00:00Z', active: false } },
+    { row: '65', path: `${messagesPath}/`, sent: {}, data: {} },
+    { row: '65', path: `${messagesPath}/`, verb: 'PUT', sent: {}, data: {} },
+  ])('$row: $verb $path $sent', async ({ sent, data, verb = 'POST', path = messagesPath, read = {} }) => {
+    const { status, body } = await house.root.call(verb, path, { ...plain, ...sent })
+
+    const id = String(body.data?.['id'])
+    expect(status).toBe(200)
+    expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/)
+    expect(body.data).toEqual({ ...answered, ...data, id })
+    expect(body.warnings).toBeNull()
+    const stored = await house.root.read(`${messagesPath}/${id}`)
+    const shownLink = body.data?.['link'] as { title: string; href: string } | null
+    const linkMap = shownLink === null ? null : { [shownLink.title]: shownLink.href }
+    expect(stored.body.data).toEqual({ ...answered, ...data, id, link: linkMap, ...read })
+    await house.root.delete(`${messagesPath}/${id}`)
+  })
+
+  test('59: options keep every value, numbers their text', async () => {
+    const options = '{"a":{"b":[1,2.50,null,1e400]},"__proto__":{"x":true}}'
+    const raw = JSON.stringify(plain).replace(/}$/, `,"options":${options}}`)
+
+    const created = await house.root.write(messagesPath, undefined, { raw })
+
+    expect(created.text).toContain(`"options":${options}`)
+    expect((await house.root.read(`${messagesPath}/${created.body.data?.['id']}`)).text).toContain(`"options":${options}`)
+  })
+
+  test('61: fields nobody declared', async () => {
+    const { status, body } = await house.root.write(messagesPath, { ...plain, foo: 1, id: 'x' })
+
+    expect(status).toBe(200)
+    expect(body.data?.['id']).not.toBe('x')
+    expect(body.warnings).toEqual([`${unwanted}: [foo id]`])
+  })
+
+  test('65: with the slash the rights count without it', async () => {
+    const client = await clientWith(house, messagesPath, 'create')
+    const other = await clientWith(house, `${messagesPath}/`, 'create')
+
+    expect((await client.write(`${messagesPath}/`, plain)).status).toBe(200)
+    expect(await other.write(`${messagesPath}/`, plain)).toMatchObject({ status: 403, body: notAllowed })
+  })
+
+  test('1.1: a form is as good as JSON', async () => {
+    const raw = new URLSearchParams(plain).toString()
+
+    const { status, body } = await house.root.write(messagesPath, undefined, {
+      raw,
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    })
+
+    expect(status).toBe(200)
+    expect(body.data).toMatchObject(plain)
+  })
+})
+
+describe('contract custom-messages §4.4: a hundred', () => {
+  test('37–39, 82, 85: a full namespace takes no more, says what else is wrong first, and frees a place at once', async () => {
+    await using house = await startMessageHouse()
+    const [first = ''] = await fill(house, 100)
+
+    expect(await house.root.write(messagesPath, plain)).toMatchObject({ status: 400, body: errors(full) })
+    expect((await house.root.write(messagesPath, { ...plain, end_time: '2000-01-01T00:00:00Z' })).body).toEqual(errors(reversed))
+    expect((await house.root.write(messagesPath, { ...plain, type: 'x' })).body).toEqual(errors(noSuchType))
+    expect((await house.root.write(messagesPath, { ...plain, start_time: '9999-12-31T23:59:59-01:00' })).body).toEqual(errors(full))
+    expect((await house.root.write(`${messagesPath}/${first}`, plain)).status).toBe(200)
+    expect((await house.root.write(`${messagesPath}/preview`, plain)).status).toBe(200)
+    expect((await house.root.delete(`${messagesPath}/${first}`)).status).toBe(204)
+    expect((await house.root.write(messagesPath, plain)).status).toBe(200)
+    expect((await house.root.write(messagesPath, plain)).status).toBe(400)
+  })
+
+  test('40, 41: of ten at once in the last place one gets it', async () => {
+    await using house = await startMessageHouse()
+    await fill(house, 99)
+
+    const answers = await Promise.all(Array.from({ length: 10 }, () => house.root.write(messagesPath, plain)))
+
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    for (const { status, body } of answers) if (status !== 200) expect([status, body]).toEqual([400, errors(full)])
+    expect((await house.root.list(messagesPath)).body.data?.['keys']).toHaveLength(100)
+  })
+
+  test('a hundred at once beside one: the last of them is refused', async () => {
+    await using house = await startMessageHouse()
+    await made(house)
+
+    const answers = await Promise.all(Array.from({ length: 100 }, () => house.root.write(messagesPath, plain)))
+
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(99)
+    expect((await house.root.list(messagesPath)).body.data?.['keys']).toHaveLength(100)
+  })
+
+  test('119: each namespace has its own hundred', async () => {
+    await using house = await startMessageHouse()
+    await house.root.write('sys/namespaces/a')
+    await house.root.write('sys/namespaces/b', undefined, { headers: { 'X-Vault-Namespace': 'a' } })
+    await fill(house, 100, { 'X-Vault-Namespace': 'a' })
+
+    expect((await house.root.write(`a/${messagesPath}`, plain)).status).toBe(400)
+    expect((await house.root.write(`a/b/${messagesPath}`, plain)).status).toBe(200)
+    expect((await house.root.write(messagesPath, plain)).status).toBe(200)
+  })
+})

@@ -1,0 +1,242 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { caused, errors, errorText, notAllowed } from '../../support/error-bodies.ts'
+import { clientWith, type MessageHouse, made, messagesPath, plain, startMessageHouse, without } from './message-house.ts'
+
+const notFound = errors(caused('custom message not found'))
+const failed = (text: string) => `failed to update custom message: ${text}`
+const reversed = { end_time: '2000-01-01T00:00:00Z' }
+const twoLinks = { link: { a: 'x', b: 'y' } }
+const mergePatch = { headers: { 'Content-Type': 'application/merge-patch+json' } }
+const modal = {
+  type: 'modal',
+  authenticated: false,
+  end_time: '2100-01-01T00:00:00Z',
+  link: { 'Click Here': 'www.example.com' },
+  options: { color: 'red', deep: { list: [1, 2] } },
+}
+
+let house: MessageHouse
+let id: string
+let path: string
+beforeAll(async () => {
+  house = await startMessageHouse()
+})
+afterAll(() => house[Symbol.asyncDispose]())
+beforeEach(async () => {
+  id = await made(house, modal)
+  path = `${messagesPath}/${id}`
+  return async () => {
+    await house.root.delete(path)
+  }
+})
+const stored = async () => (await house.root.read(path)).body.data
+const patch = (sent: unknown, at = path) => house.root.call('PATCH', at, sent, mergePatch)
+
+describe('contract custom-messages §6, read, update, delete', () => {
+  test('69, 70: ten keys', async () => {
+    expect(await stored()).toEqual({ ...plain, ...modal, id, active: true })
+    const bare = await made(house)
+    expect((await house.root.read(`${messagesPath}/${bare}`)).body.data).toEqual({
+      ...plain,
+      id: bare,
+      authenticated: true,
+      type: 'banner',
+      end_time: null,
+      link: null,
+      options: null,
+      active: true,
+    })
+  })
+
+  test.each([
+    { row: '71', verb: 'GET', at: 'def' },
+    { row: '72', verb: 'GET', at: 'a/b' },
+    { row: 'P-2', verb: 'GET', at: 'def/' },
+    { row: 'preview is no id', verb: 'GET', at: 'preview/' },
+    { row: '73', verb: 'POST', at: 'abc' },
+    { row: '73', verb: 'PUT', at: 'a/b/' },
+    { row: '75', verb: 'POST', at: 'abc', with: reversed },
+    { row: '3.3', verb: 'POST', at: 'abc', with: { type: 'something' } },
+    { row: '7.3', verb: 'PATCH', at: 'abc' },
+    { row: '7.3', verb: 'PATCH', at: 'abc', with: { title: null, ...twoLinks } },
+  ])('$row: $verb of $at with $with finds nothing', async ({ verb, at, with: fields = {} }) => {
+    const sent = verb === 'GET' ? undefined : { ...plain, ...fields }
+
+    expect(await house.root.call(verb, `${messagesPath}/${at}`, sent, verb === 'PATCH' ? mergePatch : {})).toMatchObject({
+      status: 404,
+      body: notFound,
+    })
+  })
+
+  test.each([
+    { row: '74', at: 'abc', sent: without('title'), text: 'missing title parameter value' },
+    { row: '3.3', at: 'abc', sent: { ...plain, message: 'Q' }, text: 'invalid message parameter value, must be base64 encoded' },
+    { row: '3.3', at: 'abc', sent: without('start_time'), text: 'missing start_time parameter value' },
+    {
+      row: '80',
+      at: 'abc',
+      sent: { ...without('start_time'), ...twoLinks },
+      text: 'invalid number of elements in link parameter value; only a single element can be provided',
+    },
+    {
+      row: '79',
+      at: 'abc',
+      sent: { ...plain, authenticated: 'fred' },
+      text: `Field validation failed: error converting input for field "authenticated": '' cannot parse value as 'bool': strconv.ParseBool: invalid syntax`,
+    },
+    { row: '78', at: '', sent: { ...plain, ...reversed }, text: failed('message start time must occur before end time') },
+    { row: '78', at: '', sent: { ...plain, type: 'something' }, text: failed('unrecognized message type') },
+    { row: '3.3', at: '', sent: { ...plain, ...reversed, type: 'something' }, text: failed('message start time must occur before end time') },
+  ])('$row: an update with $sent is refused and changes nothing', async ({ at, sent, text }) => {
+    const before = await stored()
+
+    expect(await house.root.write(at === '' ? path : `${messagesPath}/${at}`, sent)).toMatchObject({ status: 400, body: errors(text) })
+    expect(await stored()).toEqual(before)
+  })
+
+  test('58: an update to a year no text can hold', async () => {
+    const { status, body } = await house.root.write(path, { ...plain, end_time: 253402300800 })
+
+    expect(status).toBe(400)
+    expect(errorText(body)).toMatch(/^failed to update custom message: .*year outside of range \[0,9999\]$/)
+  })
+
+  test.each([
+    { row: '76, 77', verb: 'POST', slash: '' },
+    { row: '1.1', verb: 'PUT', slash: '' },
+    { row: 'P-2', verb: 'POST', slash: '/' },
+  ])('$row: $verb replaces the whole message', async ({ verb, slash }) => {
+    const whole = { ...plain, start_time: '2030-01-01T00:00:00Z' }
+
+    const answer = await house.root.call(verb, path + slash, whole)
+
+    const after = { ...whole, id, active: false, authenticated: true, type: 'banner', end_time: null, link: null, options: null }
+    expect(answer).toMatchObject({ status: 200, body: { data: after, warnings: null } })
+    expect(await stored()).toEqual(after)
+  })
+
+  test('81: an id in the body gives way to the one in the path', async () => {
+    const answer = await house.root.write(path, { ...plain, id: 'other', foo: 1 })
+
+    expect(answer.body.warnings).toEqual([
+      'Endpoint ignored these unrecognized parameters: [foo]',
+      "Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [id]",
+    ])
+    expect(answer.body.data?.['id']).toBe(id)
+  })
+
+  test.each(['', '/'])('83, 84, P-2: delete, known or not, with "%s" behind', async (slash) => {
+    for (let time = 0; time < 2; time += 1) {
+      expect(await house.root.delete(path + slash)).toMatchObject({ status: 204, text: '' })
+      expect((await house.root.read(path)).status).toBe(404)
+    }
+  })
+
+  test.each([
+    { row: '87', capability: 'create', verb: 'POST' },
+    { row: '1.2', capability: 'update', verb: 'PATCH' },
+    { row: '1.2', capability: 'patch', verb: 'POST' },
+    { row: '1.2', capability: 'update', verb: 'DELETE' },
+    { row: '1.2', capability: 'list', verb: 'GET' },
+  ])('$row: $capability is not enough for $verb', async ({ capability, verb }) => {
+    const client = await clientWith(house, `${messagesPath}/*`, capability)
+
+    expect(await client.call(verb, path, verb === 'GET' || verb === 'DELETE' ? undefined : plain, mergePatch)).toMatchObject({
+      status: 403,
+      body: notAllowed,
+    })
+  })
+
+  test.each([
+    { capability: 'read', verb: 'GET', status: 200 },
+    { capability: 'update', verb: 'POST', status: 200 },
+    { capability: 'patch', verb: 'PATCH', status: 200 },
+    { capability: 'delete', verb: 'DELETE', status: 204 },
+  ])('4.6: $capability on an item is enough for $verb, with a slash behind too', async ({ capability, verb, status }) => {
+    const client = await clientWith(house, path, capability)
+
+    const sent = verb === 'GET' || verb === 'DELETE' ? undefined : plain
+    expect((await client.call(verb, `${path}/`, sent, mergePatch)).status).toBe(status)
+    expect((await client.call(verb, `${messagesPath}/other`, sent, mergePatch)).status).toBe(403)
+  })
+})
+
+describe('contract custom-messages §7.3: merge patch', () => {
+  const whole = () => ({ ...plain, ...modal, id, active: true })
+
+  test.each<{ what: string; sent: object; after: object }>([
+    { what: 'nothing', sent: {}, after: {} },
+    { what: 'a window', sent: { start_time: '2030-01-01T00:00:00Z' }, after: { start_time: '2030-01-01T00:00:00Z', active: false } },
+    { what: 'no end any more', sent: { end_time: null }, after: { end_time: null } },
+    { what: 'no link any more', sent: { link: null }, after: { link: null } },
+    { what: 'the address of the link', sent: { link: { 'Click Here': 'https://x' } }, after: { link: { 'Click Here': 'https://x' } } },
+    { what: 'another link', sent: { link: { 'Click Here': null, There: 'https://x' } }, after: { link: { There: 'https://x' } } },
+    { what: 'the default type', sent: { type: null }, after: { type: 'banner' } },
+    { what: 'the default audience', sent: { authenticated: null }, after: { authenticated: true } },
+    {
+      what: 'parts of the options',
+      sent: { options: { color: null, deep: { more: 1.5 } } },
+      after: { options: { deep: { list: [1, 2], more: 1.5 } } },
+    },
+    { what: 'a list in the options', sent: { options: { deep: [null] } }, after: { options: { color: 'red', deep: [null] } } },
+    { what: 'no options any more', sent: { options: null }, after: { options: null } },
+  ])('$what: $sent', async ({ sent, after }) => {
+    const answer = await patch(sent)
+
+    expect(answer).toMatchObject({ status: 200, body: { warnings: null } })
+    expect(answer.body.data).toEqual({ ...whole(), ...after })
+    expect(await stored()).toEqual({ ...whole(), ...after })
+  })
+
+  test.each([
+    { sent: { title: null }, text: 'missing title parameter value' },
+    { sent: { message: null }, text: 'missing message parameter value' },
+    { sent: { message: 'Q' }, text: 'invalid message parameter value, must be base64 encoded' },
+    { sent: { start_time: null }, text: 'missing start_time parameter value' },
+    {
+      sent: { link: { There: 'https://x' }, start_time: null },
+      text: 'invalid number of elements in link parameter value; only a single element can be provided',
+    },
+    { sent: { start_time: '2100-01-01T00:00:00Z' }, text: failed('message start time must occur before end time') },
+    { sent: { type: 'x' }, text: failed('unrecognized message type') },
+    {
+      sent: { title: [] },
+      text: `Field validation failed: error converting input for field "title": '' expected type 'string', got unconvertible type '[]interface {}'`,
+    },
+  ])('$sent is refused and changes nothing', async ({ sent, text }) => {
+    expect(await patch(sent)).toMatchObject({ status: 400, body: errors(text) })
+    expect(await stored()).toEqual(whole())
+  })
+
+  test('a field that cannot be read is told before an id nobody knows', async () => {
+    expect((await patch({ title: [] }, `${messagesPath}/abc`)).status).toBe(400)
+  })
+
+  test('an unknown field and an id are told about', async () => {
+    expect((await patch({ foo: 1, id: 'x' })).body.warnings).toHaveLength(2)
+    expect((await stored())?.['id']).toBe(id)
+  })
+
+  test('only a merge patch is one', async () => {
+    const json = { headers: { 'Content-Type': 'application/json' } }
+
+    expect((await house.root.call('PATCH', path, {}, json)).status).toBe(415)
+    expect((await house.root.call('PATCH', path, {})).status).toBe(400)
+  })
+
+  test('fifty at once all have their effect', async () => {
+    await Promise.all(Array.from({ length: 50 }, (_, index) => patch({ options: { [`n${index}`]: index } })))
+
+    const options = (await stored())?.['options'] ?? {}
+    expect(Object.keys(options)).toHaveLength(52)
+  })
+
+  test('patches and a delete at once: it is gone afterwards, whoever was first', async () => {
+    const answers = await Promise.all([patch({ title: 'a' }), patch({ title: 'b' }), house.root.delete(path), patch({ title: 'c' })])
+
+    expect(answers[2]?.status).toBe(204)
+    for (const { status } of answers) expect([200, 204, 404]).toContain(status)
+    expect((await house.root.read(path)).status).toBe(404)
+    expect((await house.root.list(messagesPath)).text).not.toContain(id)
+  })
+})
