@@ -1,4 +1,19 @@
 import type { FastifyInstance, FastifySchema } from 'fastify'
+import type { z } from 'zod'
+
+/** What the API document says of the answer of a verb. */
+export type DocumentedAnswer = {
+  /** Shape of `data` in the answer, or of the whole of one that is `bare`. */
+  readonly output?: z.ZodType
+  /** An answer as `output` has it. */
+  readonly example?: object
+  /** `auth`: a token is given; `wrapped`: a token for the answer is; `bare`: there is no envelope. */
+  readonly form?: 'auth' | 'wrapped' | 'bare'
+  /** Of an answer that is no error. Without them 200 where something is read, listed or said to come back, else 204. */
+  readonly statuses?: readonly (200 | 202 | 204 | 304)[]
+  /** Where others know the operation by a name. */
+  readonly operationId?: string
+}
 
 /** How a route stands in the API document. */
 export type DocumentAs = {
@@ -10,6 +25,7 @@ export type DocumentAs = {
   readonly at?: 'v1' | 'root'
   /** Instead of the schema of the route, when that serves several verbs. */
   readonly schema?: FastifySchema
+  readonly answer?: Omit<DocumentedAnswer, 'output'>
 }
 
 /** A served route that the API document names. */

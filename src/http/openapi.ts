@@ -90,7 +90,8 @@ function pathItem({ path, at, operations }: TemplatePath, { shown, tag, ids, pla
   const item: Record<string, unknown> = at === 'root' ? { servers: [{ url: '/' }] } : {}
   // Object.entries forgets that the keys are verbs
   for (const [verb, operation] of Object.entries(operations) as [Verb, TemplateOperation][]) {
-    item[verb] = { operationId: fresh(`${slug(`${shown}/${path}`)}-${wordOf[verb]}`, ids), tags: [tag], ...withMount(operation, place) }
+    const id = operation.operationId ?? `${slug(`${shown}/${path}`)}-${wordOf[verb]}`
+    item[verb] = { ...withMount(operation, place), operationId: fresh(id, ids), tags: [tag] }
   }
   return item
 }

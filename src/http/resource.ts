@@ -8,6 +8,7 @@ import { fail, refuse, type ServiceError } from '../errors.ts'
 import { convertFields, FieldError } from '../lib/fields.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
 import { type Call, type Converted, callOf } from './call.ts'
+import type { DocumentedAnswer } from './documented-route.ts'
 import { type Follows, followsCaller, followsField, followsFieldOrCaller } from './follow.ts'
 import { envelope, type Reply, wrappedEnvelope } from './envelope.ts'
 import { errorReply } from './error-reply.ts'
@@ -17,7 +18,7 @@ import { carrierOf } from './mount-router.ts'
 import { tokenOf } from './request-headers.ts'
 
 export { errorReply, followsCaller, followsField, followsFieldOrCaller }
-export type { Call, Follows, Reply }
+export type { Call, DocumentedAnswer, Follows, Reply }
 
 /** Captures of a path template: `:name` is a generic name (contract core-http §3.1), a final `*` or `*name` is the rest, slashes included. */
 export type Captures<Path extends string> = Path extends `${infer Head}/${infer Tail}`
@@ -62,12 +63,10 @@ export function namespaceOf({ namespace }: Call): Namespace {
 
 type Outcome = Promise<Reply | undefined> | Reply | undefined
 
-export type VerbSpec<Input extends z.ZodObject, Params> = {
+export type VerbSpec<Input extends z.ZodObject, Params> = DocumentedAnswer & {
   summary: string
   /** Declared fields (query of a read or list, body of a write). */
   input?: Input
-  /** Shape of `data` in the answer, for the API document only. */
-  output?: z.ZodType
   /** Fields beyond the declared ones are data, not mistakes. */
   anyFields?: boolean
   /** The existence of the target was looked up: `call.creates` says whether a write makes it. */
@@ -175,7 +174,7 @@ export function resource<
         method: carrierOf[operation],
         url,
         schema: isShown ? documented(operation, verb, captures) : { hide: true },
-        config: { rules, ...(isShown ? { document: { path: shown.replace('*', ':path'), method: carrierOf[operation] } } : {}) },
+        config: { rules, ...(isShown ? { document: { path: shown.replace('*', ':path'), method: carrierOf[operation], answer: verb } } : {}) },
         handler: (request, reply) => answer(request, reply, operation, verb, rules),
       })
     }
@@ -443,14 +442,17 @@ const sendHelpText = (reply: FastifyReply, help: string, openapi: object | null)
 
 function documented(operation: VerbName, verb: AnyVerb, captures: readonly string[]): FastifySchema {
   const schema = verb.anyFields === true ? inputOf(operation, verb).loose() : inputOf(operation, verb)
+  const { output = operation === 'list' ? keyList : undefined } = verb
   const hasFields = Object.keys(schema.shape).length > 0 || (verb.anyFields === true && operation === 'write')
   return {
     summary: verb.summary,
     ...(captures.length === 0 ? {} : { params: z.object(Object.fromEntries(captures.map(documentedCapture))) }),
     ...(hasFields ? { [operation === 'write' || operation === 'patch' ? 'body' : 'querystring']: schema } : {}),
-    ...(verb.output === undefined ? {} : { response: { 200: verb.output } }),
+    ...(output === undefined ? {} : { response: { 200: output } }),
   }
 }
+
+const keyList = z.object({ keys: z.array(z.string()) })
 
 const documentedCapture = (name: string) =>
   name === 'rest' ? (['path', z.string().describe('The rest of the path, slashes included')] as const) : ([name, z.string()] as const)
