@@ -82,7 +82,8 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
     list: {
       summary: 'List acknowledgements',
       handle: async ({ mount, params, sent }) => {
-        const range = { after: typeof sent['after'] === 'string' ? sent['after'] : '', limit: limitOf(sent['limit']) }
+        const limit = limitOf(sent['limit'])
+        const range = { after: typeof sent['after'] === 'string' ? sent['after'] : '', ...(limit > 0 ? { limit } : {}) }
         const found = await saying('failed to retrieve custom message', () => messages.acknowledgements(mount.namespace, params.id, range))
         if (found === undefined) throw notFound()
         if (found.length === 0) return undefined
@@ -139,7 +140,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
 const notFound = () => fail('missing', 'custom message not found')
 
 /** What fails goes out as a refusal that says what was tried. Contract custom-messages §3.2, V9 to V12. */
-async function saying<T>(what: string, work: () => Promise<T>): Promise<T> {
+export async function saying<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -14,6 +14,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { namesTag } from '../../lib/entity-tag.ts'
 import { exactDurationField } from '../../lib/fields.ts'
 import { formatTime } from '../../lib/time.ts'
+import { saying } from './messages.ts'
 
 export type UiMessageParts = {
   /** `community` shows no messages. Contract custom-messages §4.7. */
@@ -54,7 +55,7 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
       input: polled,
       handle: (exchange) => {
         const namespace = namespaceOf(exchange.call)
-        const look = () => (isOff ? nothingShown : shownMessages.beforeLogin(namespace))
+        const look = () => (isOff ? nothingShown : retrieved(shownMessages.beforeLogin(namespace)))
         return conditional(exchange, namespace, look)
       },
     },
@@ -69,7 +70,7 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
       handle: (exchange) => {
         const namespace = namespaceOf(exchange.call)
         const shownTo = (caller: Caller | undefined) =>
-          caller === undefined || isOff ? nothingShown : shownMessages.afterLogin(namespace, () => viewerBehind(caller))
+          caller === undefined || isOff ? nothingShown : retrieved(shownMessages.afterLogin(namespace, () => viewerBehind(caller)))
         // a token may have ended while its request was held
         const lookAgain = async () => shownTo(await access.findCaller(exchange.presented(), exchange.call.remoteAddress, namespace))
         return conditional(exchange, namespace, () => shownTo(exchange.caller), lookAgain)
@@ -154,6 +155,9 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
     if (refusal !== undefined) throw refusal
   }
 }
+
+const retrieved = (shown: Shown | Promise<Shown>): Shown | Promise<Shown> =>
+  shown instanceof Promise ? saying('failed to retrieve custom messages', () => shown) : shown
 
 const notModified = (shown: Shown): Reply => ({ status: 304, headers: headersOf(shown) })
 

@@ -1,0 +1,347 @@
+import { connect } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import type { Answer, CallOptions } from '../../support/client.ts'
+import { errors } from '../../support/error-bodies.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { startTestServer, type TestServer } from '../../support/start-server.ts'
+
+const admin = 'sys/config/ui/custom-messages'
+const before = 'sys/internal/ui/unauthenticated-messages'
+const after = 'sys/internal/ui/authenticated-messages'
+const tooMany = 'too many requests of this address are waiting for messages'
+const message = { title: 't', message: '', start_time: '2024-01-01T00:00:00Z' }
+
+const inside = (namespace: string): CallOptions => (namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } })
+const keysOf = ({ body }: Answer) => body['data']?.['keys']
+
+/** What the endpoint says now, and how to ask again and wait for something else. */
+async function poll(server: TestServer, path: string, { token = '', namespace = '', wait = '60s' } = {}) {
+  const client = token === '' ? server.anonymous : server.as(token)
+  const { headers } = await client.read(path, inside(namespace))
+  const etag = String(headers['etag'])
+  const again = (asked = wait) => client.read(`${path}?wait=${asked}`, { headers: { 'If-None-Match': etag, ...inside(namespace).headers } })
+  return { etag, again }
+}
+
+async function planned(server: TestServer, fields: object = {}, namespace = ''): Promise<string> {
+  const { status, body } = await server.root.write(admin, { ...message, ...fields }, inside(namespace))
+  expect(status).toBe(200)
+  return String(body['data']?.['id'])
+}
+
+/** With one place, of two requests that wait one is refused: then the other one is being held. */
+async function oneHeld(again: () => Promise<Answer>): Promise<{ held: Promise<Answer>; refused: Answer }> {
+  const both = [again(), again()]
+  const refused = await Promise.race(both)
+  const place = await Promise.race(both.map((answer, index) => answer.then(() => index)))
+  const held = both[1 - place]
+  if (held === undefined) throw new Error('there are two')
+  return { held, refused }
+}
+
+describe('contract custom-messages §7.3: long poll', () => {
+  test('ends with the new answer when a message is made, changed or deleted, in the namespace or above', async () => {
+    await using server = await startTestServer()
+    await server.root.write('sys/namespaces/a', {})
+    const changes: (() => Promise<unknown>)[] = []
+    const id = await planned(server, { authenticated: false })
+    changes.push(() => planned(server, { authenticated: false }, 'a'))
+    changes.push(() => server.root.write(`${admin}/${id}`, { ...message, authenticated: false, title: 'other' }))
+    changes.push(() => server.root.delete(`${admin}/${id}`))
+
+    for (const change of changes) {
+      const { etag, again } = await poll(server, before, { namespace: 'a' })
+      const waiting = again()
+      await change()
+      const answer = await waiting
+      expect(answer.status).toBe(200)
+      expect(answer.headers['etag']).not.toBe(etag)
+    }
+  })
+
+  test('a wait that ends without a change gets 304', async () => {
+    await using server = await startTestServer()
+    await planned(server, { authenticated: false, start_time: '2100-01-01T00:00:00Z' })
+    const { etag, again } = await poll(server, before)
+
+    const answer = await again('20ms')
+
+    expect([answer.status, answer.text, answer.headers['etag']]).toEqual([304, '', etag])
+    expect(answer.headers['x-next-change-at']).toBe('2100-01-01T00:00:00Z')
+  })
+
+  test('what changes nothing for the caller leaves him waiting', async () => {
+    await using server = await startTestServer()
+    const { again } = await poll(server, before)
+
+    const waiting = again()
+    await planned(server)
+    await planned(server, { authenticated: false, start_time: '2100-01-01T00:00:00Z' })
+    const id = await planned(server, { authenticated: false })
+
+    expect(keysOf(await waiting)).toEqual([id])
+  })
+
+  test('ends when a window opens and when it closes', async () => {
+    const clock = new FakeClock(Date.UTC(2024, 5, 1))
+    await using server = await startTestServer({ clock })
+    const id = await planned(server, { authenticated: false, start_time: '2024-06-01T00:00:00.020Z', end_time: '2024-06-01T00:00:00.040Z' })
+
+    const opening = (await poll(server, before)).again()
+    clock.advance(0.021)
+    expect(keysOf(await opening)).toEqual([id])
+    const closing = (await poll(server, before)).again()
+    clock.advance(0.019)
+    expect((await closing).body['data']).toEqual({})
+  })
+
+  test.each([
+    { name: 'no tag', ask: (server: TestServer) => server.anonymous.read(`${before}?wait=60s`), status: 200 },
+    {
+      name: 'another tag',
+      ask: (server: TestServer) => server.anonymous.read(`${before}?wait=60s`, { headers: { 'If-None-Match': '"x"' } }),
+      status: 200,
+    },
+    { name: 'no time', ask: async (server: TestServer) => (await poll(server, before)).again('0'), status: 304 },
+    { name: 'a time that is empty', ask: async (server: TestServer) => (await poll(server, before)).again(''), status: 304 },
+  ])('$name: the answer is at once', async ({ ask, status }) => {
+    await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '0' } })
+
+    expect((await ask(server)).status).toBe(status)
+  })
+
+  test('a wish for a wrapped answer is not held', async () => {
+    await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '0' } })
+
+    const answer = await server.root.read(`${after}?wait=60s`, { headers: { 'X-Vault-Wrap-TTL': '60', 'If-None-Match': '*' } })
+
+    expect(answer.body).toMatchObject({ wrap_info: { token: expect.any(String) } })
+  })
+
+  test.each(['abc', '-1', '-1s', '1.5', '10x', 's', '1e1', '1s&wait=2s'])('a wait of %s is refused', async (wait) => {
+    await using server = await startTestServer()
+
+    for (const path of [before, after]) {
+      const answer = await server.root.read(`${path}?wait=${wait}`)
+      expect(answer.status).toBe(400)
+      expect(String(answer.body['errors']?.[0])).toMatch(/^Field validation failed: error converting input for field "wait": /)
+      expect(answer.headers['cache-control']).toBe('no-store')
+    }
+  })
+
+  test.each(['24h', '9000000000', '7d'])('a wait of %s is cut, and heard of a change all the same', async (wait) => {
+    await using server = await startTestServer()
+    const waiting = (await poll(server, before)).again(wait)
+
+    const id = await planned(server, { authenticated: false })
+
+    expect(keysOf(await waiting)).toEqual([id])
+  })
+
+  test('who knows any tag hears of a change, and which one holds now', async () => {
+    await using server = await startTestServer()
+    const { etag } = await poll(server, before)
+    const waiting = server.anonymous.read(`${before}?wait=60s`, { headers: { 'If-None-Match': '*' } })
+
+    await planned(server, { authenticated: false })
+    const now = await poll(server, before)
+    const answer = await waiting
+
+    expect(answer.status).toBe(304)
+    expect([etag, now.etag]).toContain(answer.headers['etag'])
+  })
+
+  test('one change ends all waits', async () => {
+    await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '64' } })
+    const { again } = await poll(server, before)
+    const { again: againAfter } = await poll(server, after, { token: 'root' })
+    const waiting = Array.from({ length: 64 }, (_, index) => (index % 2 === 0 ? again() : againAfter()))
+
+    const ids = [await planned(server, { authenticated: false }), await planned(server)]
+    const answers = await Promise.all(waiting)
+
+    expect(answers.map(({ status }) => status)).toEqual(waiting.map(() => 200))
+    expect(answers.map(keysOf)).toEqual(waiting.map((_, index) => [ids[index % 2]]))
+  })
+
+  test('changes and waits without pause: no change is missed', async () => {
+    await using server = await startTestServer()
+    let known = 0
+    const read = async () => {
+      let etag = '""'
+      while (known < 40) {
+        const answer = await server.anonymous.read(`${before}?wait=60s`, { headers: { 'If-None-Match': etag } })
+        expect(answer.status).toBe(200)
+        etag = String(answer.headers['etag'])
+        known = Math.max(known, keysOf(answer)?.['length'] === undefined ? 0 : Number(keysOf(answer)?.['length']))
+      }
+    }
+    const readers = Array.from({ length: 8 }, read)
+
+    for (let index = 0; index < 40; index += 1) await planned(server, { authenticated: false })
+
+    await Promise.all(readers)
+    expect(known).toBe(40)
+  })
+})
+
+describe('who waits after login', () => {
+  test('a token that was revoked meanwhile is not told anything any more', async () => {
+    await using server = await startTestServer()
+    const { body } = await server.root.write('auth/token/create', { policies: ['team'] })
+    const token = String(body['auth']?.['client_token'])
+    await planned(server, { audience: { policies: ['team'] } })
+    const { again } = await poll(server, after, { token })
+    const waiting = again()
+
+    await server.root.write('auth/token/revoke', { token })
+    await planned(server, { audience: { policies: ['team'] } })
+    const answer = await waiting
+
+    expect([answer.status, answer.body['data']]).toEqual([200, {}])
+  })
+
+  test('also when what he sees has not changed', async () => {
+    await using server = await startTestServer()
+    const { body } = await server.root.write('auth/token/create', { policies: ['team'] })
+    const token = String(body['auth']?.['client_token'])
+    await planned(server)
+    const { again } = await poll(server, after, { token })
+    const waiting = again()
+
+    await server.root.write('auth/token/revoke', { token })
+    await planned(server, { authenticated: false })
+    const answer = await waiting
+
+    expect([answer.status, answer.body['data']]).toEqual([200, {}])
+  })
+
+  test('a message for others is no change', async () => {
+    await using server = await startTestServer()
+    const { again } = await poll(server, after, { token: 'root' })
+    const waiting = again()
+
+    await planned(server, { audience: { policies: ['team'] } })
+    const id = await planned(server, { audience: { policies: ['root'] } })
+
+    expect(keysOf(await waiting)).toEqual([id])
+  })
+})
+
+describe('places to wait', () => {
+  test('beyond them 429 says when to come again; a change gives the place back', async () => {
+    await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
+    const { again } = await poll(server, before)
+
+    const { held, refused } = await oneHeld(again)
+    expect([refused.status, refused.body]).toEqual([429, errors(tooMany)])
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    expect((await (await poll(server, after, { token: 'root' })).again('0')).status).toBe(304)
+    await planned(server, { authenticated: false })
+
+    expect((await held).status).toBe(200)
+    expect((await (await poll(server, before)).again('1ms')).status).toBe(304)
+  })
+
+  test('each address has its own', async () => {
+    await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
+    const { etag, again } = await poll(server, before)
+    const { held } = await oneHeld(again)
+
+    const other = await server.anonymous.read(`${before}?wait=1ms`, { headers: { 'If-None-Match': etag }, localAddress: '127.0.0.2' })
+
+    expect(other.status).toBe(304)
+    await planned(server, { authenticated: false })
+    await held
+  })
+
+  test('a client that hangs up leaves its place', async () => {
+    await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
+    const { etag, again } = await poll(server, before)
+    const { hostname, port } = new URL(server.url)
+    const request = `GET /v1/${before}?wait=60s HTTP/1.1\r\nHost: x\r\nIf-None-Match: ${etag}\r\n\r\n`
+
+    for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
+      const socket = connect(Number(port), hostname)
+      socket.on('error', () => undefined)
+      socket.write(request)
+      // until this one is held, the others find the place free for a moment
+      while ((await again('1ms')).status !== 429);
+      socket[leave]()
+      while ((await again('1ms')).status !== 304);
+    }
+  })
+
+  test('requests behind one that waits on the same connection are answered after it', async () => {
+    await using server = await startTestServer()
+    const { etag } = await poll(server, before)
+    const { hostname, port } = new URL(server.url)
+    const get = (path: string) => `GET /v1/${path} HTTP/1.1\r\nHost: x\r\nIf-None-Match: ${etag}\r\n`
+    const socket = connect(Number(port), hostname)
+    socket.write(`${get(`${before}?wait=50ms`)}\r\n${get(before)}Connection: close\r\n\r\n`)
+
+    let text = ''
+    for await (const chunk of socket) text += String(chunk)
+
+    expect(text.match(/HTTP\/1\.1 304/g)).toHaveLength(2)
+  })
+
+  test('those who wait are not in the way of others', async () => {
+    await using server = await startTestServer({ settings: { MAX_IN_FLIGHT: '2', MESSAGE_WAITERS: '9' } })
+    const { again } = await poll(server, before)
+    const waiting: Promise<Answer>[] = []
+    for (let index = 0; index < 9; index += 1) {
+      waiting.push(again())
+      // one more is held, or this is refused for a moment
+      while ((await server.root.read('auth/token/lookup-self')).status !== 200);
+    }
+
+    await planned(server, { authenticated: false })
+
+    for (const answer of await Promise.all(waiting)) expect([200, 503]).toContain(answer.status)
+    expect((await server.root.read('auth/token/lookup-self')).status).toBe(200)
+  })
+})
+
+describe('what ends all waits', () => {
+  test('the stop of the server, at once', async () => {
+    const server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
+    const { held } = await oneHeld((await poll(server, before)).again)
+
+    await server[Symbol.asyncDispose]()
+
+    const answer = await held
+    expect([answer.status, answer.headers['connection']]).toEqual([304, 'close'])
+  })
+
+  test('the seal', async () => {
+    await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
+    const { held } = await oneHeld((await poll(server, before)).again)
+
+    await server.root.call('PUT', 'sys/seal')
+
+    expect((await held).body).toEqual(errors('Vault is sealed'))
+  })
+
+  test('the end of the namespace', async () => {
+    await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
+    await server.root.write('sys/namespaces/a', {})
+    const { held } = await oneHeld((await poll(server, before, { namespace: 'a' })).again)
+
+    await server.root.delete('sys/namespaces/a')
+
+    expect((await held).status).toBe(404)
+    while ((await server.root.read('sys/namespaces/a')).status !== 404);
+  })
+
+  test('a locked namespace tells nothing at the end of a wait', async () => {
+    await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
+    await server.root.write('sys/namespaces/a', {})
+    const { held } = await oneHeld((await poll(server, before, { namespace: 'a' })).again)
+
+    await server.root.write('sys/namespaces/api-lock/lock/a')
+    await planned(server, { authenticated: false })
+
+    expect((await held).status).toBe(503)
+  })
+})
