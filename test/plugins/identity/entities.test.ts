@@ -162,7 +162,7 @@ test.each<[object, object]>([
   expect(await read(id)).toMatchObject(stored)
 })
 
-test('lists are in order and cut by after and limit; names come without key_info', async () => {
+test('I31: lists are in order and cut by after and limit; names come without key_info', async () => {
   await using other = await startTestServer()
   const mount = await aLoginMount(other, 'people')
   expect((await other.root.list('identity/entity/id')).status).toBe(404)

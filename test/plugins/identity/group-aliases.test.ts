@@ -51,7 +51,7 @@ describe('group aliases, contract tokens §5.5', () => {
     expect((await house.root.read(`identity/group/name/${String(group.name)}`)).status).toBe(200)
   })
 
-  test('every refusal of the table', async () => {
+  test('I32: every refusal of the table', async () => {
     await using house = await openGroupHouse()
     const mount_accessor = await house.mount('jwt')
     const internal = await house.make('group', { name: 'int' })
@@ -81,6 +81,22 @@ describe('group aliases, contract tokens §5.5', () => {
 
     expect((await house.read('group', ext2)).alias).toEqual({})
     expect((await house.root.list('identity/group-alias/id')).body.data?.keys).toEqual([id])
+  })
+
+  test('an alias whose mount is gone stays as it is when written so; any change needs a mount', async () => {
+    await using house = await openGroupHouse()
+    const mount_accessor = await house.mount('jwt')
+    const { body } = await house.root.write('identity/group-alias', { name: 'eng', mount_accessor })
+    const path = `identity/group-alias/id/${String(body.data?.id)}`
+    await house.root.delete('sys/auth/jwt')
+
+    expect((await house.root.write(path, { name: 'eng', mount_accessor })).status).toBe(204)
+    expect((await house.root.write(path, { name: 'eng', mount_accessor, canonical_id: body.data?.canonical_id })).status).toBe(204)
+    expect((await house.root.write(path, { name: 'dev', mount_accessor })).body.errors).toEqual([`invalid mount accessor "${mount_accessor}"`])
+    expect((await house.root.write(path, { name: 'eng', mount_accessor, canonical_id: unknown })).body.errors).toEqual([
+      "invalid group ID given in 'canonical_id'",
+    ])
+    expect((await house.root.read(path)).body.data).toMatchObject({ name: 'eng', mount_accessor })
   })
 
   test('a second alias of a group takes the place of the first, whose id and name are free then', async () => {

@@ -72,7 +72,7 @@ describe('groups, contract tokens §5.4', () => {
     expect(await house.make('group', { name: 'old' })).not.toBe(id)
   })
 
-  test('every refusal of the table', async () => {
+  test('I33: every refusal of the table', async () => {
     await using house = await openGroupHouse()
     const entity = await house.make('entity', { name: 'bob' })
     const g = await house.make('group', { name: 'int' })
@@ -113,6 +113,14 @@ describe('groups, contract tokens §5.4', () => {
 
     expect([await house.read('group', g), await house.read('group', h)]).toEqual(before)
     expect((await house.root.read('identity/group/name/x')).status).toBe(404)
+  })
+
+  test('an empty type of a new group is none, of another one a change', async () => {
+    await using house = await openGroupHouse()
+    const [empty, none] = [await house.make('group', { name: 'e', type: '' }), await house.make('group', { name: 'n', type: null })]
+
+    expect([await house.read('group', empty), await house.read('group', none)]).toMatchObject([{ type: 'internal' }, { type: 'internal' }])
+    expect((await house.root.write('identity/group', { id: empty, type: '' })).body.errors).toEqual(['group type cannot be changed'])
   })
 
   test('what is not there: 404 to read, 400 to write, 204 to delete', async () => {
