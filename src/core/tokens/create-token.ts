@@ -4,6 +4,7 @@ import { parseDuration } from '../../lib/duration.ts'
 import type { View } from '../barrier/view.ts'
 import { identityIn, type IdentityStore, type LoginAlias, type LoginIdentity } from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
+import { writeAttempts } from '../stored-record.ts'
 import { authBlock, type Issued } from './auth-block.ts'
 import { createdTokenName } from './display-name.ts'
 import { entityAliasOf } from './entity-alias.ts'
@@ -14,7 +15,7 @@ import { isRoot, type Token, type TokenType } from './token.ts'
 import { maxIdLength } from './token-keys.ts'
 import { createdTokenType, type TokenRole, type TokenRoleRecord } from './token-role.ts'
 import type { TokenRevoker } from './token-revoker.ts'
-import { maxGenerations, type Minted, type TokenDraft, type TokenStore } from './token-store.ts'
+import { maxGenerations, type TokenDraft, type TokenStore } from './token-store.ts'
 import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
 import { writeMinted } from './write-minted.ts'
 
@@ -88,7 +89,10 @@ export async function createToken(parts: CreateParts, request: CreateRequest): P
   const life = createdLifetime(decision, mountTtl(mount.config, parts.systemTtl), parts.clock.now())
   if (!life.ok) throw refuse('invalid', life.reason)
   if (life.ttl === 0 && caller.ttl !== 0) throw refuse('invalid', 'expiring root tokens cannot create non-expiring root tokens')
-  if (decision.type === 'service') checkCustomId(input.id)
+  if (decision.type === 'service' && input.id !== '') {
+    checkCustomId(input.id)
+    await freeId(parts, input.id)
+  }
   if (!decision.orphan) await checkFamily(parts.tokens, caller)
 
   const draft = createdDraft(request, decision, life.ttl)
@@ -106,10 +110,7 @@ type Made = { readonly id: string; readonly token: Token; readonly identityPolic
 
 async function store(parts: CreateParts, { input }: CreateRequest, draft: TokenDraft): Promise<Made> {
   const made = await minted(parts.tokens, draft, input.id)
-  if (!(await writeMinted(parts.view, made))) {
-    const isFree = await freeId(parts, made)
-    if (!isFree || !(await writeMinted(parts.view, made))) throw duplicateId()
-  }
+  if (!(await writeMinted(parts.view, made))) throw duplicateId()
   const { id, token } = made
   parts.tokens.remember(token)
   const identity = token.entity_id === '' ? undefined : await parts.identity.identityOf(token.entity_id)
@@ -124,7 +125,7 @@ function storeForAlias(parts: CreateParts, { mount, input }: CreateRequest, draf
     if (entity.disabled) throw refuse('denied', 'entity from given entity alias is disabled')
     const made = await minted(parts.tokens, { ...draft, entity_id: entity.id }, input.id)
     if (!(await writeWithIdentity(parts.view, made, login))) {
-      if (input.id !== '' && !(await freeId(parts, made))) throw duplicateId()
+      if (input.id !== '' && (await parts.tokens.find(made.token.accessor)) !== undefined) throw duplicateId()
       return undefined
     }
     parts.tokens.remember(made.token)
@@ -135,11 +136,15 @@ function storeForAlias(parts: CreateParts, { mount, input }: CreateRequest, draf
 const minted = async (tokens: TokenStore, draft: TokenDraft, id: string) =>
   draft.type === 'batch' ? await tokens.mintBatch(draft) : tokens.mint(draft, id === '' ? undefined : id)
 
-/** Takes away a token that is no longer valid and has the id of a new one. False when a valid one has it. */
-async function freeId({ tokens, revoker }: CreateParts, { token }: Minted): Promise<boolean> {
-  const there = await tokens.tokenByHash(tokens.keys.hashOf(token.accessor))
-  if (there === undefined) return true
-  return !(await tokens.isValid(there.token)) && (await revoker.revokeAsRead(there))
+/** Takes away a token that is no longer valid and still has the id a new one is to have. Throws when a valid one has it. */
+async function freeId({ tokens, revoker }: CreateParts, id: string): Promise<void> {
+  const hash = tokens.keys.hashOf(tokens.keys.accessorOf(id))
+  for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+    const there = await tokens.tokenByHash(hash)
+    if (there === undefined) return
+    if (await tokens.isValid(there.token)) throw duplicateId()
+    await revoker.revokeAsRead(there)
+  }
 }
 
 const duplicateId = () => refuse('invalid', 'cannot create a token with a duplicate ID')

@@ -48,3 +48,18 @@ test('T31: an id is free again once its token has expired, and one of many who w
   expect(await isGood(server, 'foobar')).toBe(true)
   expect((await server.as('foobar').read('cubbyhole/a')).status).toBe(404)
 })
+
+test('2.5: an id that is free again may go to a token made for a name', async () => {
+  const clock = new FakeClock()
+  await using server = await startTestServer({ clock })
+  await server.root.write('auth/token/roles/r', { allowed_entity_aliases: 'alice', orphan: true })
+  const forAlice = () => server.root.write('auth/token/create/r', { id: 'foobar', policies: ['default'], entity_alias: 'alice', ttl: 10 })
+  const first = await forAlice()
+  expect((await forAlice()).body.errors).toEqual(['cannot create a token with a duplicate ID'])
+  clock.advance(10)
+
+  const second = await forAlice()
+
+  expect(second.status).toBe(200)
+  expect(second.body.auth?.entity_id).toBe(first.body.auth?.entity_id)
+})
