@@ -1,6 +1,16 @@
 import Fastify from 'fastify'
 
-/** What a Fastify JSON route costs with nothing behind it: `node bench/bare.ts --port PORT`. */
+/** What a Fastify JSON route costs with nothing behind it: `node bench/bare.ts --port PORT`. Also one of so many bytes, and one that has not changed. */
 const app = Fastify()
 app.get('/', () => ({ hello: 'world' }))
+const texts = new Map<string, string>()
+app.get<{ Params: { length: string } }>('/text/:length', ({ params: { length } }, reply) => {
+  const text = texts.get(length) ?? JSON.stringify('x'.repeat(Number(length) - 2))
+  texts.set(length, text)
+  return reply.type('application/json').send(text)
+})
+app.get('/unchanged', ({ headers }, reply) => {
+  const tag = headers['if-none-match']
+  return tag === undefined ? reply.code(400).send() : reply.code(304).header('etag', tag).send()
+})
 await app.listen({ port: Number(process.argv[3]), host: '127.0.0.1' })

@@ -13,6 +13,7 @@ import { loginCases } from './login.ts'
 import { lookupSelfCases, lookupSelfInGroupsCases } from './lookup-self.ts'
 import { measureManyEntities } from './many-entities.ts'
 import { type MeasuredCase, measureCase } from './measure.ts'
+import { messageCases } from './messages.ts'
 import { configureLogins } from './pipeline-logins.ts'
 import { startProgram } from './program.ts'
 import { roleReadCases } from './role-read.ts'
@@ -47,6 +48,7 @@ const workloads: Record<string, (setup: BenchSetup) => Promise<BenchCase[]>> = {
   'lookup-self-groups': lookupSelfInGroupsCases,
   'role-read': roleReadCases,
   'list-roles': listRolesCases,
+  messages: messageCases,
 }
 
 const options: BenchOptions = {

@@ -24,16 +24,17 @@ export async function runWrk(job: LoadJob): Promise<LoadResult> {
   }
 }
 
-/** Neither tokens nor JSON bodies contain a tab or a line break. */
-const asLine = ({ token, body }: Variant) => `${token ?? ''}\t${body ?? ''}`
+/** Neither tokens nor tags nor JSON bodies contain a tab or a line break. */
+const asLine = ({ token, ifNoneMatch, body }: Variant) => `${token ?? ''}\t${ifNoneMatch ?? ''}\t${body ?? ''}`
 
 const script = ({ method, path }: LoadJob, variantsFile: string) => `
 local requests, following = {}, 0
 function init()
   for line in io.lines(${JSON.stringify(variantsFile)}) do
-    local token, body = line:match('^(.-)\\t(.*)$')
+    local token, tag, body = line:match('^(.-)\\t(.-)\\t(.*)$')
     local headers = {}
     if token ~= '' then headers['X-Vault-Token'] = token end
+    if tag ~= '' then headers['If-None-Match'] = tag end
     if body ~= '' then headers['Content-Type'] = 'application/json' else body = nil end
     requests[#requests + 1] = wrk.format(${JSON.stringify(method)}, ${JSON.stringify(path)}, headers, body)
   end

@@ -1,0 +1,41 @@
+import { sendSuccessfully } from '../simulators/operator.ts'
+import { type BenchCase, type BenchSetup, usualConnections } from './bench-case.ts'
+
+const messages = 100
+const polled = 'sys/internal/ui/unauthenticated-messages'
+
+/** What front ends poll before login, with as many messages as a namespace can have: the whole, and that it has not changed. */
+export async function messageCases({ url, rootToken: token }: BenchSetup): Promise<BenchCase[]> {
+  for (let index = 0; index < messages; index++) {
+    const body = {
+      title: `Maintenance of region ${index}`,
+      message: Buffer.from(`From 20:00 to 22:00 UTC logins in region ${index} may take longer.`).toString('base64'),
+      start_time: '2024-01-01T00:00:00Z',
+      end_time: '2099-01-01T00:00:00Z',
+      authenticated: false,
+      link: { Status: `https://status.example.com/${index}` },
+    }
+    await sendSuccessfully(url, { method: 'POST', path: 'sys/config/ui/custom-messages', token, body })
+  }
+  const answer = await fetch(`${url}/v1/${polled}`)
+  const { byteLength } = await answer.arrayBuffer()
+  const unchanged = [{ ifNoneMatch: answer.headers.get('etag') ?? '' }]
+  const requests = { method: 'GET', path: `/v1/${polled}` }
+  const common = { connections: usualConnections }
+  return [
+    {
+      ...common,
+      name: `${messages} messages before login`,
+      ours: { ...requests, variants: [{}] },
+      against: { contender: 'bare', requests: { method: 'GET', path: `/text/${byteLength}`, variants: [{}] } },
+      aim: 0.6,
+    },
+    {
+      ...common,
+      name: 'the same, unchanged',
+      ours: { ...requests, variants: unchanged },
+      against: { contender: 'bare', requests: { method: 'GET', path: '/unchanged', variants: unchanged } },
+      aim: 0.8,
+    },
+  ]
+}
