@@ -23,7 +23,6 @@ export function renewed(
     ...lease,
     expire_time: cutToOwner(now + life.ttl * 1000, lease.owner_end),
     last_renewal: now,
-    retry: undefined,
     renewable: terms.renewable ?? lease.renewable,
     internal: terms.internal ?? lease.internal,
   }

@@ -29,7 +29,7 @@ export type Lease = {
   readonly owner_end?: number
   readonly issue_time: number
   readonly expire_time: number
-  /** It was ended before its time: over, wherever the clock is set. */
+  /** It was ended before its time, or its end was acted upon: over, wherever the clock is set. Contract operations §8. */
   readonly ended?: true
   readonly last_renewal?: number
   readonly renewable: boolean

@@ -14,10 +14,10 @@ export function afterFailure(lease: Lease, cause: unknown, now: number, fraction
   const text = failureText(cause)
   if (isUnrecoverable(cause)) return irrevocable(lease, text)
   if (failures >= mostFailures) return irrevocable(lease, `out of retries: ${text}`)
-  return { ...lease, retry: { at: now + retryDelayMs(failures, fraction), failures } }
+  return { ...lease, ended: true, retry: { at: now + retryDelayMs(failures, fraction), failures } }
 }
 
-const irrevocable = (lease: Lease, error: string): Lease => ({ ...lease, retry: undefined, revoke_error: error.slice(0, longestError) })
+const irrevocable = (lease: Lease, error: string): Lease => ({ ...lease, ended: true, retry: undefined, revoke_error: error.slice(0, longestError) })
 
 /** A lease that ends now. One that has ended is left to its retries. */
 export const endedNow = (lease: Lease, now: number): Lease | undefined =>

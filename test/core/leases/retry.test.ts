@@ -31,7 +31,7 @@ test.each([
 
 describe('a lease after a failure', () => {
   test('waits for its retry', () => {
-    expect(afterFailure(aLease, down, now, 0.5)).toEqual({ ...aLease, retry: { at: now + 20_000, failures: 1 } })
+    expect(afterFailure(aLease, down, now, 0.5)).toEqual({ ...aLease, ended: true, retry: { at: now + 20_000, failures: 1 } })
   })
 
   test('is irrevocable after the sixth', () => {
