@@ -261,6 +261,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
       { name: 'requests', remove: (id) => mounts.closeNamespace(id) },
       { name: 'leases', remove: (id) => leases.removeNamespace(id) },
       { name: 'tokens', remove: (id) => revoker.removeNamespace(id) },
+      { name: 'cubbyholes', remove: (id) => cubbyholes.removeNamespace(id, namespaces.above(id)) },
       { name: 'token roles', remove: (id) => tokenRoles.removeNamespace(id) },
       { name: 'identities', remove: (id) => identities.removeNamespace(id) },
       { name: 'groups', remove: (id) => groups.removeNamespace(id) },

@@ -1,4 +1,7 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
+import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import type { Client } from '../support/client.ts'
 import { notAccepted } from '../support/error-bodies.ts'
 import { startProcess } from '../support/process.ts'
@@ -49,3 +52,60 @@ test('a deletion that kill -9 breaks off goes on at the next start, and nothing 
   expect((await next.as(String(tokens[0])).read('auth/token/lookup-self', inside('a'))).body).toEqual(notAccepted)
   expect((await again.list('auth/token/accessors')).body['data']?.['keys']).toHaveLength(1)
 })
+
+test('a deletion among calls that fill the namespace leaves no record of it, but that its id was used', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path })
+  const root = server.as(server.rootToken)
+  const at = inside('a')
+  const id = String((await root.write('sys/namespaces/a'))['body']['data']?.['id'])
+  const signer = aSigner()
+  const now = Math.floor(Date.now() / 1000)
+  const jwt = (sub: string) => signer.sign({ sub, aud: 'g', iat: now, exp: now + 600 })
+  await root.write('sys/auth/j', { type: 'jwt' }, at)
+  await root.write('auth/j/config', { jwt_validation_pubkeys: [signer.pem] }, at)
+  await root.write('auth/j/role/r', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'g' }, at)
+  const mounts = { ...(await root.read('sys/auth', at)).body['data'], ...(await root.read('sys/mounts', at)).body['data'] }
+  const uuids = Object.values(mounts).map(({ uuid }) => String(uuid))
+  const person = await root.write('identity/entity', { name: 'of-the-root' })
+  const fill = (n: number) => [
+    root.write('auth/token/create', { ttl: '1h' }, at),
+    root.write('auth/token/create', { ttl: '1h', period: '1h' }, at),
+    server.anonymous.write('auth/j/login', { role: 'r', jwt: jwt(`person-${n}`) }, at),
+    root.write(`sys/policies/acl/p${n}`, { policy: 'path "a" {}' }, at),
+    root.write('identity/entity', { name: `entity-${n}` }, at),
+    root.write('identity/group', { name: `group-${n}`, member_entity_ids: [person.body['data']?.['id']] }, at),
+    root.write(`auth/token/roles/r${n}`, {}, at),
+    root.write(`auth/j/role/r${n}`, { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'g' }, at),
+    root.write(`cubbyhole/c${n}`, { a: 'b' }, at),
+    root.write('sys/wrapping/wrap', { a: 'b' }, { headers: { ...at.headers, 'X-Vault-Wrap-TTL': '60' } }),
+    root.write(`sys/auth/m${n}`, { type: 'jwt' }, at),
+    root.write(`identity/oidc/role/o${n}`, { key: 'default' }, at),
+  ]
+
+  const calls = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => fill(from + n)).flat()
+  const before = calls(0, 6)
+  const deleted = root.delete('sys/namespaces/a')
+  const among = [...before, ...calls(6, 12)]
+  expect((await deleted).body['data']).toEqual({ status: 'in-progress' })
+  const answers = await Promise.all([...among, ...calls(12, 14)])
+  while ((await root.read('sys/namespaces/a')).status !== 404);
+  const accessors = await root.list('auth/token/accessors')
+  await server.stop()
+
+  expect(answers.filter(({ status }) => status >= 500)).toEqual([])
+  expect(answers.slice(-24).filter(({ status }) => status < 400)).toEqual([])
+  expect(accessors.body['data']?.['keys']).toHaveLength(1)
+  const left = keysIn(folder.path)
+    .filter((key) => key.includes(id) || uuids.some((uuid) => key.includes(uuid)))
+    // when a key would have been rotated: it goes when that time has come
+    .filter((key) => !key.startsWith('core/identity-token-rotation/'))
+  expect(left).toEqual([`core/namespace-used/${id}`])
+})
+
+function keysIn(folder: string): string[] {
+  const database = new Database(join(folder, 'data', 'gatehouse.db'))
+  const keys = database.prepare<[], { key: string }>('SELECT key FROM records').all()
+  database.close()
+  return keys.map(({ key }) => key)
+}

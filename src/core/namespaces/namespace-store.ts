@@ -86,6 +86,12 @@ export class NamespaceStore {
     return this.#tree.lineOf(namespace)
   }
 
+  /** The ids of the namespaces above the one of this id. */
+  above(id: string): string[] {
+    const namespace = this.byId(id)
+    return namespace === undefined ? [] : this.lineOf(namespace).flatMap((one) => (one.id === id ? [] : [one.id]))
+  }
+
   hasChildren(namespace: Namespace): boolean {
     return this.#tree.hasChildren(namespace)
   }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { View } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import type { Token } from '../tokens/token.ts'
@@ -41,5 +42,26 @@ export class Cubbyholes {
     const mount = this.#parts.mountOf(namespace)
     // ids of cubbyholes are random and of one length: none is the beginning of another
     if (mount !== undefined && cubbyhole_id !== '') await this.#parts.viewOf(mount).deletePrefix(cubbyhole_id)
+  }
+
+  /** Takes away what tokens of the namespaces above one that is going have kept in it; its own lies in its own mount. May run again. */
+  async removeNamespace(going: string, above: readonly string[]): Promise<void> {
+    for (const namespace of above) {
+      const mount = this.#parts.mountOf(namespace)
+      if (mount !== undefined) await removeOwners(this.#parts.viewOf(mount), `.${going}`)
+    }
+  }
+}
+
+const pageSize = 2000
+
+/** Removes everything below first segments of this ending. */
+async function removeOwners(view: View, ending: string): Promise<void> {
+  for (let after: string | undefined; ; await nextTurn()) {
+    const keys = await view.listKeys('', { limit: pageSize, ...(after === undefined ? {} : { after }) })
+    const owners = new Set(keys.map((key) => key.slice(0, key.indexOf('/'))))
+    for (const owner of owners) if (owner.endsWith(ending)) await view.deletePrefix(`${owner}/`)
+    after = keys.at(-1)
+    if (after === undefined) return
   }
 }
