@@ -630,6 +630,35 @@ describe('what leases end with', () => {
     expect((await batch.read('engine/creds/ci')).status).toBe(403)
   })
 
+  test('all tokens of their person, when those are ended', async () => {
+    await using server = await openServer()
+    await server.root.write('sys/policies/acl/p', { policy: 'path "engine/creds/ci" { capabilities = ["read"] }' })
+    await server.root.write('auth/token/roles/people', { allowed_policies: ['p'], allowed_entity_aliases: ['alice'] })
+    const { body } = await server.root.write('auth/token/create/people', { policies: ['p'], entity_alias: 'alice' })
+    const { credential } = await server.issue(server.as(String(body.auth?.client_token)))
+    const { credential: others } = await server.issue()
+
+    expect((await server.root.write(`identity/entity/id/${body.auth?.entity_id}/revoke-tokens`)).status).toBe(204)
+
+    await server.provider.gone(credential)
+    expect([...server.provider.alive]).toEqual([others])
+  })
+
+  test.each([
+    { name: 'deleted', end: (root: Client, path: string) => root.delete(path) },
+    { name: 'disabled', end: (root: Client, path: string) => root.write(path, { disabled: true }) },
+  ])('not an entity that is $name', async ({ end }) => {
+    await using server = await openServer()
+    await server.root.write('auth/token/roles/people', { allowed_policies: ['p'], allowed_entity_aliases: ['alice'] })
+    await server.root.write('sys/policies/acl/p', { policy: 'path "engine/creds/ci" { capabilities = ["read"] }' })
+    const { body } = await server.root.write('auth/token/create/people', { policies: ['p'], entity_alias: 'alice' })
+    const { id } = await server.issue(server.as(String(body.auth?.client_token)))
+
+    expect((await end(server.root, `identity/entity/id/${body.auth?.entity_id}`)).status).toBeLessThan(300)
+
+    expect((await server.put('sys/leases/lookup', { lease_id: id })).body.data).toMatchObject({ renewable: true, ttl: 3600 })
+  })
+
   test('L25, L26: their mount, which stays while one of them cannot be taken back', async () => {
     await using server = await openServer()
     const { id } = await server.issue()
