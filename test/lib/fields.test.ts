@@ -455,3 +455,19 @@ describe('every field type', () => {
     expect(fieldByType[type].parse(value)).toEqual(value)
   })
 })
+
+test('of several fields that cannot be read the one declared first is told, in whatever order they were sent', () => {
+  const schema = z.object({ a: boolField, b: nameStringField, c: timeField.optional(), d: boolField })
+  const faultOf = (input: Record<string, unknown>) => {
+    try {
+      return convertFields(schema, input).values
+    } catch (error) {
+      return error instanceof FieldError ? error.field : error
+    }
+  }
+
+  expect(faultOf({ d: 'x', c: 'x', b: null, a: 'x' })).toBe('a')
+  expect(faultOf({ d: 'x', c: 'x', b: null, a: true })).toBe('b')
+  expect(faultOf({ d: 'x', c: 'x', b: 'n' })).toBe('c')
+  expect(faultOf({ d: 'x', c: null, b: 'n', z: 'x' })).toBe('d')
+})

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
+import { damage } from '../support/damage.ts'
 import { runServer, type ServerProcess, startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -15,23 +16,7 @@ async function aFilledStore(folder: string): Promise<string> {
   return server.rootToken
 }
 
-/** Flips one bit in the value of the first record whose key matches; gives its key. */
-function damage(folder: string, like: string): string {
-  const database = new Database(`${folder}/data/gatehouse.db`)
-  try {
-    const row = database
-      .prepare<[string], { key: string; value: Buffer }>('SELECT key, value FROM records WHERE key LIKE ? ORDER BY key LIMIT 1')
-      .get(like)
-    if (row === undefined) throw new Error(`no record is like ${like}`)
-    const value = Buffer.from(row.value)
-    const at = value.length - 1
-    value.writeUInt8(value.readUInt8(at) ^ 1, at)
-    database.prepare('UPDATE records SET value = ? WHERE key = ?').run(value, row.key)
-    return row.key
-  } finally {
-    database.close()
-  }
-}
+const fileOf = (folder: string) => `${folder}/data/gatehouse.db`
 
 const logLines = ({ stderr }: Pick<ServerProcess, 'stderr'>): Record<string, unknown>[] =>
   stderr
@@ -42,7 +27,7 @@ const logLines = ({ stderr }: Pick<ServerProcess, 'stderr'>): Record<string, unk
 test('a role that can not be opened: its requests get 500, the log names the record, all others go on', async () => {
   await using folder = await temporaryFolder()
   const token = await aFilledStore(folder.path)
-  const key = damage(folder.path, '%role/broken')
+  const key = damage(fileOf(folder.path), '%role/broken')
   await using server = await startProcess({ folder: folder.path })
   const root = server.as(token)
 
@@ -62,7 +47,7 @@ test('a role that can not be opened: its requests get 500, the log names the rec
 test('a damaged role can be deleted and written anew', async () => {
   await using folder = await temporaryFolder()
   const token = await aFilledStore(folder.path)
-  damage(folder.path, '%role/broken')
+  damage(fileOf(folder.path), '%role/broken')
   await using server = await startProcess({ folder: folder.path })
   const root = server.as(token)
 
@@ -79,7 +64,7 @@ test.each([
 ])('$name that can not be opened does not stop the start', async ({ like }) => {
   await using folder = await temporaryFolder()
   const token = await aFilledStore(folder.path)
-  damage(folder.path, like)
+  damage(fileOf(folder.path), like)
 
   await using server = await startProcess({ folder: folder.path })
   const self = await server.as(token).read('auth/token/lookup-self')
@@ -95,7 +80,7 @@ test.each([
 ])('a damaged record ($name) stops the start in one clear line, each time, and nothing is replaced', async ({ like, code, says }) => {
   await using folder = await temporaryFolder()
   await aFilledStore(folder.path)
-  const key = damage(folder.path, like)
+  const key = damage(fileOf(folder.path), like)
   const before = recordOf(folder.path, key)
 
   const refused = await runServer({ folder: folder.path })
@@ -109,7 +94,7 @@ test.each([
 })
 
 function recordOf(folder: string, key: string): unknown {
-  const database = new Database(`${folder}/data/gatehouse.db`, { readonly: true })
+  const database = new Database(fileOf(folder), { readonly: true })
   try {
     return database.prepare('SELECT key, value FROM records WHERE key = ?').get(key)
   } finally {

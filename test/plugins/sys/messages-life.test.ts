@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest'
+import { StorageFaults } from '../../../src/storage/faults.ts'
+import { damage } from '../../support/damage.ts'
+import { caused, errors, notAccepted, notAllowed } from '../../support/error-bodies.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { clientWith, fill, made, messagesPath, plain, startMessageHouse } from './message-house.ts'
+
+const keysOf = (body: { data?: unknown }) => (body.data as { keys?: string[] } | undefined)?.keys
+
+describe('contract custom-messages §4.1: windows', () => {
+  test('103–107: active follows the clock, both bounds outside, to the nanosecond', async () => {
+    await using house = await startMessageHouse()
+    const bounds = {
+      'starts now': { start_time: '2024-06-01T12:00:00Z' },
+      'started a nanosecond ago': { start_time: '2024-06-01T11:59:59.999999999Z' },
+      'starts in a nanosecond': { start_time: '2024-06-01T12:00:00.000000001Z' },
+      'ends now': { end_time: '2024-06-01T12:00:00Z' },
+      'ends in a nanosecond': { end_time: '2024-06-01T12:00:00.000000001Z' },
+      'ends in a millisecond': { end_time: '2024-06-01T12:00:00.001Z' },
+      'is over': { end_time: '2024-06-01T11:00:00Z' },
+      'is to come': { start_time: '2024-06-01T13:00:00Z', end_time: '2024-06-01T14:00:00Z' },
+    }
+    const ids = new Map<string, string>()
+    for (const [title, window] of Object.entries(bounds)) ids.set(title, await made(house, { title, ...window }))
+    const active = async () => {
+      const read = await Promise.all(
+        [...ids].map(async ([title, id]) => [title, (await house.root.read(`${messagesPath}/${id}`)).body.data?.['active']]),
+      )
+      const listed = (await house.root.list(`${messagesPath}?active=true`)).body.data?.['key_info'] ?? {}
+      const titles = read.filter(([, isActive]) => isActive === true).map(([title]) => title)
+      expect(
+        Object.values(listed)
+          .map((entry) => String(entry['title']))
+          .sort(),
+      ).toEqual([...titles].sort())
+      return titles
+    }
+
+    expect(await active()).toEqual(['started a nanosecond ago', 'ends in a nanosecond', 'ends in a millisecond'])
+    house.clock.advance(0.001)
+    expect(await active()).toEqual(['starts now', 'started a nanosecond ago', 'starts in a nanosecond'])
+    house.clock.advance(3600)
+    expect(await active()).toEqual(['starts now', 'started a nanosecond ago', 'starts in a nanosecond', 'is to come'])
+    house.clock.advance(3600)
+    expect(await active()).toEqual(['starts now', 'started a nanosecond ago', 'starts in a nanosecond'])
+  })
+})
+
+describe('contract custom-messages §4.5: namespaces', () => {
+  const inside = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
+
+  test('117, 118: each has its own', async () => {
+    await using house = await startMessageHouse()
+    await house.root.write('sys/namespaces/a')
+    await house.root.write('sys/namespaces/b', undefined, inside('a'))
+    const [root, a, b] = [await made(house), await made(house, {}, inside('a').headers), await made(house, {}, inside('a/b').headers)]
+
+    expect(keysOf((await house.root.list(messagesPath)).body)).toEqual([root])
+    expect(keysOf((await house.root.list(`a/${messagesPath}`)).body)).toEqual([a])
+    expect(keysOf((await house.root.list(messagesPath, inside('a/b'))).body)).toEqual([b])
+    for (const id of [root, b]) {
+      const path = `a/${messagesPath}/${id}`
+      expect(await house.root.read(path)).toMatchObject({ status: 404, body: errors(caused('custom message not found')) })
+      expect((await house.root.write(path, plain)).status).toBe(404)
+      expect((await house.root.delete(path)).status).toBe(204)
+    }
+    expect((await house.root.read(`${messagesPath}/${root}`)).status).toBe(200)
+    expect((await house.root.read(`a/b/${messagesPath}/${b}`)).status).toBe(200)
+  })
+
+  test('a namespace that is deleted takes its messages along, one of the same name has none', async () => {
+    await using house = await startMessageHouse()
+    await house.root.write('sys/namespaces/a')
+    await fill(house, 3, inside('a').headers)
+
+    await house.root.delete('sys/namespaces/a')
+    while ((await house.root.read('sys/namespaces/a')).status !== 404);
+    await house.root.write('sys/namespaces/a')
+
+    expect((await house.root.list(`a/${messagesPath}`)).status).toBe(404)
+  })
+})
+
+describe('contract custom-messages §4.7: the community edition', () => {
+  test('121: no administration, for whoever may do anything there', async () => {
+    await using house = await startMessageHouse({ settings: { EDITION: 'community' } })
+    const unsupported = { status: 404, body: errors(caused('unsupported path')) }
+
+    for (const path of [messagesPath, `${messagesPath}/some-id`, `${messagesPath}/preview`, `${messagesPath}/some-id/acks`]) {
+      for (const verb of ['GET', 'LIST', 'POST', 'PUT', 'DELETE', 'PATCH']) {
+        const sent = verb === 'POST' || verb === 'PUT' || verb === 'PATCH' ? plain : undefined
+        const headers = verb === 'PATCH' ? { 'Content-Type': 'application/merge-patch+json' } : {}
+        expect(await house.root.call(verb, path, sent, { headers })).toMatchObject(unsupported)
+      }
+    }
+    expect(await house.anonymous.write(messagesPath, plain)).toMatchObject({ status: 403, body: notAccepted })
+    expect(await (await clientWith(house, 'other', 'read')).write(messagesPath, plain)).toMatchObject({ status: 403, body: notAllowed })
+  })
+
+  test('messages that were written before are kept for a change of mind', async () => {
+    await using folder = await temporaryFolder()
+    const settings = { STORAGE: `sqlite:${folder.file('g.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
+    const first = await startMessageHouse({ settings })
+    const id = await made(first)
+    await first[Symbol.asyncDispose]()
+    const second = await startMessageHouse({ settings: { ...settings, EDITION: 'community' } })
+    expect((await second.root.read(`${messagesPath}/${id}`)).status).toBe(404)
+    await second[Symbol.asyncDispose]()
+
+    await using third = await startMessageHouse({ settings })
+
+    expect((await third.root.read(`${messagesPath}/${id}`)).status).toBe(200)
+  })
+
+  test('another edition is none', async () => {
+    await expect(startMessageHouse({ settings: { EDITION: 'Enterprise' } })).rejects.toThrow('GATEHOUSE_EDITION')
+  })
+})
+
+describe('contract custom-messages §6, 123, 124: storage', () => {
+  test('a write that fails is a refusal that says so, changes nothing and takes no place', async () => {
+    const faults = new StorageFaults()
+    await using house = await startMessageHouse({ faults })
+    const [id = ''] = await fill(house, 99)
+    const path = `${messagesPath}/${id}`
+    const before = (await house.root.read(path)).body.data
+    const failing = async (failure: 'full' | 'read-only' | 'io', call: () => Promise<unknown>) => {
+      faults.arm('storage.before-commit', failure)
+      return call()
+    }
+
+    expect(await failing('full', () => house.root.write(messagesPath, plain))).toMatchObject({
+      status: 400,
+      body: errors('failed to create custom message: storage is full'),
+    })
+    expect(await failing('read-only', () => house.root.write(path, plain))).toMatchObject({
+      status: 400,
+      body: errors('failed to update custom message: storage is read-only'),
+    })
+    expect(await failing('io', () => house.root.delete(path))).toMatchObject({
+      status: 400,
+      body: errors('failed to delete custom message: storage is unavailable'),
+    })
+
+    expect((await house.root.read(path)).body.data).toEqual(before)
+    expect((await house.root.write(messagesPath, plain)).status).toBe(200)
+    expect((await house.root.write(messagesPath, plain)).status).toBe(400)
+    expect(keysOf((await house.root.list(messagesPath)).body)).toHaveLength(100)
+  })
+
+  test('123: a record that can not be read, until it is deleted', async () => {
+    await using folder = await temporaryFolder()
+    const settings = { STORAGE: `sqlite:${folder.file('g.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
+    const first = await startMessageHouse({ settings })
+    const ids = await fill(first, 3)
+    await first[Symbol.asyncDispose]()
+    const broken = damage(folder.file('g.db'), '%message/root/%').split('/').at(-1) ?? ''
+    await using house = await startMessageHouse({ settings })
+    const whole = ids.filter((id) => id !== broken)
+    const failed = (what: string) => ({ status: 400, body: errors(`failed to ${what}: internal error`) })
+
+    expect(whole).toHaveLength(2)
+    expect(await house.root.list(messagesPath)).toMatchObject(failed('retrieve list of custom messages'))
+    expect(await house.root.read(`${messagesPath}/${whole[0]}`)).toMatchObject(failed('retrieve custom message'))
+    expect(await house.root.write(messagesPath, plain)).toMatchObject(failed('create custom message'))
+    expect(await house.root.write(`${messagesPath}/${whole[0]}`, plain)).toMatchObject(failed('update custom message'))
+
+    expect((await house.root.delete(`${messagesPath}/${broken}`)).status).toBe(204)
+    expect([...(keysOf((await house.root.list(messagesPath)).body) ?? [])].sort()).toEqual([...whole].sort())
+  })
+
+  test('124: everything is as it was after a restart', async () => {
+    await using folder = await temporaryFolder()
+    const settings = { STORAGE: `sqlite:${folder.file('g.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
+    const first = await startMessageHouse({ settings })
+    const id = await made(first, {
+      start_time: '2024-01-01T00:00:00.123456789Z',
+      type: 'modal',
+      options: { n: 2.5, deep: { list: [null] } },
+      link: { 'Learn "more"': 'javascript:x' },
+      severity: 'warning',
+      priority: 9,
+      audience: { policies: ['ops'] },
+    })
+    await fill(first, 5)
+    const before = [(await first.root.read(`${messagesPath}/${id}`)).body.data, (await first.root.list(messagesPath)).body.data]
+    await first[Symbol.asyncDispose]()
+
+    await using next = await startMessageHouse({ settings })
+
+    expect([(await next.root.read(`${messagesPath}/${id}`)).body.data, (await next.root.list(messagesPath)).body.data]).toEqual(before)
+  })
+
+  test('a message as large as a body may be', async () => {
+    await using house = await startMessageHouse()
+    const message = 'QUJD'.repeat(5 * 1024 * 1024)
+
+    const id = await made(house, { message })
+
+    expect((await house.root.read(`${messagesPath}/${id}`)).body.data?.['message']).toBe(message)
+    expect(await house.root.write(messagesPath, { ...plain, message: message + message.slice(0, 4 * 1024 * 1024) })).toMatchObject({
+      status: 400,
+      body: errors('failed to create custom message: the messages of this namespace take too much space'),
+    })
+  })
+})
