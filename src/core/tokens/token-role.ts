@@ -93,12 +93,17 @@ function names(field: ListField, sent: TokenRoleRecord, clean: (list: readonly s
 const lowerUnique = (list: readonly string[]): string[] =>
   [...new Set(list.map((name) => name.trim().toLowerCase()))].filter((name) => name !== '').sort()
 
-const boundCidrs = (texts: readonly string[], prefix: string): string[] =>
-  texts.map((text) => {
+/** Each request of a token is compared with all it is bound to. */
+const maxBoundCidrs = 1000
+
+function boundCidrs(texts: readonly string[], prefix: string): string[] {
+  if (texts.length > maxBoundCidrs) throw refuse('invalid', `${prefix}more than ${maxBoundCidrs} addresses`)
+  return texts.map((text) => {
     const parsed = parseBoundCidr(text)
     if ('error' in parsed) throw refuse('invalid', prefix + parsed.error)
     return parsed.cidr
   })
+}
 
 /** Checked only where it counts. */
 const oldCidrs = (sent: TokenRoleRecord): string[] | undefined =>

@@ -25,6 +25,8 @@ test.each<{ row: string; sent: TokenRoleRecord; text: string }>([
     sent: { bound_cidrs: ['x'] },
     text: 'error parsing bound_cidrs: error parsing address "x": Unable to convert "x" to an IPv4 or IPv6 address, or a UNIX Socket',
   },
+  { row: 'too many', sent: { token_bound_cidrs: Array(1001).fill('10.0.0.1') }, text: 'error parsing role fields: more than 1000 addresses' },
+  { row: 'too many', sent: { bound_cidrs: Array(1001).fill('10.0.0.1') }, text: 'error parsing bound_cidrs: more than 1000 addresses' },
   { row: 'T51', sent: { token_type: 'batch' }, text: `${cannotBeBatch} non-orphan tokens` },
   { row: 'T52', sent: { token_type: 'batch', orphan: true }, text: `${cannotBeBatch} renewable tokens` },
   { row: 'batch', sent: { ...batchRole, token_period: 1 }, text: `${cannotBeBatch} periodic tokens` },
@@ -34,7 +36,7 @@ test.each<{ row: string; sent: TokenRoleRecord; text: string }>([
   { row: 'order', sent: { path_suffix: 'a', token_type: 'x', token_num_uses: -1 }, text: 'given role path suffix contains' },
   { row: 'order', sent: { token_type: 'x', token_num_uses: -1 }, text: 'invalid' },
   { row: 'order', sent: { token_bound_cidrs: ['x'], token_num_uses: -1 }, text: 'error parsing role fields: error parsing address' },
-])('2.6 $row: a role with $sent is refused', ({ sent, text }) => {
+])('2.6 $row: $text', ({ sent, text }) => {
   expect(() => changedTokenRole(undefined, sent)).toThrow(text)
 })
 
