@@ -87,6 +87,7 @@ export type Server = AsyncDisposable & {
 }
 
 const sweepIntervalMs = 5_000
+const pendingLoginsSweepMs = 60_000
 const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)
 
 /** A running server out of all parts. Throws a StartError when settings, storage or seal key do not let it start; then nothing is left open. */
@@ -536,6 +537,7 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     mounts,
     outbound: new OutboundClient({ deny: config.outboundDeny, httpsProxy: config.httpsProxy, noProxy: config.noProxy }),
     clock,
+    random,
     log,
     systemTtl: system,
     maxJwtSize: config.maxJwtSize,
@@ -575,7 +577,11 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
   await app.register(cloud, { prefix: '/cloud' })
   for (const { type, routes } of engines ?? []) await app.register(routes, { prefix: `/${type}` })
   const loginParts = { tokens, identity: identities, view: core.core, clock, systemTtl: system }
-  await app.register(jwtAuth, { prefix: '/jwt', method: jwtMethod, issue: (login) => issueLogin(loginParts, login), log })
+  await app.register(jwtAuth, {
+    ...{ prefix: '/jwt', method: jwtMethod, log },
+    issue: (login) => issueLogin(loginParts, login),
+    sweepIntervalMs: config.background === 'on' ? pendingLoginsSweepMs : undefined,
+  })
   await app.ready()
   return app
 }

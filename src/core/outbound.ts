@@ -13,6 +13,8 @@ export type OutboundOptions = {
   maxBytes?: number
   signal?: AbortSignal | undefined
   accept?: string
+  /** Beside `accept` and `user-agent`. */
+  headers?: Readonly<Record<string, string>>
 }
 
 export type OutboundResponse = {
@@ -37,9 +39,11 @@ export class OutboundError extends Error {
 
 const maxRedirects = 3
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+/** What is posted is sent again only where the answer says so; any other redirect is the answer. */
+const redirectsOfPost: ReadonlySet<number> = new Set([307, 308])
 
 /**
- * The one way out: GET over http and https, without cookies, with limits on time and size, and never to a denied network. The address really
+ * The one way out: GET and POST over http and https, without cookies, with limits on time and size, and never to a denied network. The address really
  * connected to is the one checked, at each redirect anew; redirects stay on the same scheme, host and port. Names are resolved by the system's
  * resolver, which cannot be interrupted: the request ends at its time limit all the same. Through a proxy, names are the proxy's to resolve.
  * Contract README "limits", operations §1 OUTBOUND_DENY.
@@ -63,26 +67,41 @@ export class OutboundClient {
   }
 
   /** Gives back any answer, whatever its status; throws `OutboundError`. */
-  async get(url: string, options: OutboundOptions = {}): Promise<OutboundResponse> {
+  get(url: string, options: OutboundOptions = {}): Promise<OutboundResponse> {
+    return this.#send(url, options, undefined)
+  }
+
+  /** As `get`; the headers must name the type of the body. */
+  post(url: string, body: string, options: OutboundOptions = {}): Promise<OutboundResponse> {
+    return this.#send(url, options, body)
+  }
+
+  async #send(url: string, options: OutboundOptions, body: string | undefined): Promise<OutboundResponse> {
     const { caPem, timeoutMs = 10_000, maxBytes = 1024 ** 2, accept = 'application/json' } = options
     const limit = AbortSignal.timeout(timeoutMs)
     const signal = options.signal === undefined ? limit : AbortSignal.any([limit, options.signal])
     const ca = caPem === undefined || caPem === '' ? undefined : caCertificates(caPem)
     if (ca !== undefined && ca.length === 0) throw new OutboundError('could not parse CA PEM value successfully')
+    const request = { verb: body === undefined ? 'Get' : 'Post', body, maxBytes }
+    const headers = { ...options.headers, accept, 'user-agent': 'gatehouse' }
     let target = parseUrl(url)
     for (let redirected = 0; ; redirected++) {
-      const answer = await this.#once(target, { ca, signal, headers: { accept, 'user-agent': 'gatehouse' } }, maxBytes)
-      const location = redirects.has(answer.status) ? answer.headers.location : undefined
+      const answer = await this.#once(target, { ca, signal, headers }, request)
+      const location = (body === undefined ? redirects : redirectsOfPost).has(answer.status) ? answer.headers.location : undefined
       if (location === undefined) return answer
-      if (redirected === maxRedirects) throw new OutboundError(`Get ${named(target)}: stopped after ${maxRedirects} redirects`)
-      target = redirectTarget(target, location)
+      if (redirected === maxRedirects) throw new OutboundError(`${request.verb} ${named(target)}: stopped after ${maxRedirects} redirects`)
+      target = redirectTarget(target, location, request.verb)
     }
   }
 
-  async #once(target: URL, options: RequestOptions & { ca: string[] | undefined; signal: AbortSignal }, maxBytes: number): Promise<OutboundResponse> {
+  async #once(
+    target: URL,
+    options: RequestOptions & { ca: string[] | undefined; signal: AbortSignal },
+    { verb, body, maxBytes }: { verb: string; body: string | undefined; maxBytes: number },
+  ): Promise<OutboundResponse> {
     try {
       if (isIP(bareHost(target)) !== 0) this.#refuseDenied(bareHost(target))
-      const response = await this.#send(target, options)
+      const response = await this.#exchange(target, { ...options, method: body === undefined ? 'GET' : 'POST' }, body)
       try {
         return {
           status: response.statusCode ?? 0,
@@ -94,18 +113,18 @@ export class OutboundClient {
         response.destroy()
       }
     } catch (error) {
-      throw new OutboundError(`Get ${named(target)}: ${options.signal.aborted ? 'time limit exceeded' : causeOf(error)}`, { cause: error })
+      throw new OutboundError(`${verb} ${named(target)}: ${options.signal.aborted ? 'time limit exceeded' : causeOf(error)}`, { cause: error })
     }
   }
 
-  #send(target: URL, options: RequestOptions): Promise<IncomingMessage> {
+  #exchange(target: URL, options: RequestOptions, body: string | undefined): Promise<IncomingMessage> {
     return new Promise((settle, reject) => {
       const proxied = target.protocol === 'https:' && this.#proxyAgent !== undefined
       const agent = proxied ? new TlsAgent({ keepAlive: false, proxyEnv: this.#proxyAgent?.env }) : false
       const send = target.protocol === 'https:' ? requestTls : requestPlain
       send(target, { ...options, agent, lookup: this.#lookup }, settle)
         .on('error', reject)
-        .end()
+        .end(body)
     })
   }
 
@@ -160,9 +179,9 @@ function parseUrl(text: string): URL {
   return url
 }
 
-function redirectTarget(from: URL, location: string): URL {
+function redirectTarget(from: URL, location: string, verb: string): URL {
   const target = URL.parse(location, from)
-  if (target === null || target.origin !== from.origin) throw new OutboundError(`Get ${named(from)}: redirect to another host refused`)
+  if (target === null || target.origin !== from.origin) throw new OutboundError(`${verb} ${named(from)}: redirect to another host refused`)
   return target
 }
 

@@ -24,7 +24,7 @@ export type Reply = {
   /** The answer is behind this token. */
   wrapInfo?: WrapInfo
   /** Sent as it is, without envelope. */
-  raw?: { status: number; contentType: string; body: string; cacheControl?: string }
+  raw?: { status: number; contentType: string; body: string; cacheControl?: string; headers?: Readonly<Record<string, string>> }
 }
 
 /** What an answer says of a lease. */

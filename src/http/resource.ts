@@ -421,9 +421,10 @@ async function sendWrapped(reply: FastifyReply, call: Call, body: string, wrappe
 function sendRaw(
   reply: FastifyReply,
   call: Call,
-  { status, contentType, body, cacheControl }: NonNullable<Reply['raw']>,
+  { status, contentType, body, cacheControl, headers }: NonNullable<Reply['raw']>,
 ): FastifyReply | Promise<FastifyReply> {
   if (call.wrapTtl > 0 && status === 200 && contentType === 'application/json') return sendWrapped(reply, call, body)
+  if (headers !== undefined) reply.headers(headers)
   return sendText(cacheControl === undefined ? reply : reply.header('cache-control', cacheControl), status, contentType, body)
 }
 

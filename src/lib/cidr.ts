@@ -29,6 +29,13 @@ export function inNetworks(address: string, cidrs: readonly string[]): boolean {
   return peer !== undefined && cidrs.some((cidr) => contains(cidr, peer))
 }
 
+/** What a client's address counts as where clients are counted: of IPv6 the network of 64 bits, which is what one client gets. */
+export function countedAddress(address: string): string {
+  const parsed = parseAddress(address)
+  if (parsed === undefined) return address
+  return parsed.kind() === 'ipv4' ? parsed.toString() : parsed.toByteArray().slice(0, 8).join('.')
+}
+
 function contains(cidr: string, peer: Address): boolean {
   const network = parseNetwork(cidr)
   if (network === undefined || network[0].kind() !== peer.kind()) return false

@@ -44,16 +44,8 @@ function integerOf(text: string): number | bigint | undefined {
   return Number.isSafeInteger(value) ? value : BigInt(text)
 }
 
-/** Every entry must be met; an entry is met when any expected value equals any value of the claim. Contract jwt-oidc §4.9. */
-export function checkBoundClaims(claims: StrictObject, bound: readonly BoundClaim[]): Refusal | undefined {
-  for (const entry of bound) {
-    const refused = checkBoundClaim(claims, entry)
-    if (refused !== undefined) return refused
-  }
-  return undefined
-}
-
-function checkBoundClaim(claims: StrictObject, bound: BoundClaim): Refusal | undefined {
+/** An entry is met when any expected value equals any value of the claim; a role's entries must all be met. Contract jwt-oidc §4.9. */
+export function checkBoundClaim(claims: StrictObject, bound: BoundClaim): Refusal | undefined {
   const claim = lookupClaim(claims, bound.name)
   if (claim === undefined) return refusal('bound_claim_missing', `claim ${quoted(bound.name)} is missing`)
   const actual = asList(claim)

@@ -4,11 +4,10 @@ import type { LoginRequest } from '../../core/tokens/issue-login.ts'
 import { ServiceError } from '../../errors.ts'
 import { type Exchange, errorReply, namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
 import { lowerStringField, stringField } from '../../lib/fields.ts'
-import { quoted } from '../../lib/go-text.ts'
-import { configFields, hasOidcClient, shownConfig } from './config.ts'
-import { thrown } from './login.ts'
+import { configFields, shownConfig } from './jwt-config.ts'
 import type { JwtMethod } from './method.ts'
-import { checkNamed, refusal } from './refusal.ts'
+import { PendingSweeper } from './oidc/pending-sweeper.ts'
+import { checkNamed } from './refusal.ts'
 import { roleFields, shownRole } from './role.ts'
 
 export { JwtMethod, type JwtMethodParts } from './method.ts'
@@ -17,7 +16,9 @@ export type JwtAuthParts = {
   readonly method: JwtMethod
   /** Makes entity, alias and token of a login. */
   issue(request: LoginRequest): Promise<Pick<Reply, 'auth' | 'warnings'>>
-  readonly log: { warn(fields: object, message: string): void }
+  readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
+  /** Logins nobody came back for are removed every so often; never when undefined. */
+  readonly sweepIntervalMs: number | undefined
 }
 
 const loginInput = z.object({
@@ -39,11 +40,15 @@ const callbackInput = z.object({
 })
 const roleNames = z.object({ keys: z.array(z.string()) })
 
-const callbackPrefix = 'Vault login failed.'
-const noState = 'Expired or missing OAuth state.'
-
 /** The JWT and OpenID Connect method, `auth/<mount>/*`. Contract jwt-oidc §1. */
-export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, issue, log }) => {
+export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, issue, log, sweepIntervalMs }) => {
+  if (sweepIntervalMs !== undefined) {
+    const onError = (err: unknown) => log.error({ err }, 'logins nobody came back for could not be removed')
+    const sweeper = new PendingSweeper({ sweep: () => method.sweepPending(), intervalMs: sweepIntervalMs, onError })
+    app.addHook('onReady', async () => sweeper.start())
+    app.addHook('onClose', () => sweeper[Symbol.asyncDispose]())
+  }
+
   resource(app, '/config', {
     help: 'The keys that verify tokens, and the OpenID provider.',
     read: {
@@ -103,19 +108,24 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
     },
   })
 
+  type Refused = { readonly reason: string; readonly status: number; readonly role: string }
+
   /** Contract jwt-oidc §11.7: a refused login leaves a line in the log. */
-  const logged = async (exchange: Exchange<{ role: string }, unknown>, login: () => Promise<Reply>): Promise<Reply> => {
+  const logRefused = ({ call, mount }: Pick<Exchange<unknown, unknown>, 'call' | 'mount'>, { reason, status, role: named }: Refused): void => {
+    // only a name that is a role's is shown: people type passwords into wrong fields
+    const role = reason === 'role_unknown' || reason === 'config_missing' ? '' : named
+    const who = { request_id: call.requestId, namespace: mount.namespace, mount: mount.path, remote_address: call.remoteAddress }
+    log.warn({ event: 'login_refused', ...who, role, reason, check: checkNamed(reason), status }, 'login refused')
+  }
+
+  const logged = async (exchange: Exchange<unknown, unknown>, role: () => string, login: () => Promise<Reply>): Promise<Reply> => {
     try {
       return await login()
     } catch (error) {
       if (error instanceof ServiceError && error.reason !== undefined) {
-        const { call, mount, input } = exchange
         const { status } = errorReply(error, true)
-        const reason = status < 500 ? error.reason : 'internal'
-        // only a name that is a role's is shown: people type passwords into wrong fields
-        const role = reason === 'role_unknown' || reason === 'config_missing' ? '' : input.role
-        const who = { request_id: call.requestId, namespace: mount.namespace, mount: mount.path, remote_address: call.remoteAddress }
-        log.warn({ event: 'login_refused', ...who, role, reason, check: checkNamed(reason), status }, 'login refused')
+        const isOurs = status >= 500 && error.reason !== 'provider_unreachable'
+        logRefused(exchange, { reason: isOurs ? 'internal' : error.reason, status, role: role() })
       }
       throw error
     }
@@ -128,11 +138,15 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
       summary: 'Log in with a JWT',
       input: loginInput,
       handle: (exchange) =>
-        logged(exchange, async () => {
-          const { call, mount, input } = exchange
-          const auth = await method.login(mount, call.remoteAddress, input)
-          return issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth })
-        }),
+        logged(
+          exchange,
+          () => exchange.input.role,
+          async () => {
+            const { call, mount, input } = exchange
+            const auth = await method.login(mount, call.remoteAddress, input)
+            return issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth })
+          },
+        ),
     },
   })
 
@@ -143,7 +157,18 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
       summary: 'Get an authorization URL',
       input: authUrlInput,
       output: z.object({ auth_url: z.string() }),
-      handle: (exchange) => logged(exchange, () => authUrl(method, exchange)),
+      handle: (exchange) =>
+        logged(
+          exchange,
+          () => exchange.input.role,
+          async () => {
+            const { call, mount, input } = exchange
+            const begun = await method.authorize(mount, call.remoteAddress, input)
+            if ('url' in begun) return { data: { auth_url: begun.url } }
+            logRefused(exchange, { reason: begun.refused.reason, status: 200, role: input.role })
+            return { data: { auth_url: '' }, warnings: [begun.refused.text] }
+          },
+        ),
     },
   })
 
@@ -153,22 +178,33 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
     read: {
       summary: 'Finish an OIDC login',
       input: callbackInput,
-      handle: async ({ mount }) => {
-        const ready = await method.stateOf(mount).findConfig()
-        if (ready === undefined) throw thrown(refusal('config_missing', `${callbackPrefix} Could not load configuration`))
-        // no authorization URL was ever given out, so no state is known
-        throw thrown(refusal('state_unknown', `${callbackPrefix} ${noState}`))
+      handle: (exchange) => {
+        let role = ''
+        return logged(
+          exchange,
+          () => role,
+          async () => {
+            const { call, mount, input, sent } = exchange
+            const noteRole = (name: string) => {
+              role = name
+            }
+            const auth = await whileHere(exchange, (signal) =>
+              method.finishLogin(mount, input, { remoteAddress: call.remoteAddress, providerRefused: saysError(sent), noteRole, signal }),
+            )
+            return issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth })
+          },
+        )
       },
     },
     write: {
       summary: 'Receive what a provider posts (form_post)',
       input: callbackInput,
-      handle: async ({ mount }) => {
-        const ready = await method.stateOf(mount).findConfig()
-        if (ready === undefined) throw thrown(refusal('config_missing', `${callbackPrefix} Could not load configuration.`))
-        if (ready.config.oidc_response_mode !== 'form_post') return { raw: { status: 405, contentType: 'application/json', body: '' } }
-        return { raw: { status: 400, contentType: 'text/html', body: errorPage(callbackPrefix, noState) } }
-      },
+      handle: (exchange) =>
+        logged(
+          exchange,
+          () => '',
+          async () => ({ raw: await method.keepPosted(exchange.mount, exchange.input, { providerRefused: saysError(exchange.sent) }) }),
+        ),
     },
   })
 
@@ -177,19 +213,16 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
 
 const roleName = ({ name }: { name: string }): string => name.toLowerCase()
 
-/** The refusals of contract jwt-oidc §5.1 rows 1 to 5; then, until the flow is built, the answer that clients know as "not possible". */
-async function authUrl(method: JwtMethod, { mount, input }: Exchange<z.output<typeof authUrlInput>, unknown>): Promise<Reply> {
-  const state = method.stateOf(mount)
-  const ready = await state.findConfig()
-  if (ready === undefined) throw thrown(refusal('config_missing', 'could not load configuration'))
-  if (!hasOidcClient(ready.config)) throw thrown(refusal('oidc_not_configured', 'OIDC login is not configured for this mount'))
-  const name = input.role || ready.config.default_role
-  if (name === '') throw thrown(refusal('role_missing', 'missing role'))
-  if (input.redirect_uri === '') throw thrown(refusal('redirect_uri_missing', 'missing redirect_uri'))
-  if ((await state.findRole(name)) === undefined) throw thrown(refusal('role_unknown', `role ${quoted(name)} could not be found`))
-  return { data: { auth_url: '' }, warnings: ['OIDC login comes with a later version'] }
-}
+/** A provider that refuses sends `error` in place of a code. RFC 6749 §4.1.2.1. */
+const saysError = (sent: Exchange<unknown, unknown>['sent']): boolean => Object.hasOwn(sent, 'error') && sent['error'] !== ''
 
-/** Both texts are ours: nothing in it needs escaping. */
-const errorPage = (summary: string, detail: string): string =>
-  `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>${summary}</title></head><body><h1>${summary}</h1><p>${detail}</p></body></html>\n`
+/** The provider is not waited for once the client is gone. */
+async function whileHere<T>(exchange: Pick<Exchange<unknown, unknown>, 'whenGone'>, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const gone = new AbortController()
+  const stopListening = exchange.whenGone(() => gone.abort())
+  try {
+    return await work(gone.signal)
+  } finally {
+    stopListening()
+  }
+}

@@ -16,6 +16,7 @@ export const configFields = z.object({
   oidc_discovery_ca_pem: stringField.describe('PEM certificates that vouch for the discovery URL; the system’s when empty'),
   oidc_client_id: stringField.describe('OAuth client id at the provider'),
   oidc_client_secret: stringField.meta({ description: 'OAuth client secret at the provider', writeOnly: true }),
+  oidc_public_client: boolField.describe('The client has no secret: it is known by its id, and PKCE keeps the code safe'),
   oidc_response_mode: stringField.describe('`query` or `form_post`; empty is `query`'),
   oidc_response_types: commaListField.describe('`code`, `id_token`; empty is `code`'),
   jwks_url: stringField.describe('URL of a JWK set that verifies signatures'),
@@ -53,9 +54,9 @@ export function shownConfig({ oidc_client_secret: _hidden, ...shown }: Config): 
   return { ...shown, provider_config: withoutProviderSecrets(shown.provider_config) }
 }
 
-/** An OpenID client is configured: people can log in by browser. Contract jwt-oidc §2.1. */
+/** An OpenID client is configured: people can log in by browser. Contract jwt-oidc §2.1, §11.5. */
 export const hasOidcClient = (config: Config): boolean =>
-  config.oidc_discovery_url !== '' && config.oidc_client_id !== '' && config.oidc_client_secret !== ''
+  config.oidc_discovery_url !== '' && config.oidc_client_id !== '' && (config.oidc_client_secret !== '' || config.oidc_public_client)
 
 /** Told of what the caller is not. */
 export type ConfigLog = { warn(fields: object, message: string): void }
@@ -88,7 +89,9 @@ function checkSources(config: ConfigInput): void {
   if (sources.length !== 1) {
     throw refuse('invalid', "exactly one of 'jwt_validation_pubkeys', 'jwks_url', 'jwks_pairs' or 'oidc_discovery_url' must be set")
   }
-  if ((config.oidc_client_id === '') !== (config.oidc_client_secret === '')) {
+  if (config.oidc_public_client) {
+    if (config.oidc_client_secret !== '') throw refuse('invalid', "'oidc_client_secret' must be empty for a public client")
+  } else if ((config.oidc_client_id === '') !== (config.oidc_client_secret === '')) {
     throw refuse('invalid', "both 'oidc_client_id' and 'oidc_client_secret' must be set for OIDC")
   }
 }

@@ -2,7 +2,6 @@ import type { KeyObject } from 'node:crypto'
 import type { OutboundClient } from '../../core/outbound.ts'
 import { excerpt, quoted } from '../../lib/go-text.ts'
 import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from './algorithms.ts'
-import { DiscoveryError, discover } from './discovery.ts'
 import type { FetchBuckets } from './fetch-bucket.ts'
 import type { JwkSet } from './jwk-set.ts'
 import { type Jws, type JwsLimits, parseClaims, parseJws } from './jws.ts'
@@ -47,7 +46,7 @@ export class StaticKeyset implements Keyset {
     if ('malformed' in jws) return refusal('token_malformed', signing + jws.malformed)
     if (!isSupportedAlgorithm(jws.algorithm)) return refusal('algorithm_unsupported', signing + noStaticKey)
     if (!(await verifyWithAny(jws, jws.algorithm, this.#keys, this.#parts.gate))) return refusal('signature_invalid', signing + noStaticKey)
-    return verified(jws, jws.algorithm, noStaticKey)
+    return prefixed(signing, verified(jws, jws.algorithm, noStaticKey))
   }
 }
 
@@ -64,52 +63,12 @@ export class JwksKeyset implements Keyset {
   async verify(token: string): Promise<VerifiedToken | Refusal> {
     const jws = readableJws(token, this.#parts.limits)
     if ('reason' in jws) return { ...jws, text: signing + malformed + jws.text }
+    return prefixed(signing, await this.verifySignature(jws))
+  }
+
+  /** The claims of a token whose signature is good; a refusal's text lacks what stands before it. */
+  verifySignature(jws: ReadableJws): Promise<VerifiedToken | Refusal> {
     return verifyWithRemote(jws, this.#keys, this.#parts.gate)
-  }
-}
-
-/** Keys of an OpenID provider found by discovery; done again until it once succeeded, then never. Contract jwt-oidc §2.5, §2.6. */
-export class DiscoveryKeyset implements Keyset {
-  readonly #source: KeySource
-  readonly #parts: KeysetParts
-  #found: JwksKeyset | undefined
-  #discovering: Promise<JwksKeyset> | undefined
-  #lastError = 'asked too often'
-
-  constructor(source: KeySource, parts: KeysetParts) {
-    this.#source = source
-    this.#parts = parts
-  }
-
-  async verify(token: string): Promise<VerifiedToken | Refusal> {
-    try {
-      const keys = this.#found ?? (await this.#discoverOnce())
-      return await keys.verify(token)
-    } catch (error) {
-      if (!(error instanceof DiscoveryError)) throw error
-      return refusal('keys_unavailable', `error configuring token validator: keyset configuration error: ${error.message}`)
-    }
-  }
-
-  #discoverOnce(): Promise<JwksKeyset> {
-    if (this.#discovering === undefined) {
-      if (!this.#parts.buckets.take(this.#source.url)) throw new DiscoveryError(this.#lastError)
-      this.#discovering = this.#discover()
-    }
-    return this.#discovering
-  }
-
-  async #discover(): Promise<JwksKeyset> {
-    try {
-      const { jwks_uri } = await discover(this.#parts.outbound, this.#source)
-      this.#found = new JwksKeyset({ url: jwks_uri, caPem: this.#source.caPem }, this.#parts)
-      return this.#found
-    } catch (error) {
-      if (error instanceof DiscoveryError) this.#lastError = error.message
-      throw error
-    } finally {
-      this.#discovering = undefined
-    }
   }
 }
 
@@ -128,13 +87,13 @@ export class MultiJwksKeyset implements Keyset {
     if ('reason' in jws) return { ...jws, text: `${validating}error parsing token: ${jws.text}` }
     if (jws.keyId === '') return this.#verifyWithEach(jws)
     const known = this.#pairWith(jws.keyId) ?? (await this.#refreshedPairWith(jws.keyId))
-    return 'reason' in known ? known : verifyWithRemote(jws, known, this.#parts.gate)
+    return 'reason' in known ? known : prefixed(signing, await verifyWithRemote(jws, known, this.#parts.gate))
   }
 
   async #verifyWithEach(jws: ReadableJws): Promise<VerifiedToken | Refusal> {
     let last: VerifiedToken | Refusal = refusal('signature_invalid', signing + noRemoteKey)
     for (const pair of this.#pairs) {
-      last = await verifyWithRemote(jws, pair, this.#parts.gate)
+      last = prefixed(signing, await verifyWithRemote(jws, pair, this.#parts.gate))
       if (!('reason' in last)) return last
     }
     return last
@@ -158,17 +117,26 @@ export class MultiJwksKeyset implements Keyset {
   }
 }
 
-type ReadableJws = Jws & { readonly algorithm: Algorithm }
+/** A JWS of a supported algorithm. */
+export type ReadableJws = Jws & { readonly algorithm: Algorithm }
 
-/** A JWS of a supported algorithm; the refusal's text still lacks what stands before it. */
+/** The refusal's text still lacks what stands before it. */
 function readableJws(token: string, limits: JwsLimits): ReadableJws | Refusal {
   const jws = parseJws(token, limits)
   if ('malformed' in jws) return refusal('token_malformed', jws.malformed)
   const { algorithm } = jws
-  if (isSupportedAlgorithm(algorithm)) return { ...jws, algorithm }
-  const expected = supportedAlgorithms.map((name) => JSON.stringify(name)).join(' ')
-  return refusal('algorithm_unsupported', `unexpected signature algorithm ${quoted(algorithm)}; expected [${expected}]`)
+  return isSupportedAlgorithm(algorithm)
+    ? { ...jws, algorithm }
+    : refusal('algorithm_unsupported', unexpectedAlgorithm(algorithm, supportedAlgorithms))
 }
+
+/** Contract jwt-oidc §4.2, §5.8 row 7. */
+export function unexpectedAlgorithm(algorithm: string, accepted: readonly string[]): string {
+  return `unexpected signature algorithm ${quoted(algorithm)}; expected [${accepted.map((name) => JSON.stringify(name)).join(' ')}]`
+}
+
+const prefixed = <T extends object>(prefix: string, result: T | Refusal): T | Refusal =>
+  'reason' in result ? { ...result, text: prefix + result.text } : result
 
 /** Cached keys first; only if none verifies, keys fetched now. Contract jwt-oidc §2.5. */
 async function verifyWithRemote(jws: ReadableJws, keys: RemoteKeys, gate: VerificationGate): Promise<VerifiedToken | Refusal> {
@@ -180,13 +148,13 @@ async function verifyWithRemote(jws: ReadableJws, keys: RemoteKeys, gate: Verifi
     if (fresh !== undefined && (await signedBy(fresh))) return verified(jws, jws.algorithm, `${malformed}payload is not a JSON object`)
   } catch (error) {
     if (!(error instanceof KeyFetchError)) throw error
-    return refusal('keys_unavailable', `${signing}fetching keys oidc: ${error.message}`)
+    return refusal('keys_unavailable', `fetching keys oidc: ${error.message}`)
   }
   const isKnown = jws.keyId === '' || keys.current?.hasKeyId(jws.keyId) === true
-  return refusal(isKnown ? 'signature_invalid' : 'key_unknown', signing + noRemoteKey)
+  return refusal(isKnown ? 'signature_invalid' : 'key_unknown', noRemoteKey)
 }
 
 function verified(jws: Jws, algorithm: Algorithm, otherwise: string): VerifiedToken | Refusal {
   const claims = parseClaims(jws.payload)
-  return claims === undefined ? refusal('token_malformed', signing + otherwise) : { claims, algorithm }
+  return claims === undefined ? refusal('token_malformed', otherwise) : { claims, algorithm }
 }

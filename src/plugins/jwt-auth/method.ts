@@ -6,11 +6,17 @@ import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
 import type { RenewalTerms } from '../../core/tokens/renew-token.ts'
 import type { Token } from '../../core/tokens/token.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { checkConfig, type ConfigInput, type ConfigLog, replaced } from './config.ts'
+import type { Random } from '../../lib/random.ts'
+import { checkConfig, type ConfigInput, type ConfigLog, replaced } from './jwt-config.ts'
 import { FetchBuckets } from './fetch-bucket.ts'
 import type { KeysetParts } from './keyset.ts'
 import { jwtLogin, type LoginInput } from './login.ts'
 import { MountState } from './mount-state.ts'
+import { type Authorization, type AuthorizeInput, authorize } from './oidc/authorize.ts'
+import { type CallbackInput, type CallbackLog, finishLogin } from './oidc/callback.ts'
+import type { Page } from './oidc/pages.ts'
+import { PendingLogins } from './oidc/pending-logins.ts'
+import { keepPosted, type PostedInput } from './oidc/posted.ts'
 import { changedRole, type Role, type RoleRecord, roleWarnings } from './role.ts'
 import { VerificationGate } from './verification-gate.ts'
 
@@ -21,17 +27,30 @@ export type JwtMethodParts = {
   readonly mounts: Pick<MountStore, 'viewOf' | 'table'>
   readonly outbound: OutboundClient
   readonly clock: Clock
-  readonly log: ConfigLog
+  readonly random: Random
+  readonly log: ConfigLog & CallbackLog
   readonly systemTtl: TtlBounds
   /** Characters of a JWT; 0 is no limit. */
   readonly maxJwtSize: number
 }
 
+/** Who comes back from a provider, and from where. */
+export type Returning = {
+  readonly remoteAddress: string
+  /** The provider sent `error` in place of a code. */
+  readonly providerRefused: boolean
+  readonly signal?: AbortSignal
+  /** Told whose login it is, once that is known. */
+  noteRole(name: string): void
+}
+
+type Place = { readonly state: MountState; readonly pending: PendingLogins }
+
 /** The JWT method over all its mounts: each has its own state, found by the mount's uuid, so it stays when the mount moves. */
 export class JwtMethod {
   readonly #parts: JwtMethodParts
   readonly #keysetParts: KeysetParts
-  readonly #stateByUuid = new Map<string, MountState>()
+  readonly #placeByUuid = new Map<string, Place>()
 
   constructor(parts: JwtMethodParts) {
     this.#parts = parts
@@ -45,16 +64,23 @@ export class JwtMethod {
 
   /** Configuration and roles of a mount. */
   stateOf(mount: Mount): MountState {
-    const known = this.#stateByUuid.get(mount.uuid)
+    return this.#placeOf(mount).state
+  }
+
+  #placeOf(mount: Mount): Place {
+    const known = this.#placeByUuid.get(mount.uuid)
     if (known !== undefined) return known
     this.#dropGone()
-    const state = new MountState(this.#parts.mounts.viewOf(mount), this.#keysetParts)
-    this.#stateByUuid.set(mount.uuid, state)
-    return state
+    const { clock, random, mounts } = this.#parts
+    const view = mounts.viewOf(mount)
+    const pending = new PendingLogins({ view: view.view('', { numbers: 'plain' }), clock, random })
+    const place = { state: new MountState(view, this.#keysetParts), pending }
+    this.#placeByUuid.set(mount.uuid, place)
+    return place
   }
 
   #dropGone(): void {
-    for (const uuid of this.#stateByUuid.keys()) if (this.#parts.mounts.table.byUuid(uuid) === undefined) this.#stateByUuid.delete(uuid)
+    for (const uuid of this.#placeByUuid.keys()) if (this.#parts.mounts.table.byUuid(uuid) === undefined) this.#placeByUuid.delete(uuid)
   }
 
   /** Replaces a mount's configuration, after all its checks. Contract jwt-oidc §2.2. */
@@ -73,6 +99,30 @@ export class JwtMethod {
   /** Contract jwt-oidc §4.1. */
   login(mount: Mount, remoteAddress: string, input: LoginInput): Promise<LoginAuth> {
     return jwtLogin(input, { state: this.stateOf(mount), remoteAddress, now: () => this.#parts.clock.now() })
+  }
+
+  /** Contract jwt-oidc §5.1. */
+  authorize(mount: Mount, remoteAddress: string, input: AuthorizeInput): Promise<Authorization> {
+    return authorize(input, { ...this.#placeOf(mount), remoteAddress })
+  }
+
+  /** Contract jwt-oidc §5.5. */
+  keepPosted(mount: Mount, input: PostedInput, { providerRefused }: Pick<Returning, 'providerRefused'>): Promise<Page> {
+    return keepPosted(input, { ...this.#placeOf(mount), providerRefused })
+  }
+
+  /** Contract jwt-oidc §5.6. */
+  finishLogin(mount: Mount, input: CallbackInput, { signal, ...returning }: Returning): Promise<LoginAuth> {
+    const { outbound, clock, log } = this.#parts
+    const { limits } = this.#keysetParts
+    return finishLogin(input, { ...this.#placeOf(mount), ...returning, outbound, limits, log, signal, now: () => clock.now() })
+  }
+
+  /** Removes the logins of all mounts whose time is over. */
+  async sweepPending(): Promise<void> {
+    for (const mount of this.#parts.mounts.table.all()) {
+      if (mount.plugin === 'jwt' && !mount.tainted) await this.#placeOf(mount).pending.sweep()
+    }
   }
 
   /** The current terms of the role a token came from. Contract jwt-oidc §4.11. */

@@ -1,12 +1,13 @@
 import type { View } from '../../core/barrier/view.ts'
 import { RecordCache } from '../../core/record-cache.ts'
-import { type Config, jwksPairs, readConfig } from './config.ts'
-import { DiscoveryKeyset, JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from './keyset.ts'
+import { type Config, jwksPairs, readConfig } from './jwt-config.ts'
+import { DiscoveredProvider } from './discovered-provider.ts'
+import { JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from './keyset.ts'
 import { parsePublicKeyPem } from './public-key-pem.ts'
 import { type Role, readRole } from './role.ts'
 
-/** A mount's configuration with the keys it names. */
-export type ReadyConfig = { readonly config: Config; readonly keyset: Keyset }
+/** A mount's configuration with the keys it names, and the provider people log in through where it is found by discovery. */
+export type ReadyConfig = { readonly config: Config; readonly keyset: Keyset; readonly provider: DiscoveredProvider | undefined }
 
 const maxCachedRoles = 10_000
 const configKey = 'config'
@@ -95,12 +96,21 @@ const changed = (current: unknown, record: object): object => (typeof current ==
 
 /** Contract jwt-oidc §2.1: which source verifies a JWT. */
 function readyConfig(config: Config, parts: KeysetParts): ReadyConfig {
+  if (config.oidc_discovery_url !== '') {
+    const provider = new DiscoveredProvider({ url: config.oidc_discovery_url, caPem: config.oidc_discovery_ca_pem }, parts)
+    return { config, keyset: provider, provider }
+  }
+  return { config, keyset: ownKeyset(config, parts), provider: undefined }
+}
+
+function ownKeyset(config: Config, parts: KeysetParts): Keyset {
   if (config.jwt_validation_pubkeys.length > 0) {
     const parsed = config.jwt_validation_pubkeys.map(parsePublicKeyPem)
-    const keys = parsed.flatMap((result) => ('key' in result ? [result.key] : []))
-    return { config, keyset: new StaticKeyset(keys, parts) }
+    return new StaticKeyset(
+      parsed.flatMap((result) => ('key' in result ? [result.key] : [])),
+      parts,
+    )
   }
-  if (config.jwks_url !== '') return { config, keyset: new JwksKeyset({ url: config.jwks_url, caPem: config.jwks_ca_pem }, parts) }
-  if (config.jwks_pairs.length > 0) return { config, keyset: new MultiJwksKeyset(jwksPairs(config.jwks_pairs), parts) }
-  return { config, keyset: new DiscoveryKeyset({ url: config.oidc_discovery_url, caPem: config.oidc_discovery_ca_pem }, parts) }
+  if (config.jwks_url !== '') return new JwksKeyset({ url: config.jwks_url, caPem: config.jwks_ca_pem }, parts)
+  return new MultiJwksKeyset(jwksPairs(config.jwks_pairs), parts)
 }

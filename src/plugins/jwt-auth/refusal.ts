@@ -32,7 +32,16 @@ export type ReasonCode =
   | 'bound_claim_invalid'
   | 'oidc_not_configured'
   | 'redirect_uri_missing'
+  | 'redirect_uri_refused'
+  | 'provider_unreachable'
   | 'state_unknown'
+  | 'client_nonce_mismatch'
+  | 'provider_refused'
+  | 'code_missing'
+  | 'exchange_failed'
+  | 'nonce_mismatch'
+  | 'authorized_party_mismatch'
+  | 'login_too_old'
 
 /** An expected "no" of a deciding function: the text the caller is told and the word the log keeps. */
 export type Refusal = { readonly reason: ReasonCode; readonly text: string }
@@ -73,8 +82,20 @@ const checkOf = {
   bound_claim_invalid: 'bound_claims',
   oidc_not_configured: 'config',
   redirect_uri_missing: 'redirect_uri',
+  redirect_uri_refused: 'redirect_uri',
+  provider_unreachable: 'provider',
   state_unknown: 'state',
-} satisfies Record<ReasonCode, string>
+  client_nonce_mismatch: 'client_nonce',
+  provider_refused: 'provider',
+  code_missing: 'code',
+  exchange_failed: 'exchange',
+  nonce_mismatch: 'nonce',
+  authorized_party_mismatch: 'audience',
+  login_too_old: 'times',
+} as const satisfies Record<ReasonCode, string>
+
+/** A check, as logs and explanations name it. */
+export type CheckName = (typeof checkOf)[ReasonCode]
 
 /** Reasons that the core gives once the JWT is accepted. */
 const coreChecks = { metadata_invalid: 'metadata', policy_forbidden: 'policies', entity_disabled: 'entity' }

@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/lib/json.ts'
 import { parseLossless } from '../../../src/lib/json.ts'
-import { type BoundClaimsType, checkBoundClaims, readyBoundClaims } from '../../../src/plugins/jwt-auth/bound-claims.ts'
+import { type BoundClaimsType, checkBoundClaim, readyBoundClaims } from '../../../src/plugins/jwt-auth/bound-claims.ts'
 import { parseStrictObject } from '../../../src/plugins/jwt-auth/strict-json.ts'
 
 /** Both sides as JSON text: what a role stores and what a token holds. */
 function verdict(bound: string, claims: string, type: BoundClaimsType = 'string'): string {
   const ready = readyBoundClaims(parseLossless(bound) as JsonObject, type)
-  return checkBoundClaims(parseStrictObject(claims) ?? {}, ready)?.text ?? 'ok'
+  const refusals = ready.map((entry) => checkBoundClaim(parseStrictObject(claims) ?? {}, entry)?.text)
+  return refusals.find((text) => text !== undefined) ?? 'ok'
 }
 
 const mismatch = 'claim "c" does not match any associated bound claim values'

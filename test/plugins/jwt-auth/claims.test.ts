@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import {
   asList,
   checkAudience,
-  checkToken,
   checkUnboundAudience,
   type LeewayMode,
   readGroups,
   readMetadata,
   readUserClaim,
   type TokenRules,
+  tokenChecks,
 } from '../../../src/plugins/jwt-auth/claims.ts'
 
 const now = 1_800_000_000
@@ -16,6 +16,11 @@ const nowMs = now * 1000
 
 function rules(given: Partial<TokenRules> = {}): TokenRules {
   return { bound_issuer: '', bound_subject: '', bound_audiences: [], expiration_leeway: 0, not_before_leeway: 0, clock_skew_leeway: 0, ...given }
+}
+
+/** The first check that is not passed. */
+function checkToken(...given: Parameters<typeof tokenChecks>) {
+  return [...tokenChecks(...given)].find(([, refused]) => refused !== undefined)?.[1]
 }
 
 const valid = { iat: now - 5, nbf: now - 5, exp: now + 600 }

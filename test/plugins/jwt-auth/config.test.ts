@@ -12,6 +12,7 @@ const never = {
   oidc_discovery_url: '',
   oidc_discovery_ca_pem: '',
   oidc_client_id: '',
+  oidc_public_client: false,
   oidc_response_mode: '',
   oidc_response_types: [],
   jwks_url: '',

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { OutboundClient } from '../../../src/core/outbound.ts'
 import { FetchBuckets } from '../../../src/plugins/jwt-auth/fetch-bucket.ts'
 import { JwkSet } from '../../../src/plugins/jwt-auth/jwk-set.ts'
-import { DiscoveryKeyset, JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from '../../../src/plugins/jwt-auth/keyset.ts'
+import { DiscoveredProvider } from '../../../src/plugins/jwt-auth/discovered-provider.ts'
+import { JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from '../../../src/plugins/jwt-auth/keyset.ts'
 import { parsePublicKeyPem } from '../../../src/plugins/jwt-auth/public-key-pem.ts'
 import { VerificationGate } from '../../../src/plugins/jwt-auth/verification-gate.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
@@ -357,7 +358,7 @@ describe('discovery', () => {
   test('is done at the first login, again after a failure, and never again once it succeeded', async () => {
     const signer = aSigner('RS256', { kid: 'r', keys: rsa })
     await using provider = await startProvider()
-    const keyset = new DiscoveryKeyset({ url: provider.url, caPem: '' }, aHouse().parts)
+    const keyset = new DiscoveredProvider({ url: provider.url, caPem: '' }, aHouse().parts)
     const configuring = 'error configuring token validator: keyset configuration error: '
 
     expect(await verdict(keyset, signer.sign({}))).toBe(`${configuring}404 Not Found: no`)
@@ -375,7 +376,7 @@ describe('discovery', () => {
 
   test('concurrent logins share one discovery, and a provider that is down is not asked without end', async () => {
     await using provider = await startProvider()
-    const keyset = new DiscoveryKeyset({ url: provider.url, caPem: '' }, aHouse().parts)
+    const keyset = new DiscoveredProvider({ url: provider.url, caPem: '' }, aHouse().parts)
 
     await Promise.all(Array.from({ length: 50 }, () => keyset.verify('x')))
     expect(provider.hits).toHaveLength(1)

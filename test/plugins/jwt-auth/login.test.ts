@@ -361,7 +361,7 @@ describe('providers, contract jwt-oidc §6', () => {
   })
 })
 
-describe('OpenID Connect, until it is built', () => {
+describe('OpenID Connect without a provider that can be used', () => {
   const url = (server: TestServer, body: object) => server.anonymous.write('auth/jwt/oidc/auth_url', body)
 
   test('auth_url: its refusals in order, then an empty URL and the word why', async () => {
@@ -379,7 +379,10 @@ describe('OpenID Connect, until it is built', () => {
     expect(verdict(await url(server, { role: 'No', redirect_uri: 'https://x' }))).toBe('400 role "no" could not be found')
     await server.root.write('auth/jwt/role/o', { user_claim: 'sub', allowed_redirect_uris: 'https://x' })
     const answer = await url(server, { role: 'O', redirect_uri: 'https://x', client_nonce: 5 })
-    expect(answer).toMatchObject({ status: 200, body: { data: { auth_url: '' }, auth: null, warnings: ['OIDC login comes with a later version'] } })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { data: { auth_url: '' }, auth: null, warnings: ['the metadata of the provider has no usable authorization_endpoint'] },
+    })
   })
 
   test('callback: no state is known', async () => {

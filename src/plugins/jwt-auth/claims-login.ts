@@ -1,0 +1,57 @@
+import type { LoginAuth } from '../../core/tokens/issue-login.ts'
+import { checkBoundClaim } from './bound-claims.ts'
+import { readMetadata, readUserClaim } from './claims.ts'
+import type { Config } from './jwt-config.ts'
+import { groupsThroughProvider, providerConfigProblem, userInfoRefusal } from './provider-config.ts'
+import { type Refusal, refusal } from './refusal.ts'
+import type { Role } from './role.ts'
+import type { StrictObject } from './strict-json.ts'
+import type { Trace } from './trace.ts'
+
+/**
+ * From claims that are vouched for to what the token may do: who it is, then whether the role takes them. One for the JWT login and the OIDC flow.
+ * Undefined when something refused and the trace goes on. Contract jwt-oidc §4.1 steps 10 and 11, §5.6 steps 11 and 12.
+ */
+export function loginByClaims(claims: StrictObject, role: Role, config: Config, trace: Trace): LoginAuth | undefined {
+  const { record } = role
+  const name = trace.value('user_claim', readUserClaim(claims, record.user_claim ?? '', record.user_claim_json_pointer ?? false))
+  trace.check('provider', providerRefusal(config))
+  const mapped = trace.value('metadata', readMetadata(claims, record.claim_mappings ?? null, role.name))
+  const groups = trace.value('groups', readGroupNames(claims, record.groups_claim ?? '', config))
+  // the groups claim is now in the form bound claims shall see
+  for (const bound of role.boundClaims) trace.check('bound_claims', validating(checkBoundClaim(claims, bound)))
+  if (name === undefined || mapped === undefined || groups === undefined) return undefined
+  return grant(role, { name, metadata: mapped.metadata, groups })
+}
+
+function providerRefusal({ provider_config, oidc_discovery_url }: Config): Refusal | undefined {
+  const problem = providerConfigProblem(provider_config, oidc_discovery_url)
+  return problem === undefined ? userInfoRefusal(provider_config) : refusal('provider_failed', `failed to load custom provider config: ${problem}`)
+}
+
+/** Contract jwt-oidc §4.8. */
+const readGroupNames = (claims: StrictObject, groupsClaim: string, config: Config): readonly string[] | Refusal =>
+  groupsClaim === '' ? [] : groupsThroughProvider(claims, groupsClaim, config.provider_config)
+
+const validating = (refused: Refusal | undefined): Refusal | undefined => refused && { ...refused, text: `error validating claims: ${refused.text}` }
+
+type LoginIdentity = { readonly name: string; readonly metadata: Record<string, string>; readonly groups: readonly string[] }
+
+/** Contract jwt-oidc §4.10. */
+function grant({ name: roleName, record }: Role, { name, metadata, groups }: LoginIdentity): LoginAuth {
+  return {
+    alias: { name, metadata },
+    displayName: name,
+    groupNames: groups,
+    policies: record.token_policies ?? [],
+    ttl: record.token_ttl ?? 0,
+    maxTtl: record.token_max_ttl ?? 0,
+    explicitMaxTtl: record.token_explicit_max_ttl ?? 0,
+    period: record.token_period ?? 0,
+    numUses: record.token_num_uses ?? 0,
+    tokenType: record.token_type ?? '',
+    boundCidrs: record.token_bound_cidrs ?? [],
+    noDefaultPolicy: record.token_no_default_policy ?? false,
+    internal: { role: roleName },
+  }
+}

@@ -1,0 +1,103 @@
+import { calculatePKCECodeChallenge } from 'openid-client'
+import { type Config, hasOidcClient } from '../jwt-config.ts'
+import type { ReadyProvider } from '../discovered-provider.ts'
+import { DiscoveryError } from '../discovery.ts'
+import { namedRole } from '../login.ts'
+import type { MountState, ReadyConfig } from '../mount-state.ts'
+import { type Refusal, refusal } from '../refusal.ts'
+import type { Role } from '../role.ts'
+import { isRefusal, thrown } from '../trace.ts'
+import type { PendingLogin } from './pending-login.ts'
+import type { BegunLogin, PendingLogins } from './pending-logins.ts'
+import { formTarget, isAllowedRedirect, takeNamespace } from './redirect-uri.ts'
+
+export type AuthorizeInput = { readonly role: string; readonly redirect_uri: string; readonly client_nonce: string }
+
+export type AuthorizeContext = { readonly state: MountState; readonly pending: PendingLogins; readonly remoteAddress: string }
+
+/** An URL to send a browser to; or none, and why. */
+export type Authorization = { readonly url: string } | { readonly refused: Refusal }
+
+/**
+ * Begins a login. What the caller should have known is thrown; a redirect URI that is not allowed and a provider that cannot be had give no URL.
+ * Contract jwt-oidc §5.1, in that order.
+ */
+export async function authorize(input: AuthorizeInput, context: AuthorizeContext): Promise<Authorization> {
+  const ready = await context.state.findConfig()
+  if (ready === undefined) throw thrown(refusal('config_missing', 'could not load configuration'))
+  if (!hasOidcClient(ready.config)) throw thrown(refusal('oidc_not_configured', 'OIDC login is not configured for this mount'))
+  const name = input.role || ready.config.default_role
+  if (name === '') throw thrown(refusal('role_missing', 'missing role'))
+  if (input.redirect_uri === '') throw thrown(refusal('redirect_uri_missing', 'missing redirect_uri'))
+  const role = await namedRole(name, context.state)
+  if (isRefusal(role)) throw thrown(role)
+  const target = redirectTarget(input.redirect_uri, role, ready.config)
+  if ('reason' in target) return { refused: target }
+  const provider = await reachedProvider(ready)
+  if ('reason' in provider) return { refused: provider }
+  if (!isWebAddress(provider.document.authorization_endpoint)) return { refused: noEndpoint }
+  const begun = await context.pending.begin(loginStart(input, { role, config: ready.config, redirectUri: target.uri }), context.remoteAddress)
+  return authorizationOf(begun, { config: ready.config, role, provider, namespace: target.namespace })
+}
+
+const loginStart = (input: AuthorizeInput, { role, config, redirectUri }: { role: Role; config: Config; redirectUri: string }) => ({
+  role: role.name,
+  redirect_uri: redirectUri,
+  bound_audiences: role.record.bound_audiences ?? [],
+  max_age: role.record.max_age ?? 0,
+  clientNonce: input.client_nonce,
+  usesCode: !wantsIdToken(config),
+})
+
+/** An ID token straight from the provider, even beside a code. Contract jwt-oidc §5.4. */
+const wantsIdToken = (config: Config): boolean => config.oidc_response_types.includes('id_token')
+
+const noEndpoint = refusal('provider_unreachable', 'the metadata of the provider has no usable authorization_endpoint')
+
+/** A browser is sent there: no other kind of URL must come out of what a provider says. */
+const isWebAddress = (url: string): boolean => /^https?:\/\//i.test(url) && URL.canParse(url)
+
+/** Steps 6 to 9: the list of the role holds the URI without the namespace, and as the UI has it. */
+function redirectTarget(redirectUri: string, role: Role, config: Config): { uri: string; namespace: string } | Refusal {
+  const target = config.namespace_in_state ? takeNamespace(redirectUri) : { uri: redirectUri, namespace: '' }
+  if (target === undefined) return refusal('redirect_uri_refused', 'redirect_uri is no URI')
+  if (!isAllowedRedirect(target.uri, role.record.allowed_redirect_uris ?? [])) {
+    return refusal('redirect_uri_refused', `redirect_uri is not one of the role's allowed_redirect_uris`)
+  }
+  return config.oidc_response_mode === 'form_post' ? { ...target, uri: formTarget(target.uri) } : target
+}
+
+/** The provider of a mount, asked for its metadata if it never was. Contract jwt-oidc §2.5, §2.6. */
+export async function reachedProvider({ provider }: ReadyConfig): Promise<ReadyProvider | Refusal> {
+  const failing = 'error creating provider with given values: NewProvider: unable to create provider: '
+  if (provider === undefined) return refusal('provider_unreachable', `${failing}no oidc_discovery_url`)
+  try {
+    return await provider.ready()
+  } catch (error) {
+    if (!(error instanceof DiscoveryError)) throw error
+    return refusal('provider_unreachable', failing + error.message)
+  }
+}
+
+type AuthorizationParts = { readonly config: Config; readonly role: Role; readonly provider: ReadyProvider; readonly namespace: string }
+
+/** Contract jwt-oidc §5.4: sorted by name. The endpoint, which may have a query of its own, stays as the provider wrote it. */
+async function authorizationOf({ state, login }: BegunLogin, { config, role, provider, namespace }: AuthorizationParts): Promise<Authorization> {
+  const { authorization_endpoint: endpoint } = provider.document
+  const fields = new URLSearchParams({
+    client_id: config.oidc_client_id,
+    ...(await challengeOf(login)),
+    ...(login.max_age > 0 ? { max_age: String(login.max_age) } : {}),
+    nonce: login.nonce,
+    redirect_uri: login.redirect_uri,
+    ...(wantsIdToken(config) ? { response_mode: 'form_post' } : {}),
+    response_type: wantsIdToken(config) ? 'id_token' : 'code',
+    scope: [...new Set(['openid', ...(role.record.oidc_scopes ?? [])])].join(' '),
+    state: namespace === '' ? state : `${state},ns=${namespace}`,
+  })
+  return { url: `${endpoint}${endpoint.includes('?') ? '&' : '?'}${fields.toString()}` }
+}
+
+async function challengeOf({ code_verifier: verifier }: PendingLogin): Promise<Record<string, string>> {
+  return verifier === '' ? {} : { code_challenge: await calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' }
+}

@@ -1,0 +1,165 @@
+import type { LoginAuth } from '../../../core/tokens/issue-login.ts'
+import type { OutboundClient } from '../../../core/outbound.ts'
+import { quoted } from '../../../lib/go-text.ts'
+import { loginByClaims } from '../claims-login.ts'
+import type { ReadyProvider } from '../discovered-provider.ts'
+import type { JwsLimits } from '../jws.ts'
+import { checkAddress } from '../login.ts'
+import type { MountState, ReadyConfig } from '../mount-state.ts'
+import { type Refusal, refusal } from '../refusal.ts'
+import type { Role } from '../role.ts'
+import type { StrictObject } from '../strict-json.ts'
+import { isRefusal, strictTrace, thrown } from '../trace.ts'
+import { reachedProvider } from './authorize.ts'
+import { type Exchanged, ExchangeError, exchangeCode, hashMatches } from './exchange.ts'
+import { verifyIdToken } from './id-token.ts'
+import { isClientNonce, isTooOldForExchange, type PendingLogin } from './pending-login.ts'
+import type { PendingLogins } from './pending-logins.ts'
+import { fetchUserInfo } from './userinfo.ts'
+
+export type CallbackInput = { readonly state: string; readonly code: string; readonly client_nonce: string }
+
+export type CallbackContext = {
+  readonly state: MountState
+  readonly pending: PendingLogins
+  readonly outbound: OutboundClient
+  readonly limits: JwsLimits
+  readonly remoteAddress: string
+  /** The provider sent `error` in place of a code. */
+  readonly providerRefused: boolean
+  readonly signal: AbortSignal | undefined
+  /** Told whose login it is, once that is known. */
+  noteRole(name: string): void
+  /** Milliseconds since the epoch. */
+  now(): number
+  readonly log: CallbackLog
+}
+
+export type CallbackLog = { warn(fields: object, message: string): void; debug(fields: object, message: string): void }
+
+/** What clients split errors on. Contract jwt-oidc §0 D10. */
+export const loginFailed = 'Vault login failed.'
+export const stateUnknown = 'Expired or missing OAuth state.'
+
+/** A code in its place means: the one a form brought. Contract jwt-oidc §5.6 step 7. */
+const codeOfForm = 'no_code'
+
+/** Who comes back from the provider, and what the role grants. Contract jwt-oidc §5.6 steps 1 to 12, in that order. Throws the first refusal. */
+export async function finishLogin(input: CallbackInput, context: CallbackContext): Promise<LoginAuth> {
+  const ready = await context.state.findConfig()
+  if (ready === undefined) throw thrown(refusal('config_missing', `${loginFailed} Could not load configuration`))
+  const login = await context.pending.take(input.state)
+  if (login === undefined) throw thrown(refusal('state_unknown', `${loginFailed} ${stateUnknown}`))
+  context.noteRole(login.role)
+  if (!isClientNonce(login, input.client_nonce)) throw thrown(refusal('client_nonce_mismatch', 'invalid client_nonce'))
+  const role = await context.state.findRole(login.role)
+  if (role === undefined) throw thrown(refusal('role_unknown', `${loginFailed} Role could not be found`))
+  strictTrace.check('address', checkAddress(role, context.remoteAddress))
+  const provider = await reachedProvider(ready)
+  if (isRefusal(provider)) throw thrown({ ...provider, text: `error getting provider for login operation: ${provider.text}` })
+  const begun: LoginContext = { ...context, input, ready, provider, login }
+  const returned = await vouchedClaims(begun)
+  if (isRefusal(returned)) throw thrown(returned)
+  strictTrace.check('subject', checkSubject(returned.claims, role))
+  const merged = await withUserInfo(returned, begun)
+  if (role.record.verbose_oidc_logging === true) logVerbosely(returned.idToken, merged, context.log)
+  const auth = loginByClaims(merged, role, ready.config, strictTrace)
+  if (auth === undefined) throw new Error('a login was refused without being ended')
+  return auth
+}
+
+/** A callback that belongs to a login under way. */
+type LoginContext = CallbackContext & {
+  readonly input: CallbackInput
+  readonly ready: ReadyConfig
+  readonly provider: ReadyProvider
+  readonly login: PendingLogin
+}
+
+/** What came back from the provider, vouched for. `exchanged` is missing where it sent an ID token instead of a code. */
+type Returned = { readonly claims: StrictObject; readonly idToken: string; readonly exchanged: Exchanged | undefined }
+
+/** Steps 7 and 8: by a stored ID token, or by a code. */
+async function vouchedClaims(context: LoginContext): Promise<Returned | Refusal> {
+  const { input, login } = context
+  const code = input.code === codeOfForm ? login.code : input.code
+  if (code !== '') {
+    const returned = await claimsByCode(code, context)
+    return isRefusal(returned)
+      ? { ...returned, text: `${loginFailed} Error exchanging oidc code: ${quoted(returned.text, longestError)}.` }
+      : returned
+  }
+  if (login.id_token === '') {
+    const reason = context.providerRefused || login.refused ? 'provider_refused' : 'code_missing'
+    return refusal(reason, `${loginFailed} No code or id_token received.`)
+  }
+  const verified = await verifyIdToken(login.id_token, context.provider.keys, rulesOf(context), context.limits)
+  if ('reason' in verified) return { ...verified, text: `Token verification failed. ${verified.text}` }
+  return { claims: withoutNonce(verified.claims), idToken: login.id_token, exchanged: undefined }
+}
+
+/** Texts of the provider were cut before. */
+const longestError = 4096
+
+/** Contract jwt-oidc §5.7. The refusal's text lacks what stands before it. */
+async function claimsByCode(code: string, context: LoginContext): Promise<Returned | Refusal> {
+  const { input, login, ready, provider, outbound, signal, now } = context
+  const failed = (reason: Refusal['reason'], text: string) => refusal(reason, `Provider.Exchange: ${text}`)
+  if (login.code_verifier === '') {
+    return failed('exchange_failed', `request (${input.state}) should not be using the implicit flow: invalid OIDC flow`)
+  }
+  if (isTooOldForExchange(login, now())) return failed('exchange_failed', 'authentication request is expired: invalid parameter')
+  const exchanged = await exchangeOrWhy(code, login, { outbound, config: ready.config, document: provider.document, signal })
+  if (typeof exchanged === 'string') return failed('exchange_failed', `unable to exchange auth code with provider: ${exchanged}`)
+  const { idToken, accessToken } = exchanged
+  if (idToken === undefined) return failed('exchange_failed', 'id_token is missing from auth code exchange: id_token is missing')
+  if (idToken === '') return failed('exchange_failed', 'unable to create new id_token: NewToken: id_token is empty: invalid parameter')
+  const verified = await verifyIdToken(idToken, provider.keys, rulesOf(context), context.limits)
+  if ('reason' in verified) return failed(verified.reason, `id_token failed verification: ${verified.text}`)
+  const { claims, algorithm } = verified
+  const wrongHash = (what: string) => `failed verification: VerifyAccessToken: verifyHashClaim: ${what} hash does not match value in id_token`
+  if (!hashMatches(ownClaim(claims, 'at_hash'), accessToken, algorithm)) return failed('exchange_failed', `access_token ${wrongHash('access_token')}`)
+  const codeHash = ownClaim(claims, 'c_hash')
+  if (codeHash !== '' && !hashMatches(codeHash, code, algorithm)) return failed('exchange_failed', `code hash ${wrongHash('authorization code')}`)
+  return { claims: withoutNonce(claims), idToken, exchanged }
+}
+
+async function exchangeOrWhy(...given: Parameters<typeof exchangeCode>): Promise<Exchanged | string> {
+  try {
+    return await exchangeCode(...given)
+  } catch (error) {
+    if (error instanceof ExchangeError) return error.message
+    throw error
+  }
+}
+
+const rulesOf = ({ ready, login, now }: LoginContext) => ({ config: ready.config, login, nowMs: now() })
+
+const ownClaim = (claims: StrictObject, name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined)
+
+/** It was there to tie the token to this login, and is no claim about anyone. */
+const withoutNonce = (claims: StrictObject): StrictObject => Object.fromEntries(Object.entries(claims).filter(([name]) => name !== 'nonce'))
+
+/** Step 9. */
+function checkSubject(claims: StrictObject, { record }: Role): Refusal | undefined {
+  const bound = record.bound_subject ?? ''
+  return bound === '' || ownClaim(claims, 'sub') === bound ? undefined : refusal('subject_mismatch', 'sub claim does not match bound subject')
+}
+
+/** Step 10: never a reason to refuse. Contract jwt-oidc §5.9. */
+async function withUserInfo({ claims, exchanged }: Returned, context: LoginContext): Promise<StrictObject> {
+  const { provider, ready, outbound, limits, signal, log } = context
+  if (exchanged === undefined || provider.document.userinfo_endpoint === '') return claims
+  const info = await fetchUserInfo(exchanged, ownClaim(claims, 'sub'), { outbound, config: ready.config, provider, limits, signal })
+  if ('claims' in info) return Object.fromEntries([...Object.entries(claims), ...Object.entries(info.claims)])
+  log.warn({ event: 'userinfo_unusable', cause: info.unusable }, 'what the provider says of a person was left out of a login')
+  return claims
+}
+
+/** For who is told to see what a provider sends; a signature would let the reader use the token. Contract jwt-oidc §3.2. */
+function logVerbosely(idToken: string, claims: StrictObject, log: CallbackLog): void {
+  log.debug({ event: 'oidc_token', id_token: `${idToken.slice(0, idToken.lastIndexOf('.') + 1)}xxxxxxxxxxx` }, 'OIDC provider response')
+  log.debug({ event: 'oidc_claims', claims: JSON.stringify(claims, plainly) }, 'OIDC claims')
+}
+
+const plainly = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value)

@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto'
+import { allowInsecureRequests, type ClientAuth, Configuration, customFetch, genericGrantRequest, None } from 'openid-client'
+import { type OutboundClient, OutboundError, type OutboundResponse } from '../../../core/outbound.ts'
+import { excerpt, quoted } from '../../../lib/go-text.ts'
+import type { Config } from '../jwt-config.ts'
+import type { DiscoveryDocument } from '../discovery.ts'
+import type { PendingLogin } from './pending-login.ts'
+
+/** What a provider gives for a code. */
+export type Exchanged = {
+  readonly accessToken: string
+  /** As an Authorization header begins. */
+  readonly tokenType: string
+  /** Undefined when there is none, or it is no text. */
+  readonly idToken: string | undefined
+}
+
+/** Why a code brought nothing; the text follows `unable to exchange auth code with provider: `. */
+export class ExchangeError extends Error {
+  override readonly name = 'ExchangeError'
+}
+
+export type ExchangeParts = {
+  readonly outbound: OutboundClient
+  readonly config: Config
+  readonly document: DiscoveryDocument
+  readonly signal: AbortSignal | undefined
+}
+
+/**
+ * Gives a code for tokens at the provider. The client shows its secret as HTTP Basic; whatever then fails is tried once more with the secret in the
+ * body. A public client shows its id in the body, once. Throws `ExchangeError`. Contract jwt-oidc §5.7, §11.5.
+ */
+export async function exchangeCode(code: string, login: PendingLogin, parts: ExchangeParts): Promise<Exchanged> {
+  const { oidc_client_secret: secret, oidc_public_client: isPublic } = parts.config
+  const fields = { code, redirect_uri: login.redirect_uri, ...(login.code_verifier === '' ? {} : { code_verifier: login.code_verifier }) }
+  if (isPublic) return exchangeAs(None(), fields, parts)
+  try {
+    return await exchangeAs(basic(secret), fields, parts)
+  } catch (error) {
+    if (!(error instanceof ExchangeError)) throw error
+    return await exchangeAs(inBody(secret), fields, parts)
+  }
+}
+
+/** Id and secret are form-encoded first (RFC 6749 §2.3.1), but no further than that asks: many providers compare without decoding. */
+const basic =
+  (secret: string): ClientAuth =>
+  (_server, { client_id }, _body, headers) =>
+    headers.set('authorization', `Basic ${Buffer.from(`${formEncoded(client_id)}:${formEncoded(secret)}`).toString('base64')}`)
+
+const inBody =
+  (secret: string): ClientAuth =>
+  (_server, { client_id }, body) => {
+    body.set('client_id', client_id)
+    body.set('client_secret', secret)
+  }
+
+const formEncoded = (text: string): string => new URLSearchParams({ '': text.toWellFormed() }).toString().slice(1)
+
+/** openid-client makes the request. The answer is read here: real providers leave out or misspell what that library insists on. */
+async function exchangeAs(clientAuth: ClientAuth, fields: Record<string, string>, parts: ExchangeParts): Promise<Exchanged> {
+  const { config, document } = parts
+  let exchanged: Exchanged | undefined
+  const client = new Configuration(
+    { issuer: config.oidc_discovery_url, token_endpoint: document.token_endpoint },
+    config.oidc_client_id,
+    {},
+    clientAuth,
+  )
+  // whether a provider may be reached without TLS is the operator's choice, by the URL
+  allowInsecureRequests(client)
+  client[customFetch] = async (url, { headers, body }) => {
+    exchanged = await askTokenEndpoint(url, { headers: { ...headers }, body: String(body) }, parts)
+    return Response.json({ access_token: exchanged.accessToken, token_type: 'bearer' })
+  }
+  try {
+    await genericGrantRequest(client, 'authorization_code', fields)
+  } catch (error) {
+    throw exchangeErrorOf(error)
+  }
+  if (exchanged === undefined) throw new ExchangeError('no answer')
+  return exchanged
+}
+
+/** The library wraps what its fetch throws. */
+function exchangeErrorOf(error: unknown): unknown {
+  if (error instanceof Error && error.cause instanceof ExchangeError) return error.cause
+  if (error instanceof TypeError) return new ExchangeError('token endpoint is no usable URL', { cause: error })
+  return error
+}
+
+async function askTokenEndpoint(
+  url: string,
+  { headers, body }: { headers: Record<string, string>; body: string },
+  { outbound, config, signal }: ExchangeParts,
+): Promise<Exchanged> {
+  const { authorization } = headers
+  // a charset, which the library adds, some providers refuse
+  const sent = { 'content-type': 'application/x-www-form-urlencoded', ...(authorization === undefined ? {} : { authorization }) }
+  const answer = await outbound.post(url, body, { caPem: config.oidc_discovery_ca_pem, headers: sent, signal }).catch((cause: unknown) => {
+    throw new ExchangeError(cause instanceof OutboundError ? cause.message : 'failed', { cause })
+  })
+  return readTokenAnswer(answer)
+}
+
+/** Contract jwt-oidc §5.7: JSON or a form, whatever 2xx; an OAuth error counts under any status. Throws `ExchangeError`. */
+export function readTokenAnswer({ status, statusText, headers, body }: OutboundResponse): Exchanged {
+  const members = readMembers(body.toString('utf8'), headers['content-type'] ?? '')
+  const text = (name: string): string => {
+    const value = members?.get(name)
+    return typeof value === 'string' ? value : ''
+  }
+  if (text('error') !== '') {
+    const told = [text('error'), text('error_description'), text('error_uri')].filter((part) => part !== '')
+    throw new ExchangeError(`oauth2: ${told.map((part) => quoted(part)).join(' ')}`)
+  }
+  if (status < 200 || status > 299) {
+    throw new ExchangeError(`oauth2: cannot fetch token: ${status} ${statusText}\nResponse: ${excerpt(body.toString('utf8', 0, 4096))}`)
+  }
+  if (members === undefined) throw new ExchangeError('oauth2: cannot parse json: not a JSON object')
+  if (text('access_token') === '') throw new ExchangeError('oauth2: server response missing access_token: access_token is missing')
+  const idToken = members.get('id_token')
+  return {
+    accessToken: text('access_token'),
+    tokenType: spelledTypes.get(text('token_type').toLowerCase()) ?? text('token_type'),
+    idToken: typeof idToken === 'string' ? idToken : undefined,
+  }
+}
+
+/** Types that are written so in a header, however the answer spells them. */
+const spelledTypes: ReadonlyMap<string, string> = new Map([
+  ['', 'Bearer'],
+  ['bearer', 'Bearer'],
+  ['mac', 'MAC'],
+  ['basic', 'Basic'],
+])
+
+/** Undefined when it is neither; a form only where the answer says so. */
+function readMembers(text: string, contentType: string): ReadonlyMap<string, unknown> | undefined {
+  const type = contentType.split(';', 1)[0]?.trim().toLowerCase()
+  if (type === 'application/x-www-form-urlencoded' || type === 'text/plain') return new Map(new URLSearchParams(text))
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? new Map(Object.entries(parsed)) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A hash claim that is there must be that of the value: the left half, by the algorithm of the signature. Contract jwt-oidc §5.7. */
+export function hashMatches(claim: unknown, value: string, algorithm: string): boolean {
+  if (typeof claim !== 'string' || algorithm === 'EdDSA') return true
+  const whole = createHash(`sha${algorithm.slice(2)}`)
+    .update(value)
+    .digest()
+  return claim === whole.subarray(0, whole.length / 2).toString('base64url')
+}

@@ -1,0 +1,173 @@
+import { excerpt, goText, quoted } from '../../../lib/go-text.ts'
+import { type Algorithm, isSupportedAlgorithm } from '../algorithms.ts'
+import type { Config } from '../jwt-config.ts'
+import { type JwksKeyset, unexpectedAlgorithm, type VerifiedToken } from '../keyset.ts'
+import { type JwsLimits, parseClaims, parseJws } from '../jws.ts'
+import { type Refusal, refusal } from '../refusal.ts'
+import type { StrictObject } from '../strict-json.ts'
+import type { PendingLogin } from './pending-login.ts'
+
+/** What an ID token is held against. */
+export type IdTokenRules = {
+  readonly config: Config
+  /** As it was begun: a later write of the role changes none of it. */
+  readonly login: PendingLogin
+  readonly nowMs: number
+}
+
+const minute = 60
+/** RFC 7519 times beyond this are none that a date can show. */
+const latestTime = 253_402_300_799
+
+/** The algorithms of the flow; those of a JWT login are others. Contract jwt-oidc §7.1. */
+export const flowAlgorithms = (config: Config): readonly string[] => (config.jwt_supported_algs.length > 0 ? config.jwt_supported_algs : ['RS256'])
+
+/** The claims of an ID token, or why it is refused: contract jwt-oidc §5.8 rows 1 to 19, in that order. */
+export async function verifyIdToken(token: string, keys: JwksKeyset, rules: IdTokenRules, limits: JwsLimits): Promise<VerifiedToken | Refusal> {
+  const verified = await verify(token, keys, rules, limits)
+  return 'reason' in verified ? { ...verified, text: `Provider.VerifyIDToken: ${verified.text}` } : verified
+}
+
+async function verify(token: string, keys: JwksKeyset, rules: IdTokenRules, limits: JwsLimits): Promise<VerifiedToken | Refusal> {
+  if (token === '') return refusal('token_malformed', 'id_token is empty: invalid parameter')
+  const jws = parseJws(token, limits)
+  if ('malformed' in jws) return refusal('token_malformed', `invalid id_token: oidc: malformed jwt: ${jws.malformed}`)
+  const claims = parseClaims(jws.payload)
+  if (claims === undefined) return refusal('token_malformed', 'invalid id_token: oidc: malformed jwt: payload is not a JSON object')
+  const typed = readClaims(claims)
+  if ('reason' in typed) return typed
+  const refused = checkSources(claims) ?? checkIssuer(typed.iss, rules.config.oidc_discovery_url) ?? checkLifetime(typed, rules.nowMs)
+  if (refused !== undefined) return refused
+  const algorithm = acceptedAlgorithm(jws.algorithm, flowAlgorithms(rules.config))
+  if (typeof algorithm !== 'string') return algorithm
+  const signed = await keys.verifySignature({ ...jws, algorithm })
+  if ('reason' in signed) {
+    const kind = signed.reason === 'keys_unavailable' ? 'invalid jwks' : 'invalid signature'
+    return { ...signed, text: `invalid id_token: failed to verify signature: ${signed.text}: ${kind}` }
+  }
+  return checkRequest(typed, rules) ?? signed
+}
+
+/** The claims that decide, typed. Absent texts are empty, absent times 0. */
+type IdTokenClaims = {
+  readonly iss: string
+  readonly sub: string
+  readonly nonce: string
+  readonly aud: readonly string[]
+  readonly azp: unknown
+  readonly exp: number
+  readonly nbf: number
+  readonly iat: number
+  readonly auth_time: unknown
+}
+
+const own = (claims: StrictObject, name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined)
+const wrongType = (name: string) => refusal('claim_type_invalid', `invalid id_token: oidc: failed to unmarshal claims: ${name}`)
+
+function readClaims(claims: StrictObject): IdTokenClaims | Refusal {
+  const texts = { iss: '', sub: '', nonce: '' }
+  for (const name of ['iss', 'sub', 'nonce'] as const) {
+    const value = own(claims, name) ?? ''
+    if (typeof value !== 'string') return wrongType(name)
+    texts[name] = value
+  }
+  const times = { exp: 0, nbf: 0, iat: 0 }
+  for (const name of ['exp', 'nbf', 'iat'] as const) {
+    const seconds = secondsOf(own(claims, name) ?? 0)
+    if (seconds === undefined) return wrongType(name)
+    times[name] = seconds
+  }
+  const aud = own(claims, 'aud') ?? []
+  const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
+  if (!audiences.every((audience) => typeof audience === 'string')) return wrongType('aud')
+  return { ...texts, ...times, aud: audiences.filter((audience) => audience !== ''), azp: own(claims, 'azp'), auth_time: own(claims, 'auth_time') }
+}
+
+function secondsOf(value: unknown): number | undefined {
+  const seconds = typeof value === 'bigint' ? Number(value) : value
+  return typeof seconds === 'number' && Number.isFinite(seconds) ? Math.trunc(seconds) : undefined
+}
+
+/** Row 3: claims that are said to be elsewhere are said where. */
+function checkSources(claims: StrictObject): Refusal | undefined {
+  const names = own(claims, '_claim_names') ?? {}
+  const sources = own(claims, '_claim_sources') ?? {}
+  const wrong = (why: string) => refusal('claim_type_invalid', `invalid id_token: oidc: ${why}`)
+  if (typeof names !== 'object' || names === null || typeof sources !== 'object' || sources === null) return wrong('source does not exist')
+  for (const source of Object.values(names)) {
+    if (typeof source !== 'string') return wrong('failed to obtain source from claim name')
+    if (!Object.hasOwn(sources, source)) return wrong('source does not exist')
+  }
+  return undefined
+}
+
+const google = 'https://accounts.google.com'
+
+/** Row 4. Google signs with and without the scheme. */
+function checkIssuer(issuer: string, expected: string): Refusal | undefined {
+  if (issuer === expected || (expected === google && `https://${issuer}` === google)) return undefined
+  const text = `oidc: id token issued by a different provider, expected ${quoted(expected)} got ${quoted(issuer)}: invalid issuer`
+  return refusal('issuer_mismatch', `invalid id_token: ${text}`)
+}
+
+/** Rows 5 and 6. No leeway of the role counts here. */
+function checkLifetime({ exp, nbf }: IdTokenClaims, nowMs: number): Refusal | undefined {
+  if (exp * 1000 < nowMs) return refusal('expired', `invalid id_token: oidc: token is expired (Token Expiry: ${timeText(exp)}): token is expired`)
+  if (nbf > nowMs / 1000 + 5 * minute) {
+    const text = `oidc: current time ${timeText(nowMs / 1000)} before the nbf (not before) time: ${timeText(nbf)}: invalid not before`
+    return refusal('not_yet_valid', `invalid id_token: ${text}`)
+  }
+  return undefined
+}
+
+/** Row 7. */
+function acceptedAlgorithm(algorithm: string, accepted: readonly string[]): Algorithm | Refusal {
+  if (isSupportedAlgorithm(algorithm) && accepted.includes(algorithm)) return algorithm
+  const reason = isSupportedAlgorithm(algorithm) ? 'algorithm_not_allowed' : 'algorithm_unsupported'
+  return refusal(reason, `invalid id_token: oidc: malformed jwt: ${unexpectedAlgorithm(algorithm, accepted)}: unsupported signing algorithm`)
+}
+
+/** Rows 9 to 19: what ties the token to this login. */
+function checkRequest(claims: IdTokenClaims, { config, login, nowMs }: IdTokenRules): Refusal | undefined {
+  if (claims.nonce !== login.nonce) return refusal('nonce_mismatch', 'invalid id_token nonce: invalid nonce')
+  if (claims.iat > nowMs / 1000 + minute) {
+    const text = `current time ${timeText(nowMs / 1000)} before the iat (issued at) time ${timeText(claims.iat)}: invalid issued at (iat)`
+    return refusal('issued_in_future', `invalid id_token ${text}`)
+  }
+  if (claims.sub === '') return refusal('claim_type_invalid', 'invalid id_token: sub: missing required claim')
+  return checkAudiences(claims, config.oidc_client_id, login.bound_audiences) ?? checkSignIn(claims.auth_time, login)
+}
+
+/** Rows 12 to 17: an audience of the role never stands in for the client. */
+function checkAudiences({ aud, azp }: IdTokenClaims, clientId: string, bound: readonly string[]): Refusal | undefined {
+  if (aud.length === 0) return refusal('audience_mismatch', 'invalid id_token: aud: missing required claim')
+  if (bound.length > 0 && !aud.some((audience) => bound.includes(audience))) {
+    return refusal('audience_mismatch', 'invalid id_token audiences: verifyAudiences: invalid id_token audiences: invalid audience')
+  }
+  const client = `client_id (${excerpt(clientId)})`
+  const party = `authorized party (${goText(azp)})`
+  const wrongParty = (text: string) => refusal('authorized_party_mismatch', `invalid id_token: ${text}: invalid authorized party (azp)`)
+  if (aud.length > 1 && !aud.includes(clientId)) {
+    const text = `invalid id_token: multiple audiences (${goText(aud)}) and one of them is not equal ${client}: invalid audience`
+    return refusal('audience_mismatch', text)
+  }
+  if (azp !== undefined && azp !== null && azp !== clientId) return wrongParty(`${party} is not equal ${client}`)
+  if (aud.length > 1 && azp !== clientId) return wrongParty(`multiple audiences and ${party} is not equal ${client}`)
+  if (aud.length === 1 && aud[0] !== clientId && azp !== clientId) {
+    return wrongParty(`one audience (${excerpt(aud[0] ?? '')}) which is not the ${client} and ${party} is not equal ${client}`)
+  }
+  return undefined
+}
+
+/** Rows 18 and 19. */
+function checkSignIn(authTime: unknown, { max_age: maxAge, created }: PendingLogin): Refusal | undefined {
+  if (maxAge === 0) return undefined
+  const signedIn = typeof authTime === 'number' || typeof authTime === 'bigint' ? secondsOf(authTime) : undefined
+  if (signedIn === undefined) return refusal('login_too_old', 'missing auth_time claim when max age was requested: missing required claim')
+  const earliest = created / 1000 - maxAge
+  if (signedIn + minute > earliest) return undefined
+  return refusal('login_too_old', `auth_time (${timeText(signedIn)}) is beyond max age (${maxAge} / ${timeText(earliest)}): expired auth_time`)
+}
+
+const timeText = (seconds: number): string =>
+  Math.abs(seconds) > latestTime ? String(seconds) : new Date(Math.trunc(seconds) * 1000).toISOString().replace('.000Z', 'Z')

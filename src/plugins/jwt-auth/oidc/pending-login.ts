@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { base62, type Random } from '../../../lib/random.ts'
+
+/** After this a login begun has to be begun anew. Contract jwt-oidc §5.3. */
+export const lifetimeMs = 600_000
+
+/** What is remembered between the authorization URL and the callback. Times are milliseconds since the epoch. Contract jwt-oidc §5.3. */
+const pendingLogin = z.object({
+  role: z.string(),
+  redirect_uri: z.string(),
+  nonce: z.string(),
+  /** PKCE; empty where the provider sends an ID token instead of a code. */
+  code_verifier: z.string(),
+  /** SHA-256 of the client's nonce; empty when it sent none. */
+  client_nonce: z.string(),
+  bound_audiences: z.array(z.string()),
+  /** Seconds; 0 is none. */
+  max_age: z.number(),
+  created: z.number(),
+  /** The key of its second record. */
+  listed: z.string(),
+  /** What a form brought; empty until then. */
+  code: z.string(),
+  id_token: z.string(),
+  /** The form said that the provider refused. */
+  refused: z.boolean(),
+})
+export type PendingLogin = z.output<typeof pendingLogin>
+
+/** What a new login is begun with. */
+export type LoginStart = Pick<PendingLogin, 'role' | 'redirect_uri' | 'bound_audiences' | 'max_age'> & {
+  readonly clientNonce: string
+  readonly usesCode: boolean
+}
+
+/** A login that begins at `now`; where it is listed is not known yet. */
+export function newPendingLogin({ clientNonce, usesCode, ...start }: LoginStart, random: Random, now: number): Omit<PendingLogin, 'listed'> {
+  return {
+    ...start,
+    nonce: `n_${base62(random, 20)}`,
+    code_verifier: usesCode ? base62(random, 43) : '',
+    client_nonce: clientNonce === '' ? '' : digest(clientNonce),
+    created: now,
+    code: '',
+    id_token: '',
+    refused: false,
+  }
+}
+
+export const newState = (random: Random): string => `st_${base62(random, 20)}`
+
+/** Only its digest is stored, so the comparison tells nothing by its time. */
+export const isClientNonce = (login: PendingLogin, clientNonce: string): boolean =>
+  login.client_nonce === '' || login.client_nonce === digest(clientNonce)
+
+/** The exchange leaves a second for its own time. Contract jwt-oidc §5.3. */
+export const isTooOldForExchange = (login: PendingLogin, now: number): boolean => login.created + lifetimeMs < now + 1000
+
+export const readPendingLogin = (stored: unknown): PendingLogin => pendingLogin.parse(stored)
+
+export const digest = (text: string): string => createHash('sha256').update(text).digest('base64url')

@@ -1,0 +1,207 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { View, ViewEntry } from '../../../core/barrier/view.ts'
+import { type KeyedHash, openKeyedHashes } from '../../../core/keyed-hash.ts'
+import { refuse } from '../../../errors.ts'
+import { countedAddress } from '../../../lib/cidr.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { Random } from '../../../lib/random.ts'
+import { digest, type LoginStart, lifetimeMs, newPendingLogin, newState, type PendingLogin, readPendingLogin } from './pending-login.ts'
+
+export type PendingLoginParts = {
+  /** The mount's own. */
+  readonly view: View
+  readonly clock: Clock
+  readonly random: Random
+  readonly limits?: PendingLimits
+}
+
+/** How many logins may be under way. Contract README "pending OIDC logins". */
+export type PendingLimits = { readonly mount: number; readonly address: number }
+const contractLimits: PendingLimits = { mount: 100_000, address: 1_000 }
+
+/** A login begun, and the state the provider will bring back. */
+export type BegunLogin = { readonly state: string; readonly login: PendingLogin }
+
+/** How many are under way, by the prefix they are listed under, as they were at `at`. */
+type Count = { readonly byPrefix: Map<string, number>; total: number; readonly at: number }
+
+const stateKey = (state: string): string => `oidc/login/${digest(state)}`
+const listRoot = 'oidc/from/'
+const pageSize = 1000
+/** A count of the whole mount may be so old; what this process adds and takes is counted at once. */
+const recountAfterMs = 10_000
+
+/**
+ * The logins between their authorization URL and their callback, in storage: they outlive a restart, and a callback may reach another server. Each
+ * is one record under the digest of its state, and a second one that lists it under its client's address, by time. Both go in one step.
+ */
+export class PendingLogins {
+  readonly #parts: PendingLoginParts
+  readonly #limits: PendingLimits
+  /** Logins this process is about to write, by list prefix, in the order they came. */
+  readonly #writing = new Map<string, Set<string>>()
+  #count: Count | undefined
+  #counting: Promise<void> | undefined
+  #addressHash: KeyedHash | undefined
+
+  constructor(parts: PendingLoginParts) {
+    this.#parts = parts
+    this.#limits = parts.limits ?? contractLimits
+  }
+
+  /** Keeps a new login. Throws `throttled` when too many of this address are under way. A full mount makes room: the oldest of this address goes, else that of the address with the most. */
+  async begin(start: LoginStart, remoteAddress: string): Promise<BegunLogin> {
+    const { random, clock, view } = this.#parts
+    const now = clock.now()
+    const state = newState(random)
+    const prefix = `${listRoot}${await this.#hashedAddress(remoteAddress)}/`
+    const listed = listKey(prefix, now, state)
+    const login: PendingLogin = { ...newPendingLogin(start, random, now), listed }
+    const writing = this.#writing.get(prefix) ?? new Set<string>()
+    this.#writing.set(prefix, writing.add(listed))
+    try {
+      await this.#checkAddress(prefix, writing, listed)
+      const room = await this.#roomInMount(prefix)
+      await view.write([{ key: stateKey(state), value: login }, { key: listed, value: 1 }, ...room])
+      this.#counted(prefix, 1)
+      return { state, login }
+    } finally {
+      writing.delete(listed)
+      if (writing.size === 0) this.#writing.delete(prefix)
+    }
+  }
+
+  /** The login of a state, which is then gone for everyone else. Undefined when there is none, or it is too old. */
+  async take(state: string): Promise<PendingLogin | undefined> {
+    const { view } = this.#parts
+    const found = await view.read(stateKey(state))
+    if (found === undefined) return undefined
+    const login = readPendingLogin(found.value)
+    const taken = await view.write([
+      { key: stateKey(state), value: undefined, expect: found.revision },
+      { key: login.listed, value: undefined },
+    ])
+    if (!taken) return undefined
+    this.#counted(prefixOf(login.listed), -1)
+    return this.#isOver(login.listed) ? undefined : login
+  }
+
+  /** Adds what a form brought, over what an earlier one did, and keeps the login for another ten minutes. Undefined when there is none. Contract jwt-oidc §5.5 row 4. */
+  async keepPosted(state: string, posted: Pick<PendingLogin, 'code' | 'id_token' | 'refused'>): Promise<PendingLogin | undefined> {
+    const { view, clock } = this.#parts
+    for (;;) {
+      const found = await view.read(stateKey(state))
+      if (found === undefined) return undefined
+      const before = readPendingLogin(found.value)
+      if (this.#isOver(before.listed)) return undefined
+      const listed = listKey(prefixOf(before.listed), clock.now(), state)
+      const login = { ...before, ...posted, listed }
+      const moved: ViewEntry[] = listed === before.listed ? [] : [{ key: before.listed, value: undefined }]
+      if (await view.write([{ key: stateKey(state), value: login, expect: found.revision }, ...moved, { key: listed, value: 1 }])) return login
+    }
+  }
+
+  /** How many are under way, as counted of late. */
+  async count(): Promise<number> {
+    return (await this.#freshCount()).total
+  }
+
+  /** Removes those whose time is over. */
+  async sweep(): Promise<void> {
+    this.#counting ??= this.#walk().finally(() => {
+      this.#counting = undefined
+    })
+    await this.#counting
+  }
+
+  /** Who is logging in is not to be read from a stolen store. */
+  async #hashedAddress(remoteAddress: string): Promise<string> {
+    const { view, random } = this.#parts
+    this.#addressHash ??= (await openKeyedHashes(view, random, 'oidc/keys', ['address'])).address
+    return this.#addressHash(countedAddress(remoteAddress)).toString('base64url')
+  }
+
+  async #checkAddress(prefix: string, writing: ReadonlySet<string>, own: string): Promise<void> {
+    const stored = await this.#parts.view.listKeys(prefix, { after: this.#oldestAlive(prefix), limit: this.#limits.address })
+    let held = stored.length
+    for (const key of writing) {
+      if (key === own) break
+      if (!stored.includes(key)) held++
+    }
+    if (held >= this.#limits.address) {
+      throw refuse('throttled', 'too many logins of this address are waiting for their callback')
+    }
+  }
+
+  /** What has to go so that one more fits; usually nothing. */
+  async #roomInMount(prefix: string): Promise<ViewEntry[]> {
+    const count = await this.#freshCount()
+    if (count.total < this.#limits.mount) return []
+    const most = [...count.byPrefix].reduce((best, entry) => (entry[1] > best[1] ? entry : best), ['', 0] as const)[0]
+    for (const candidate of [prefix, most]) {
+      const [oldest] = candidate === '' ? [] : await this.#parts.view.listKeys(candidate, { limit: 1 })
+      if (oldest === undefined) continue
+      this.#counted(candidate, -1)
+      return [
+        { key: oldest, value: undefined },
+        { key: `oidc/login/${idOf(oldest)}`, value: undefined },
+      ]
+    }
+    throw refuse('throttled', 'too many logins are waiting for their callback')
+  }
+
+  async #freshCount(): Promise<Count> {
+    if (this.#count === undefined || this.#count.at + recountAfterMs <= this.#parts.clock.now()) await this.sweep()
+    // a walk that ended well has counted
+    if (this.#count === undefined) throw new Error('the pending logins were not counted')
+    return this.#count
+  }
+
+  async #walk(): Promise<void> {
+    const { view, clock } = this.#parts
+    const count: Count = { byPrefix: new Map(), total: 0, at: clock.now() }
+    for (let after: string | undefined; ; ) {
+      const keys = await view.listKeys(listRoot, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+      const over = keys.filter((key) => this.#isOver(key))
+      if (over.length > 0)
+        await view.write(
+          over.flatMap((key) => [
+            { key, value: undefined },
+            { key: `oidc/login/${idOf(key)}`, value: undefined },
+          ]),
+        )
+      for (const key of keys) if (!this.#isOver(key)) add(count, prefixOf(key), 1)
+      after = keys.at(-1)
+      if (keys.length < pageSize) break
+      await nextTurn()
+    }
+    this.#count = count
+  }
+
+  #counted(prefix: string, change: 1 | -1): void {
+    if (this.#count !== undefined) add(this.#count, prefix, change)
+  }
+
+  #isOver(listed: string): boolean {
+    return timeOf(listed) + lifetimeMs <= this.#parts.clock.now()
+  }
+
+  /** A list key before that of every login that is still alive. */
+  #oldestAlive(prefix: string): string {
+    return prefix + paddedTime(this.#parts.clock.now() - lifetimeMs)
+  }
+}
+
+function add(count: Count, prefix: string, change: 1 | -1): void {
+  const held = (count.byPrefix.get(prefix) ?? 0) + change
+  if (held > 0) count.byPrefix.set(prefix, held)
+  else count.byPrefix.delete(prefix)
+  count.total += change
+}
+
+// oidc/from/<hash of the address>/<time>/<digest of the state>
+const paddedTime = (time: number): string => String(Math.max(0, time)).padStart(15, '0')
+const listKey = (prefix: string, time: number, state: string): string => `${prefix}${paddedTime(time)}/${digest(state)}`
+const prefixOf = (listed: string): string => listed.slice(0, listed.indexOf('/', listRoot.length) + 1)
+const timeOf = (listed: string): number => Number(listed.split('/').at(-2))
+const idOf = (listed: string): string => listed.slice(listed.lastIndexOf('/') + 1)

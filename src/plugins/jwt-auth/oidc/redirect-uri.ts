@@ -1,0 +1,92 @@
+import { isIPv4 } from 'node:net'
+
+/** A URI taken apart as written: nothing is decoded, lower-cased or tidied up, so that what is compared is what the browser is sent to. */
+type Uri = {
+  readonly scheme: string
+  readonly userInfo: string
+  /** Without brackets. */
+  readonly host: string
+  /** What follows the authority, without query and fragment. */
+  readonly path: string
+  /** With its `?`, or empty. */
+  readonly query: string
+  /** With its `#`, or empty. */
+  readonly fragment: string
+  readonly hasAuthority: boolean
+}
+
+// RFC 3986 appendix B, with a scheme that is one
+const parts = /^([A-Za-z][A-Za-z0-9+.-]*):(?:\/\/([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?$/
+const relative = /^(?:\/\/([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?$/
+const authorityParts = /^(?:(.*)@)?(\[[0-9A-Fa-f:.]+\]|[^:@[\]]*)(?::[0-9]*)?$/
+const notInUri = /[\u0000-\u001f\u007f]|%(?![0-9A-Fa-f]{2})/
+const notInHost = /[\s"<>\\^`{|}]/
+
+/** Longest redirect URI looked at: what a login keeps has a bound. */
+const maxLength = 8192
+
+/** Undefined for a text that is no URI. */
+function parseUri(text: string): Uri | undefined {
+  if (text.length > maxLength) return undefined
+  const query = text.indexOf('?')
+  // a query may hold anything but control characters
+  if (notInUri.test(query < 0 ? text : text.slice(0, query)) || /[\r\n\t\0]/.test(text)) return undefined
+  const match = parts.exec(text)
+  const [scheme = '', authority, path = '', search = '', fragment = ''] = match?.slice(1) ?? ['', ...(relative.exec(text)?.slice(1) ?? [])]
+  if (match === null && /^[^/?#]*:/.test(text)) return undefined
+  const inside = authorityParts.exec(authority ?? '')
+  if (inside === null) return undefined
+  const [, userInfo = '', host = ''] = inside
+  if (notInHost.test(host)) return undefined
+  return { scheme, userInfo, host: host.replace(/^\[|\]$/g, ''), path, query: search, fragment, hasAuthority: authority !== undefined }
+}
+
+const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
+
+/** A loopback URI matches whatever its port, and else only letter for letter; any other the whole text without regard to case. Contract jwt-oidc §5.2. */
+export function isAllowedRedirect(redirectUri: string, allowed: readonly string[]): boolean {
+  const asked = parseUri(redirectUri)
+  if (asked === undefined) return false
+  if (!isLoopback(asked.host)) {
+    const folded = redirectUri.toLowerCase()
+    return allowed.some((uri) => uri.toLowerCase() === folded)
+  }
+  for (const text of allowed) {
+    const uri = parseUri(text)
+    if (uri === undefined) return false
+    if (isSameButPort(asked, uri)) return true
+  }
+  return false
+}
+
+const isSameButPort = (one: Uri, other: Uri): boolean =>
+  one.scheme === other.scheme &&
+  one.userInfo === other.userInfo &&
+  one.host === other.host &&
+  one.path === other.path &&
+  one.query === other.query &&
+  one.fragment === other.fragment &&
+  one.hasAuthority === other.hasAuthority
+
+/**
+ * The namespace a redirect URI names in its query, and the URI without it; the rest of the query is then sorted and encoded anew. A URI without one
+ * is left alone. Undefined when it is no URI. Contract jwt-oidc §5.1 steps 6 and 7.
+ */
+export function takeNamespace(redirectUri: string): { readonly uri: string; readonly namespace: string } | undefined {
+  const uri = parseUri(redirectUri)
+  if (uri === undefined) return undefined
+  const fields = new URLSearchParams(uri.query)
+  const namespace = fields.get('namespace') ?? ''
+  if (namespace === '') return { uri: redirectUri, namespace: '' }
+  fields.delete('namespace')
+  fields.sort()
+  const query = fields.size === 0 ? '' : `?${fields.toString()}`
+  const head = redirectUri.slice(0, redirectUri.length - uri.query.length - uri.fragment.length)
+  return { uri: `${head}${query}${uri.fragment}`, namespace }
+}
+
+/** Where a provider posts its form: not to the page of the UI but to the API beside it. Contract jwt-oidc §5.1 step 9. */
+export const formTarget = (redirectUri: string): string => redirectUri.replace('ui/vault', 'v1')
+
+/** The mount that the redirect URI of a form leads to, its first segment only. Contract jwt-oidc §5.5 row 5. */
+export const mountInPath = (redirectUri: string): string | undefined => /v1\/auth\/([^/?#]+)/.exec(redirectUri)?.[1]

@@ -1,0 +1,58 @@
+import { type OutboundClient, OutboundError } from '../../../core/outbound.ts'
+import { isSupportedAlgorithm } from '../algorithms.ts'
+import type { Config } from '../jwt-config.ts'
+import type { ReadyProvider } from '../discovered-provider.ts'
+import { type JwsLimits, parseJws } from '../jws.ts'
+import { parseStrictObject, type StrictObject } from '../strict-json.ts'
+import type { Exchanged } from './exchange.ts'
+import { flowAlgorithms } from './id-token.ts'
+
+export type UserInfoParts = {
+  readonly outbound: OutboundClient
+  readonly config: Config
+  readonly provider: ReadyProvider
+  readonly limits: JwsLimits
+  readonly signal: AbortSignal | undefined
+}
+
+/** The claims, or why nothing is merged; for the log. */
+export type UserInfo = { readonly claims: StrictObject } | { readonly unusable: string }
+
+/** What the provider says of the person beyond the ID token, whose `sub` it must share. Contract jwt-oidc §5.9. */
+export async function fetchUserInfo(token: Exchanged, subject: unknown, parts: UserInfoParts): Promise<UserInfo> {
+  const info = await ask(token, parts)
+  if ('unusable' in info) return info
+  const { sub, iss, email_verified: verified } = info.claims
+  if (sub !== subject) return { unusable: 'sub is not that of the ID token' }
+  if ((iss ?? parts.config.oidc_discovery_url) !== parts.config.oidc_discovery_url) return { unusable: 'iss is another provider' }
+  if (!verifiedValues.has(verified ?? true)) return { unusable: 'email_verified is no bool' }
+  return info
+}
+
+const verifiedValues: ReadonlySet<unknown> = new Set([true, false, 'true', 'false'])
+
+async function ask({ accessToken, tokenType }: Exchanged, { outbound, config, provider, limits, signal }: UserInfoParts): Promise<UserInfo> {
+  const headers = { authorization: `${tokenType} ${accessToken}` }
+  const { userinfo_endpoint: url } = provider.document
+  try {
+    const answer = await outbound.get(url, { caPem: config.oidc_discovery_ca_pem, headers, signal })
+    if (answer.status !== 200) return { unusable: `answered ${answer.status}` }
+    const text = answer.body.toString('utf8')
+    const isJwt = answer.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === 'application/jwt'
+    return isJwt ? await readSigned(text, { config, provider, limits }) : userInfo(parseStrictObject(text))
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error
+    return { unusable: error.message }
+  }
+}
+
+const userInfo = (claims: StrictObject | null | undefined): UserInfo => (claims ? { claims } : { unusable: 'not a JSON object' })
+
+async function readSigned(text: string, { config, provider, limits }: Pick<UserInfoParts, 'config' | 'provider' | 'limits'>): Promise<UserInfo> {
+  const jws = parseJws(text, limits)
+  if ('malformed' in jws) return { unusable: jws.malformed }
+  const { algorithm } = jws
+  if (!isSupportedAlgorithm(algorithm) || !flowAlgorithms(config).includes(algorithm)) return { unusable: 'signed with another algorithm' }
+  const verified = await provider.keys.verifySignature({ ...jws, algorithm })
+  return 'reason' in verified ? { unusable: verified.text } : userInfo(verified.claims)
+}
