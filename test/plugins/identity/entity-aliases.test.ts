@@ -96,6 +96,16 @@ describe('refusals', () => {
     ['an unknown accessor', () => ({ name: 'x', mount_accessor: 'auth_none_0' }), '400 invalid mount accessor "auth_none_0"'],
     ['an unknown id', () => ({ id: nobody, name: 'x', mount_accessor: here.accessor }), '400 invalid alias ID provided'],
     ['an id of no form', () => ({ id: 'x/../y' }), '400 invalid alias ID provided'],
+    [
+      'an alias in the way, before the entity is looked for',
+      () => ({ id: alias.id, name: other.name, canonical_id: nobody }),
+      '400 alias with combination of mount accessor and name already exists',
+    ],
+    [
+      'custom metadata, before an alias is looked for',
+      () => ({ id: nobody, custom_metadata: { k: '' } }),
+      '400 custom_metadata validation failed: length of value for key "k" is 0 but must be 0 < len(value) <= 512',
+    ],
     ['an unknown entity', () => ({ name: 'new', mount_accessor: here.accessor, canonical_id: nobody }), '400 invalid canonical ID'],
     [
       'I26: a second alias at the mount',
@@ -278,4 +288,21 @@ describe('lookup/entity', () => {
   ])('%s', async (_what, fields, expected) => {
     expect(verdict(await lookUp(fields))).toBe(expected)
   })
+})
+
+test('an alias whose mount is gone: any change needs a mount, moving it to another entity does not', async () => {
+  const gone = await aLoginMount(server, fresh('gone'))
+  const { id, name } = await anAlias(await anEntity(), fresh('alias'), gone)
+  const path = `identity/entity-alias/id/${id}`
+  const target = await anEntity()
+  const { body } = await server.root.read('sys/auth')
+  const mount = Object.keys(body.data ?? {}).find((key) => body.data?.[key]?.accessor === gone.accessor)
+  await server.root.delete(`sys/auth/${String(mount)}`)
+
+  expect(verdict(await server.root.write(path, { name: fresh('other') }))).toBe(`400 invalid mount accessor "${gone.accessor}"`)
+  expect(verdict(await server.root.write(path, { custom_metadata: { a: 'b' } }))).toBe(`400 invalid mount accessor "${gone.accessor}"`)
+  expect(verdict(await server.root.write(path, { name, mount_accessor: gone.accessor }))).toBe('204')
+  expect((await server.root.write(path, { canonical_id: target })).status).toBe(200)
+  expect(await read(id)).toMatchObject({ canonical_id: target, name, custom_metadata: null })
+  expect(await read(id)).not.toHaveProperty('mount_path')
 })
