@@ -174,7 +174,10 @@ export function resource<
         method: carrierOf[operation],
         url,
         schema: isShown ? documented(operation, verb, captures) : { hide: true },
-        config: { rules, ...(isShown ? { document: { path: shown.replace('*', ':path'), method: carrierOf[operation], answer: verb } } : {}) },
+        config: {
+          rules,
+          ...(isShown ? { document: { path: shown.replace('*', ':path'), method: carrierOf[operation], answer: answerOf(operation, verb) } } : {}),
+        },
         handler: (request, reply) => answer(request, reply, operation, verb, rules),
       })
     }
@@ -454,6 +457,9 @@ function documented(operation: VerbName, verb: AnyVerb, captures: readonly strin
 }
 
 const keyList = z.object({ keys: z.array(z.string()) })
+
+const answerOf = (operation: VerbName, verb: AnyVerb): DocumentedAnswer =>
+  operation === 'list' && verb.example === undefined ? { ...verb, example: { keys: ['first', 'second'] } } : verb
 
 const documentedCapture = (name: string) =>
   name === 'rest' ? (['path', z.string().describe('The rest of the path, slashes included')] as const) : ([name, z.string()] as const)

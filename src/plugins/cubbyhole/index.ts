@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyPluginAsync } from 'fastify'
+import { z } from 'zod'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
 import type { Cubbyhole, Cubbyholes } from '../../core/wrapping/cubbyholes.ts'
 import { isWrapping } from '../../core/wrapping/wrapper.ts'
@@ -36,6 +37,8 @@ export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubby
     },
     read: {
       summary: 'Read an entry',
+      output: z.object({}).loose(),
+      example: { password: 'secret' },
       anyFields: true,
       handle: async (exchange) => {
         const { view, key } = entryOf(exchange)

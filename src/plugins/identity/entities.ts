@@ -10,6 +10,7 @@ import { refuse } from '../../errors.ts'
 import { type Reply, resource } from '../../http/resource.ts'
 import { boolField, commaListField, kvField, stringField } from '../../lib/fields.ts'
 import { entityData, entityInfo, type MountOf } from './entity-view.ts'
+import { examples } from './examples.ts'
 import { listRange } from './list-range.ts'
 
 export type EntityParts = { readonly identities: IdentityStore; readonly mountOf: MountOf }
@@ -23,7 +24,8 @@ const name = stringField.default('').describe('Name of the entity; without one, 
 const input = fields.extend({ id: stringField.default('').describe('Id of the entity to update'), name })
 
 const aliasOutput = z.object({ id: z.string(), name: z.string(), mount_accessor: z.string() })
-const output = z.object({
+/** An entity in an answer. */
+export const entityOutput = z.object({
   id: z.string(),
   name: z.string(),
   metadata: z.record(z.string(), z.string()).nullable(),
@@ -38,6 +40,7 @@ const output = z.object({
   direct_group_ids: z.array(z.string()),
   inherited_group_ids: z.array(z.string()),
 })
+const made = z.object({ id: z.string(), name: z.string(), aliases: z.null() })
 const listOutput = z.object({ keys: z.array(z.string()), key_info: z.record(z.string(), z.object({ name: z.string() }).loose()) })
 
 /** An entity as it is read; nothing for none. */
@@ -66,6 +69,9 @@ export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
     help: 'Make an entity, or update one.',
     write: {
       summary: 'Create or update an entity',
+      output: made,
+      statuses: [200, 204],
+      example: examples.madeEntity,
       input,
       handle: async ({ mount, input: { id, name: wanted, ...changes } }) =>
         created(await putEntity(identities, { namespace: mount.namespace, id, name: wanted, fields: changes })),
@@ -77,6 +83,7 @@ export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
     collection: true,
     list: {
       summary: 'List entities by id',
+      example: examples.entities,
       output: listOutput,
       handle: async ({ mount, sent }) => {
         const entities = await listEntities(records, mount.namespace, listRange(sent))
@@ -88,11 +95,15 @@ export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
     help: 'An entity by its id.',
     read: {
       summary: 'Read an entity by its id',
-      output,
+      example: examples.entity,
+      output: entityOutput,
       handle: async ({ mount, params }) => entityReply(parts, (await records.byId(mount.namespace, params.id))?.entity),
     },
     write: {
       summary: 'Update an entity by its id',
+      output: made,
+      statuses: [200, 204],
+      example: examples.madeEntity,
       input: fields.extend({ name }),
       handle: async ({ mount, params, input: { name: wanted, ...changes } }) =>
         created(await putEntity(identities, { namespace: mount.namespace, id: params.id, name: wanted, fields: changes })),
@@ -117,11 +128,15 @@ export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
     canonical: byName('entity/name/'),
     read: {
       summary: 'Read an entity by its name',
-      output,
+      example: examples.entity,
+      output: entityOutput,
       handle: async ({ mount, params }) => entityReply(parts, (await records.byName(mount.namespace, params.name))?.entity),
     },
     write: {
       summary: 'Create or update the entity of a name',
+      output: made,
+      statuses: [200, 204],
+      example: examples.madeEntity,
       input: fields,
       handle: async ({ mount, params, input: changes }) => {
         if (canonicalName(params.name) === '') throw refuse('invalid', 'empty entity name')

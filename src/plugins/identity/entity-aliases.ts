@@ -6,6 +6,7 @@ import { type Reply, resource } from '../../http/resource.ts'
 import { kvField, stringField } from '../../lib/fields.ts'
 import { type EntityParts, listed } from './entities.ts'
 import { aliasData, aliasInfo } from './entity-view.ts'
+import { examples } from './examples.ts'
 import { listRange } from './list-range.ts'
 
 const fields = z.object({
@@ -57,6 +58,8 @@ export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf }:
     help: 'Make an alias of an entity, or update one.',
     write: {
       summary: 'Create or update an entity alias',
+      statuses: [200, 204],
+      example: examples.madeAlias,
       input,
       output: z.object({ id: z.string(), canonical_id: z.string() }),
       handle: ({ mount, input: values }) => put(mount.namespace, values.id, values),
@@ -67,6 +70,7 @@ export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf }:
     collection: true,
     list: {
       summary: 'List entity aliases by id',
+      example: examples.entityAliases,
       output: listOutput,
       handle: async ({ mount, sent }) => {
         const aliases = await listAliases(records, mount.namespace, listRange(sent))
@@ -78,6 +82,7 @@ export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf }:
     help: 'An entity alias by its id.',
     read: {
       summary: 'Read an entity alias',
+      example: examples.entityAlias,
       output,
       handle: async ({ mount, params }) => {
         const stored = await records.byAliasId(mount.namespace, params.id)
@@ -86,6 +91,8 @@ export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf }:
     },
     write: {
       summary: 'Update an entity alias',
+      statuses: [200, 204],
+      example: examples.madeAlias,
       input: fields,
       output: z.object({ id: z.string(), canonical_id: z.string() }),
       handle: ({ mount, params, input: values }) => put(mount.namespace, params.id, values),

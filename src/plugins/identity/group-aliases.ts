@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { type Reply, resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import { listed } from './entities.ts'
+import { examples } from './examples.ts'
 import { groupAliasData, groupAliasInfo } from './group-view.ts'
 import type { GroupPluginParts } from './groups.ts'
 import { listRange } from './list-range.ts'
@@ -47,6 +48,8 @@ export function groupAliasRoutes(app: FastifyInstance, { groups, mountOf }: Grou
     help: 'Make an alias of an external group, or update one.',
     write: {
       summary: 'Create or update a group alias',
+      statuses: [200, 204],
+      example: examples.madeGroupAlias,
       input,
       output: written,
       handle: ({ mount, input: { id, ...values } }) => put(mount.namespace, id, values),
@@ -57,6 +60,7 @@ export function groupAliasRoutes(app: FastifyInstance, { groups, mountOf }: Grou
     collection: true,
     list: {
       summary: 'List group aliases by id',
+      example: examples.groupAliases,
       output: listOutput,
       handle: async ({ mount, sent }) =>
         listed(await groups.listAliases(mount.namespace, listRange(sent)), (one) => groupAliasInfo(one, mount.namespace, mountOf)),
@@ -66,6 +70,7 @@ export function groupAliasRoutes(app: FastifyInstance, { groups, mountOf }: Grou
     help: 'A group alias by its id.',
     read: {
       summary: 'Read a group alias',
+      example: examples.groupAlias,
       output,
       handle: async ({ mount, params }) => {
         const alias = (await groups.byAliasId(mount.namespace, params.id))?.alias ?? undefined
@@ -74,6 +79,8 @@ export function groupAliasRoutes(app: FastifyInstance, { groups, mountOf }: Grou
     },
     write: {
       summary: 'Update a group alias',
+      statuses: [200, 204],
+      example: examples.madeGroupAlias,
       input: fields,
       output: written,
       handle: ({ mount, params, input: values }) => put(mount.namespace, params.id, values),

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { resource } from '../../http/resource.ts'
-import { type GroupPluginParts, groupReply } from './groups.ts'
+import { examples } from './examples.ts'
+import { type GroupPluginParts, groupOutput, groupReply } from './groups.ts'
 import { checkLookup, lookupInput } from './lookup.ts'
 
 /** `identity/lookup/group`. Contract tokens §5.6. */
@@ -10,6 +11,9 @@ export function groupLookupRoutes(app: FastifyInstance, parts: GroupPluginParts)
     help: 'A group by one of the things that lead to it.',
     write: {
       summary: 'Look up a group',
+      output: groupOutput,
+      statuses: [200, 204],
+      example: examples.group,
       input: lookupInput,
       handle: async ({ mount: { namespace }, input }) => {
         checkLookup(input)

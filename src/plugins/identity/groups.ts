@@ -7,6 +7,7 @@ import { type Reply, resource } from '../../http/resource.ts'
 import { commaListField, kvField, stringField } from '../../lib/fields.ts'
 import { byName, listed } from './entities.ts'
 import type { MountOf } from './entity-view.ts'
+import { examples } from './examples.ts'
 import { groupData, groupInfo } from './group-view.ts'
 import { listRange } from './list-range.ts'
 
@@ -24,7 +25,8 @@ const input = named.extend({ id: stringField.optional().describe('Id of the grou
 
 const ids = z.array(z.string()).nullable()
 const texts = z.record(z.string(), z.string()).nullable()
-const output = z.object({
+/** A group in an answer. */
+export const groupOutput = z.object({
   id: z.string(),
   name: z.string(),
   type: z.enum(['internal', 'external']),
@@ -59,6 +61,8 @@ export function groupRoutes(app: FastifyInstance, parts: GroupPluginParts): void
     help: 'Make a group, or update one.',
     write: {
       summary: 'Create or update a group',
+      statuses: [200, 204],
+      example: examples.madeGroup,
       input,
       output: created,
       handle: ({ mount, input: { id, ...changes } }) => put({ namespace: mount.namespace, id, fields: changes }),
@@ -69,6 +73,7 @@ export function groupRoutes(app: FastifyInstance, parts: GroupPluginParts): void
     collection: true,
     list: {
       summary: 'List groups by id',
+      example: examples.groups,
       output: listOutput,
       handle: async ({ mount, sent }) => listed(await groups.list(mount.namespace, listRange(sent)), (one) => groupInfo(one, mountOf)),
     },
@@ -77,7 +82,8 @@ export function groupRoutes(app: FastifyInstance, parts: GroupPluginParts): void
     help: 'A group by its id.',
     read: {
       summary: 'Read a group by its id',
-      output,
+      example: examples.group,
+      output: groupOutput,
       handle: async ({ mount, params }) => groupReply(parts, await groups.byId(mount.namespace, params.id)),
     },
     write: {
@@ -108,11 +114,14 @@ export function groupRoutes(app: FastifyInstance, parts: GroupPluginParts): void
     canonical: byName('group/name/'),
     read: {
       summary: 'Read a group by its name',
-      output,
+      example: examples.group,
+      output: groupOutput,
       handle: async ({ mount, params }) => groupReply(parts, await groups.byName(mount.namespace, params.name)),
     },
     write: {
       summary: 'Create or update the group of a name',
+      statuses: [200, 204],
+      example: examples.madeGroup,
       input: fields,
       output: created,
       handle: ({ mount, params, input: changes }) => put({ namespace: mount.namespace, fields: { ...changes, name: params.name } }),

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { refuse } from '../../errors.ts'
 import { resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
-import { type EntityParts, entityReply } from './entities.ts'
+import { type EntityParts, entityOutput, entityReply } from './entities.ts'
+import { examples } from './examples.ts'
 
 /** What a lookup can go by. Contract tokens §5.6. */
 export const lookupInput = z.object({
@@ -29,6 +30,9 @@ export function lookupRoutes(app: FastifyInstance, parts: EntityParts): void {
     help: 'An entity by one of the things that lead to it.',
     write: {
       summary: 'Look up an entity',
+      output: entityOutput,
+      statuses: [200, 204],
+      example: examples.entity,
       input: lookupInput,
       handle: async ({ mount: { namespace }, input }) => {
         checkLookup(input)

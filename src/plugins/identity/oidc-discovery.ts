@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
 import { signingAlgorithms } from '../../core/identity-tokens/signing-key.ts'
 import { type Reply, resource, unknownPaths } from '../../http/resource.ts'
+import { examples } from './examples.ts'
 import type { IdentityTokenParts } from './oidc.ts'
 import { placeOf } from './oidc-place.ts'
 
@@ -15,6 +17,9 @@ export function discoveryRoutes(app: FastifyInstance, { identityTokens, now }: I
     collection: true,
     read: {
       summary: 'Read the discovery document of identity tokens',
+      form: 'bare',
+      output: z.object({ issuer: z.string(), jwks_uri: z.string() }).loose(),
+      example: examples.discovery,
       handle: async (exchange) => {
         const issuer = await identityTokens.issuerOf(placeOf(exchange))
         const document = {
@@ -35,6 +40,9 @@ export function discoveryRoutes(app: FastifyInstance, { identityTokens, now }: I
     collection: true,
     read: {
       summary: 'Read the public keys of identity tokens',
+      form: 'bare',
+      output: z.object({ keys: z.array(z.object({ kty: z.string(), kid: z.string() }).loose()) }),
+      example: examples.publicKeys,
       handle: async ({ mount }) => {
         const { text, nextChange } = await identityTokens.published.of(mount.uuid)
         const secondsLeft = Number.isFinite(nextChange) ? Math.floor((nextChange - now()) / 1000) : 0

@@ -4,6 +4,7 @@ import { shownSettings } from '../../core/identity-tokens/named-key.ts'
 import type { NamedKeyStore } from '../../core/identity-tokens/named-key-store.ts'
 import { resource } from '../../http/resource.ts'
 import { commaListField, durationField, stringField } from '../../lib/fields.ts'
+import { examples } from './examples.ts'
 
 const keyInput = z.object({
   algorithm: stringField.optional().describe('RS256 (default), RS384, RS512, ES256, ES384, ES512 or EdDSA'),
@@ -35,6 +36,7 @@ export function namedKeyRoutes(app: FastifyInstance, keys: NamedKeyStore): void 
     exists: async ({ mount, params }) => (await keys.settingsOf(mount.uuid, params.name)) !== undefined,
     read: {
       summary: 'Read a key of identity tokens',
+      example: examples.signingKey,
       output: keyOutput,
       handle: async ({ mount, params }) => {
         const settings = await keys.settingsOf(mount.uuid, params.name)

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { IdentityTokenRoleStore } from '../../core/identity-tokens/identity-token-role-store.ts'
 import { resource } from '../../http/resource.ts'
 import { durationField, stringField } from '../../lib/fields.ts'
+import { examples } from './examples.ts'
 
 const roleInput = z.object({
   key: stringField.optional().describe('Name of the key that signs'),
@@ -29,6 +30,7 @@ export function identityTokenRoleRoutes(app: FastifyInstance, roles: IdentityTok
     exists: async ({ mount, params }) => (await roles.find(mount.uuid, params.name)) !== undefined,
     read: {
       summary: 'Read a role of identity tokens',
+      example: examples.tokenRole,
       output: roleOutput,
       handle: async ({ mount, params }) => {
         const found = await roles.find(mount.uuid, params.name)

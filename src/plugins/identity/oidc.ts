@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { IdentityTokens } from '../../core/identity-tokens/identity-tokens.ts'
 import { resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
+import { examples } from './examples.ts'
 import { discoveryRoutes } from './oidc-discovery.ts'
 import { namedKeyRoutes } from './oidc-keys.ts'
 import { placeOf } from './oidc-place.ts'
@@ -25,11 +26,13 @@ export function identityTokenRoutes(app: FastifyInstance, parts: IdentityTokenPa
     help: 'What the issuer of identity tokens is called.',
     read: {
       summary: 'Read the configured issuer of identity tokens',
+      example: examples.issuer,
       output: z.object({ issuer: z.string() }),
       handle: async ({ mount }) => ({ data: { issuer: await identityTokens.configuredIssuer(mount.uuid) } }),
     },
     write: {
       summary: 'Configure the issuer of identity tokens',
+      statuses: [204, 200],
       input: z.object({ issuer: stringField.optional().describe('Scheme, host and port; empty: where the server says it is reached') }),
       handle: async ({ mount, input }) => {
         if (input.issuer === undefined) return undefined
@@ -46,6 +49,7 @@ export function identityTokenRoutes(app: FastifyInstance, parts: IdentityTokenPa
     help: 'A signed token that says who you are.',
     read: {
       summary: 'Get an identity token after a role',
+      example: examples.identityToken,
       output: z.object({ token: z.string(), client_id: z.string(), ttl: z.int() }),
       handle: async (exchange) => {
         const { params, caller } = exchange
@@ -58,6 +62,9 @@ export function identityTokenRoutes(app: FastifyInstance, parts: IdentityTokenPa
     help: 'Whether an identity token is good.',
     write: {
       summary: 'Check an identity token',
+      form: 'bare',
+      output: z.object({ active: z.boolean(), error: z.string().optional() }),
+      example: examples.introspection,
       input: z.object({
         token: stringField.default('').meta({ description: 'The identity token', writeOnly: true }),
         client_id: stringField.default('').describe('Audience it must have; empty: any'),

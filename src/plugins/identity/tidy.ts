@@ -8,6 +8,7 @@ import { shortDuration } from '../../lib/duration.ts'
 import { boolField, durationField } from '../../lib/fields.ts'
 import type { EntityParts } from './entities.ts'
 import { entityInfo } from './entity-view.ts'
+import { examples } from './examples.ts'
 
 export type TidyRouteParts = EntityParts & { readonly identityTidy: IdentityTidy }
 
@@ -18,6 +19,7 @@ export function tidyRoutes(app: FastifyInstance, { identityTidy, mountOf }: Tidy
     sudo: true,
     write: {
       summary: 'Delete entities left behind by logins, or count them',
+      example: examples.tidied,
       input: z.object({
         unused_for: durationField.default(0).describe('How long nobody has logged in, as 90d'),
         dry_run: boolField.default(false).describe('Delete nothing, only say what would be'),

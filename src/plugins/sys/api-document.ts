@@ -6,6 +6,7 @@ import { isFixedMount, offeredPlugins } from '../../core/mounts/mount-types.ts'
 import type { ApiDocument, DocumentedPlace } from '../../http/openapi.ts'
 import { resource } from '../../http/resource.ts'
 import { boolField } from '../../lib/fields.ts'
+import { answers } from './answers.ts'
 
 export type ApiDocumentParts = { mounts: MountStore; document: ApiDocument }
 
@@ -16,6 +17,7 @@ export function apiDocumentRoute(app: FastifyInstance, { mounts, document }: Api
     caller: 'optional',
     read: {
       summary: 'Read the OpenAPI document',
+      ...answers.document,
       input: z.object({
         generic_mount_paths: boolField.default(false).describe('Name each kind of mount once, with its path as a parameter'),
       }),

@@ -5,6 +5,7 @@ import type { Acl } from '../../core/policies/acl.ts'
 import { fail, refuse } from '../../errors.ts'
 import { namespaceOf, type Reply, resource } from '../../http/resource.ts'
 import { commaListField, stringField } from '../../lib/fields.ts'
+import { answers } from './answers.ts'
 
 const paths = z.object({
   paths: commaListField.optional().describe('Paths to judge'),
@@ -17,6 +18,7 @@ export function capabilityRoutes(app: FastifyInstance, { access }: { access: Acc
     help: 'What the calling token may do on paths.',
     write: {
       summary: 'Capabilities of the caller',
+      ...answers.capabilities,
       input: paths.extend({ token: stringField.optional() }),
       handle: ({ input, caller }) => judged(caller?.acl, input),
     },
@@ -25,6 +27,7 @@ export function capabilityRoutes(app: FastifyInstance, { access }: { access: Acc
     help: 'What a token may do on paths.',
     write: {
       summary: 'Capabilities of a token',
+      ...answers.capabilities,
       input: paths.extend({ token: stringField.default('') }),
       handle: async ({ input, call }) => {
         if (input.token === '') throw refuse('invalid', 'no token found')
@@ -37,6 +40,7 @@ export function capabilityRoutes(app: FastifyInstance, { access }: { access: Acc
     help: 'What the token of an accessor may do on paths.',
     write: {
       summary: 'Capabilities of a token, by its accessor',
+      ...answers.capabilities,
       input: paths.extend({ accessor: stringField.default('') }),
       handle: async ({ input, call }) => {
         if (input.accessor === '') throw refuse('invalid', 'missing accessor')

@@ -27,7 +27,12 @@ export function corsRoutes(app: FastifyInstance, { cors }: { cors: Pick<CorsStor
   resource(app, '/config/cors', {
     help: 'Which pages of other origins may read the answers of this server.',
     sudo: true,
-    read: { summary: 'Read which origins are served', output, handle: async () => ({ data: shown(await cors.read()) }) },
+    read: {
+      summary: 'Read which origins are served',
+      output,
+      example: shown({ origins: ['https://app.example.com'], headers: [], credentials: false }),
+      handle: async () => ({ data: shown(await cors.read()) }),
+    },
     write: {
       summary: 'Serve pages of these origins, and of no others',
       input,

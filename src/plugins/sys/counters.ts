@@ -6,6 +6,7 @@ import type { TokenStore } from '../../core/tokens/token-store.ts'
 import { refuse } from '../../errors.ts'
 import { resource } from '../../http/resource.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { answers } from './answers.ts'
 
 export type CounterParts = {
   readonly tokens: Pick<TokenStore, 'scan' | 'isUsable'>
@@ -27,6 +28,7 @@ export function counterRoutes(app: FastifyInstance, { tokens, view, clock }: Cou
     help: 'How many valid service tokens the namespace has, as of the last few seconds.',
     read: {
       summary: 'Count service tokens',
+      ...answers.serviceTokens,
       handle: async ({ mount }) => ({ data: { counters: { service_tokens: { total: await tokenCount.of(mount.namespace) } } } }),
     },
   })
@@ -34,6 +36,7 @@ export function counterRoutes(app: FastifyInstance, { tokens, view, clock }: Cou
     help: 'How many entities the namespace has, as of the last few seconds.',
     read: {
       summary: 'Count entities',
+      ...answers.entities,
       handle: async ({ mount }) => ({ data: { counters: { entities: { total: await entityCount.of(mount.namespace) } } } }),
     },
   })

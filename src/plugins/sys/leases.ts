@@ -8,6 +8,7 @@ import { type Call, followsField, limitOf, type Reply, resource } from '../../ht
 import { boolField, durationField, stringField } from '../../lib/fields.ts'
 import { excerpt } from '../../lib/go-text.ts'
 import type { JsonValue } from '../../lib/json.ts'
+import { answers } from './answers.ts'
 
 export type LeaseRouteParts = {
   readonly leases: LeaseStore
@@ -40,6 +41,7 @@ export function leaseRoutes(app: FastifyInstance, parts: LeaseRouteParts): void 
     help: 'End the leases of tokens that are gone, in the background.',
     write: {
       summary: 'Tidy up leases',
+      ...answers.inBackground,
       handle: () => (parts.leases.tidy() ? { status: 202, warnings: [started] } : { warnings: ['Tidy operation already in progress.'] }),
     },
   })
@@ -52,6 +54,7 @@ function lookupRoutes(app: FastifyInstance, { leases }: LeaseRouteParts): void {
     follows: followsField('lease_id'),
     write: {
       summary: 'Look up a lease',
+      ...answers.lease,
       input: z.object({ lease_id: leaseId }),
       handle: async ({ call, mount, input }) => {
         const found = await leases.lookup({ namespace: mount.namespace, id: given(input.lease_id) }, namespacePath(call))
@@ -65,6 +68,7 @@ function lookupRoutes(app: FastifyInstance, { leases }: LeaseRouteParts): void {
     sudo: true,
     list: {
       summary: 'List lease ids',
+      ...answers.leaseIds,
       handle: async ({ mount, params, sent }) => {
         const page = { after: typeof sent.after === 'string' ? sent.after : '', limit: limitOf(sent.limit) }
         return { data: { keys: await leases.list(mount.namespace, params.rest, page) } }
@@ -83,12 +87,18 @@ function renewRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '/
     help,
     precheck: checkLeaseIdText,
     follows: followsField('lease_id'),
-    write: { summary: 'Renew a lease', input: renewInput, handle: ({ mount, input }) => renew(mount, input.lease_id, input.increment) },
+    write: {
+      summary: 'Renew a lease',
+      ...answers.renewedLease,
+      input: renewInput,
+      handle: ({ mount, input }) => renew(mount, input.lease_id, input.increment),
+    },
   })
   resource(app, `${path}/renew/*`, {
     help,
     write: {
       summary: 'Renew a lease',
+      ...answers.renewedLease,
       input: renewInput,
       handle: ({ mount, params, input }) => renew(mount, input.lease_id || params.rest, input.increment),
     },
@@ -105,12 +115,18 @@ function revokeRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '
     help,
     precheck: checkLeaseIdText,
     follows: followsField('lease_id'),
-    write: { summary: 'Revoke a lease', input: revokeInput, handle: ({ mount, input }) => revoke(mount, input.lease_id, input.sync) },
+    write: {
+      summary: 'Revoke a lease',
+      ...answers.revocation,
+      input: revokeInput,
+      handle: ({ mount, input }) => revoke(mount, input.lease_id, input.sync),
+    },
   })
   resource(app, `${path}/revoke/*`, {
     help,
     write: {
       summary: 'Revoke a lease',
+      ...answers.revocation,
       input: revokeInput,
       handle: ({ mount, params, input }) => revoke(mount, input.lease_id || params.rest, input.sync),
     },
@@ -123,6 +139,7 @@ function prefixRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '
     sudo: true,
     write: {
       summary: 'Revoke the leases below a path',
+      ...answers.revocation,
       input: z.object({ sync }),
       handle: async ({ mount, params, input }) => {
         await leases.revokePrefix(mount.namespace, params.rest, input.sync ? 'sync' : 'async')
@@ -154,6 +171,7 @@ function irrevocableRoutes(app: FastifyInstance, { leases, namespaces, mountOf }
     help: 'How many leases there are that can not be revoked.',
     read: {
       summary: 'Count irrevocable leases',
+      ...answers.leaseCount,
       input: countInput,
       handle: async ({ call, input }) => {
         if (!isIrrevocableType(input.type)) return undefined
@@ -173,6 +191,7 @@ function irrevocableRoutes(app: FastifyInstance, { leases, namespaces, mountOf }
     sudo: true,
     read: {
       summary: 'List irrevocable leases',
+      ...answers.irrevocableLeases,
       input: irrevocableInput,
       handle: async ({ call, input }) => {
         if (!isIrrevocableType(input.type)) return undefined

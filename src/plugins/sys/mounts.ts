@@ -12,6 +12,7 @@ import { fail, refuse } from '../../errors.ts'
 import { type Exchange, namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
 import { boolField, commaListField, kvField, mapField, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go-text.ts'
+import { answers } from './answers.ts'
 
 export type MountRouteParts = {
   mounts: MountStore
@@ -110,6 +111,7 @@ function tableRoutes(app: FastifyInstance, { mounts, systemTtls, version }: Moun
     help: `List the ${noun} that are mounted.`,
     read: {
       summary: `List the mounted ${noun}`,
+      ...answers.mounts,
       handle: ({ mount }) => ({
         data: Object.fromEntries(mounts.table.list(mount.namespace, table).map((listed) => [shownPath(listed), mountInfo(listed, version)])),
       }),
@@ -122,6 +124,7 @@ function tableRoutes(app: FastifyInstance, { mounts, systemTtls, version }: Moun
     canonical: (below) => canonicalTarget(`${path.slice(1)}/`, below),
     read: {
       summary: `Read one of the ${noun}, or with /tune its tuning`,
+      ...answers.mount,
       handle: (exchange) => {
         const { tunes, ...place } = target(exchange.mount, table, exchange.params.rest)
         return tunes ? readTune(place) : read(place, exchange)
@@ -162,6 +165,7 @@ function moveRoutes(app: FastifyInstance, { mounts, namespaces }: MountRoutePart
     sudo: true,
     write: {
       summary: 'Move a mount',
+      ...answers.remount,
       input: moveInput,
       handle: ({ call, input: { from, to } }) => {
         const base = namespaceOf(call)
@@ -177,6 +181,7 @@ function moveRoutes(app: FastifyInstance, { mounts, namespaces }: MountRoutePart
     help: 'How far a move of a mount is.',
     read: {
       summary: 'Read the state of a move',
+      ...answers.migration,
       handle: ({ params, call }) => {
         const migration = mounts.findMigration(params.migration_id)
         return migration && concerns(migration, namespaceOf(call)) ? { data: migration } : undefined
@@ -194,6 +199,7 @@ function listingRoutes(app: FastifyInstance, { mounts, version }: MountRoutePart
     caller: 'optional',
     read: {
       summary: 'List mounts for user interfaces',
+      ...answers.shownMounts,
       handle: ({ mount: { namespace }, caller }) => {
         const shown = (table: MountTable) =>
           Object.fromEntries(
@@ -212,6 +218,7 @@ function listingRoutes(app: FastifyInstance, { mounts, version }: MountRoutePart
     caller: 'required-inside',
     read: {
       summary: 'Read the mount of a path for user interfaces',
+      ...answers.mountOfPath,
       handle: ({ mount: { namespace }, params, caller }) => {
         const { path } = placeOf(namespace, 'secret', params.rest)
         const mount = mounts.table.resolve(namespace, path)?.mount

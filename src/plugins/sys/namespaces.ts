@@ -8,6 +8,7 @@ import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { refuse } from '../../errors.ts'
 import { type Exchange, namespaceOf, type Reply, resource } from '../../http/resource.ts'
 import { mapField, stringField } from '../../lib/fields.ts'
+import { answers } from './answers.ts'
 
 export type NamespaceRouteParts = { readonly namespaces: NamespaceStore; readonly namespaceLife: NamespaceLife }
 
@@ -24,6 +25,7 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
     collection: true,
     list: {
       summary: 'List the namespaces one level below',
+      ...answers.namespaces,
       handle: ({ call }) => listed(namespaceOf(call), namespaces.childrenOf(namespaceOf(call))),
     },
     scan: { summary: 'List all namespaces below', handle: ({ call }) => listed(namespaceOf(call), namespaces.descendantsOf(namespaceOf(call))) },
@@ -34,6 +36,7 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
     canonical: withoutEndSlash,
     read: {
       summary: 'Read a namespace',
+      ...answers.namespace,
       handle: ({ call, params }) => {
         const found = childOf(namespaceOf(call), params.rest)
         return found && { data: shown(found) }
@@ -41,6 +44,7 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
     },
     write: {
       summary: 'Create a namespace, or replace its notes',
+      ...answers.namespace,
       input: metadataInput,
       handle: async ({ call, params, input }) => {
         const parent = namespaceOf(call)
@@ -51,6 +55,7 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
     },
     patch: {
       summary: 'Change some notes of a namespace',
+      ...answers.namespace,
       input: patchInput,
       handle: async ({ call, params, input }) => {
         const known = childOf(namespaceOf(call), params.rest)
@@ -64,6 +69,7 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
     },
     delete: {
       summary: 'Delete a namespace with everything in it',
+      ...answers.namespaceEnds,
       handle: async ({ call, params }) => {
         const known = childOf(namespaceOf(call), params.rest)
         if (known === undefined) return { data: null, warnings: ['requested namespace does not exist'] }
@@ -78,6 +84,7 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
     caller: 'required-inside',
     read: {
       summary: 'List namespaces for user interfaces',
+      ...answers.shownNamespaces,
       handle: ({ call, caller }) => {
         const base = namespaceOf(call)
         const keys = namespaces.childrenOf(base).map(({ path }) => path.slice(base.path.length))
@@ -92,11 +99,11 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
   const lockHelp = 'Lock the API of a namespace and all below it.'
   resource(app, '/namespaces/api-lock/lock', {
     help: lockHelp,
-    write: { summary: 'Lock the namespace of the request', handle: (exchange) => lock(exchange, '') },
+    write: { summary: 'Lock the namespace of the request', ...answers.unlockKey, handle: (exchange) => lock(exchange, '') },
   })
   resource(app, '/namespaces/api-lock/lock/*', {
     help: lockHelp,
-    write: { summary: 'Lock a namespace', handle: (exchange) => lock(exchange, exchange.params.rest) },
+    write: { summary: 'Lock a namespace', ...answers.unlockKey, handle: (exchange) => lock(exchange, exchange.params.rest) },
   })
 
   const unlock = async ({ call, caller, input }: Exchange<z.output<typeof unlockInput>, unknown>, rest: string): Promise<Reply | undefined> => {
@@ -107,11 +114,16 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
   const unlockHelp = 'Unlock the API of a namespace.'
   resource(app, '/namespaces/api-lock/unlock', {
     help: unlockHelp,
-    write: { summary: 'Unlock the namespace of the request', input: unlockInput, handle: (exchange) => unlock(exchange, '') },
+    write: { summary: 'Unlock the namespace of the request', ...answers.maybeWarned, input: unlockInput, handle: (exchange) => unlock(exchange, '') },
   })
   resource(app, '/namespaces/api-lock/unlock/*', {
     help: unlockHelp,
-    write: { summary: 'Unlock a namespace', input: unlockInput, handle: (exchange) => unlock(exchange, exchange.params.rest) },
+    write: {
+      summary: 'Unlock a namespace',
+      ...answers.maybeWarned,
+      input: unlockInput,
+      handle: (exchange) => unlock(exchange, exchange.params.rest),
+    },
   })
 }
 

@@ -5,8 +5,9 @@ import { readFields } from '../../http/body.ts'
 import { errorBody } from '../../http/error-reply.ts'
 import { sendJson } from '../../http/json-reply.ts'
 import { carrierOf } from '../../http/mount-router.ts'
-import { helpOnly } from '../../http/resource.ts'
+import { type DocumentedAnswer, helpOnly } from '../../http/resource.ts'
 import { isJsonNumber, type JsonLimits, type JsonValue } from '../../lib/json.ts'
+import { nodeAnswers } from './node-answers.ts'
 
 /** The state of this process as health checks and clients see it. */
 export type NodeState = {
@@ -51,23 +52,33 @@ const falsehoods = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False'])
 /** The node-level paths: no envelope, no token, served while sealed. Contract core-http §6.3, operations §5. */
 export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): void {
   const { state, jsonLimits } = parts
-  route(app, { path: 'health/live', verbs: ['GET', 'HEAD'], summary: 'Is the process alive?' }, (reply) => json(reply, 200, { status: 'live' }))
-  route(app, { path: 'health/ready', verbs: ['GET', 'HEAD'], summary: 'Are requests served?' }, async (reply) => {
+  route(app, { path: 'health/live', verbs: ['GET', 'HEAD'], summary: 'Is the process alive?', answer: nodeAnswers.live }, (reply) =>
+    json(reply, 200, { status: 'live' }),
+  )
+  route(app, { path: 'health/ready', verbs: ['GET', 'HEAD'], summary: 'Are requests served?', answer: nodeAnswers.ready }, async (reply) => {
     const status = await state.readiness()
     if (status !== 'ready') reply.header('retry-after', '1')
     return json(reply, status === 'ready' ? 200 : 503, { status })
   })
   route(
     app,
-    { path: 'sys/health', verbs: ['GET', 'HEAD'], summary: 'Read the state of this node, told by the status too', query: healthQuery },
+    {
+      path: 'sys/health',
+      verbs: ['GET', 'HEAD'],
+      summary: 'Read the state of this node, told by the status too',
+      query: healthQuery,
+      answer: nodeAnswers.health,
+    },
     (reply, call) => health(reply, call, state),
   )
-  route(app, { path: 'sys/init', verbs: ['GET', 'POST', 'PUT'], summary: 'Is the server initialized?' }, (reply, call) => {
+  route(app, { path: 'sys/init', verbs: ['GET', 'POST', 'PUT'], summary: 'Is the server initialized?', answer: nodeAnswers.init }, (reply, call) => {
     if (call.verb === 'GET') return json(reply, 200, { initialized: state.isInitialized() })
     return json(reply, 400, { errors: ['Vault is already initialized'] })
   })
-  route(app, { path: 'sys/seal-status', verbs: ['GET'], summary: 'Is the server sealed?' }, (reply) => json(reply, 200, sealStatus(state)))
-  route(app, { path: 'sys/leader', verbs: ['GET'], summary: 'Which node leads?' }, (reply) =>
+  route(app, { path: 'sys/seal-status', verbs: ['GET'], summary: 'Is the server sealed?', answer: nodeAnswers.sealStatus }, (reply) =>
+    json(reply, 200, sealStatus(state)),
+  )
+  route(app, { path: 'sys/leader', verbs: ['GET'], summary: 'Which node leads?', answer: nodeAnswers.leader }, (reply) =>
     json(reply, 200, {
       ha_enabled: false,
       is_self: false,
@@ -80,18 +91,24 @@ export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): vo
   )
   route(
     app,
-    { path: 'sys/seal', verbs: ['POST', 'PUT'], summary: 'Seal the server until its next start', needsSudo: true },
+    { path: 'sys/seal', verbs: ['POST', 'PUT'], summary: 'Seal the server until its next start', answer: nodeAnswers.done, needsSudo: true },
     async (reply, call, request) => {
       if (!state.isSealed()) await parts.seal(request, call)
       return reply.code(204).header('content-type', 'application/json').send()
     },
   )
-  route(app, { path: 'sys/step-down', verbs: ['POST', 'PUT'], summary: 'Give up leading', needsSudo: true }, async (reply, call, request) => {
-    await parts.stepDown(request, call)
-    return reply.code(204).header('content-type', 'application/json').send()
-  })
-  route(app, { path: 'sys/unseal', verbs: ['POST', 'PUT'], summary: 'Offer a share of the seal key', body: unsealBody }, (reply, _call, request) =>
-    unseal(reply, structOf(request.body, jsonLimits), state),
+  route(
+    app,
+    { path: 'sys/step-down', verbs: ['POST', 'PUT'], summary: 'Give up leading', answer: nodeAnswers.done, needsSudo: true },
+    async (reply, call, request) => {
+      await parts.stepDown(request, call)
+      return reply.code(204).header('content-type', 'application/json').send()
+    },
+  )
+  route(
+    app,
+    { path: 'sys/unseal', verbs: ['POST', 'PUT'], summary: 'Offer a share of the seal key', body: unsealBody, answer: nodeAnswers.sealStatus },
+    (reply, _call, request) => unseal(reply, structOf(request.body, jsonLimits), state),
   )
 }
 
@@ -104,19 +121,20 @@ type NodePath = {
   summary: string
   query?: z.ZodObject
   body?: z.ZodObject
+  answer: DocumentedAnswer
   /** Looks at the token itself. */
   needsSudo?: true
 }
 
 /** Says how one path is served, and tells the API document: `sys/…` below `/v1`, the rest at the root of the server. */
-function route(app: FastifyInstance, { path, verbs, summary, query, body, needsSudo }: NodePath, handle: Handler): void {
+function route(app: FastifyInstance, { path, verbs, summary, query, body, answer, needsSudo }: NodePath, handle: Handler): void {
   const isSys = path.startsWith('sys/')
-  const schema = { summary, ...(query && { querystring: query }), ...(body && { body }) }
+  const schema = { summary, ...(query && { querystring: query }), ...(body && { body }), ...(answer.output && { response: { 200: answer.output } }) }
   app.route({
     method: Object.values(carrierOf),
     url: isSys ? `/-/node/${path.slice(4)}` : `/-/${path}`,
     schema: { hide: true },
-    config: { document: { path: `/${path}`, method: verbs[0], at: isSys ? 'v1' : 'root', schema } },
+    config: { document: { path: `/${path}`, method: verbs[0], at: isSys ? 'v1' : 'root', schema, answer } },
     handler: (request, reply) => {
       const call = callOf(request.raw)
       return verbs.includes(call.verb) ? handle(reply, call, request) : sendJson(reply, 405, errorBody())

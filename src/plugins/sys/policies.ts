@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { policyName, type PolicyStore, withoutEndSlashes } from '../../core/policies/policy-store.ts'
 import { type Reply, resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
+import { answers } from './answers.ts'
 
 const newInput = z.object({ policy: stringField.default('').describe('The rules, as HCL or JSON, plain or base64') })
 const oldInput = newInput.extend({ rules: stringField.default('').describe('Old name of policy') })
@@ -24,6 +25,7 @@ export function policyRoutes(app: FastifyInstance, { policies }: { policies: Pol
     list: { summary: 'List the policies of a folder', handle: ({ mount, params }) => names(mount.namespace, params.rest) },
     read: {
       summary: 'Read a policy',
+      ...answers.policy,
       handle: async ({ mount, params }) => {
         const policy = await policies.get(mount.namespace, params.rest)
         return policy === undefined ? undefined : { data: { name: policy.name, policy: policy.text } }
@@ -31,6 +33,7 @@ export function policyRoutes(app: FastifyInstance, { policies }: { policies: Pol
     },
     write: {
       summary: 'Create or replace a policy',
+      ...answers.maybeWarned,
       input: newInput,
       handle: async ({ mount, params, input }) => said(await policies.put(mount.namespace, params.rest, input.policy)),
     },
@@ -44,15 +47,20 @@ export function policyRoutes(app: FastifyInstance, { policies }: { policies: Pol
   resource(app, '/policy', {
     help: 'List the names of the ACL policies (old form).',
     collection: true,
-    read: { summary: 'List policies (old form)', handle: ({ mount }) => oldNames(mount.namespace) },
-    list: { summary: 'List policies (old form)', handle: ({ mount }) => oldNames(mount.namespace) },
+    read: { summary: 'List policies (old form)', ...answers.oldPolicies, handle: ({ mount }) => oldNames(mount.namespace) },
+    list: { summary: 'List policies (old form)', ...answers.oldPolicies, handle: ({ mount }) => oldNames(mount.namespace) },
   })
   resource(app, '/policy/*', {
     help: 'Read, write or delete an ACL policy (old form).',
     canonical: named('policy/'),
-    list: { summary: 'List the policies of a folder (old form)', handle: ({ mount, params }) => oldNames(mount.namespace, params.rest) },
+    list: {
+      summary: 'List the policies of a folder (old form)',
+      ...answers.oldPolicies,
+      handle: ({ mount, params }) => oldNames(mount.namespace, params.rest),
+    },
     read: {
       summary: 'Read a policy (old form)',
+      ...answers.oldPolicy,
       handle: async ({ mount, params }) => {
         const policy = await policies.get(mount.namespace, params.rest)
         return policy === undefined ? undefined : { data: { name: policy.name, rules: policy.text } }
@@ -60,6 +68,7 @@ export function policyRoutes(app: FastifyInstance, { policies }: { policies: Pol
     },
     write: {
       summary: 'Create or replace a policy (old form)',
+      ...answers.maybeWarned,
       input: oldInput,
       handle: async ({ mount, params, input }) => {
         const old = input.policy === '' && input.rules !== ''

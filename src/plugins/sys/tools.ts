@@ -6,6 +6,7 @@ import { type Reply, resource } from '../../http/resource.ts'
 import { intField, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go-text.ts'
 import type { Random } from '../../lib/random.ts'
+import { answers } from './answers.ts'
 
 const randomInput = z.object({
   bytes: intField.default(32).describe('How many'),
@@ -38,11 +39,15 @@ export function toolRoutes(app: FastifyInstance, { random }: { random: Random })
     return { data: { random_bytes: encoded(Buffer.from(random.bytes(input.bytes)), input.format, quoted(input.format)) } }
   }
   const help = 'Random bytes.'
-  resource(app, '/tools/random', { help, write: { summary: 'Make random bytes', input: randomInput, handle: ({ input }) => randomBytes(input) } })
+  resource(app, '/tools/random', {
+    help,
+    write: { summary: 'Make random bytes', ...answers.randomBytes, input: randomInput, handle: ({ input }) => randomBytes(input) },
+  })
   resource(app, '/tools/random/:urlbytes', {
     help,
     write: {
       summary: 'Make so many random bytes, or from a named source',
+      ...answers.randomBytes,
       input: randomInput,
       handle: ({ input, params }) =>
         randomBytes(isCount(params.urlbytes) ? { ...input, bytes: Number(params.urlbytes) } : { ...input, source: params.urlbytes }),
@@ -52,6 +57,7 @@ export function toolRoutes(app: FastifyInstance, { random }: { random: Random })
     help,
     write: {
       summary: 'Make so many random bytes from a named source',
+      ...answers.randomBytes,
       input: randomInput,
       handle: ({ input, params }) => {
         if (!isCount(params.urlbytes))
@@ -61,7 +67,7 @@ export function toolRoutes(app: FastifyInstance, { random }: { random: Random })
     },
   })
 
-  const digest = { summary: 'Hash something', input: hashInput }
+  const digest = { summary: 'Hash something', ...answers.digest, input: hashInput }
   resource(app, '/tools/hash', { help: 'A digest.', write: { ...digest, handle: ({ input }) => hashed(input) } })
   resource(app, '/tools/hash/:urlalgorithm', {
     help: 'A digest.',

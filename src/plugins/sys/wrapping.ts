@@ -6,6 +6,7 @@ import { refuse, type ServiceError } from '../../errors.ts'
 import { type Exchange, type Precheck, type Reply, resource, type Follows } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import type { JsonValue } from '../../lib/json.ts'
+import { answers } from './answers.ts'
 
 export type WrappingParts = {
   readonly wrapper: Wrapper
@@ -43,6 +44,7 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
     help: 'Wraps what is sent: whoever has the token that comes back gets it, once.',
     write: {
       summary: 'Wrap data',
+      ...answers.wrapped,
       anyFields: true,
       handle: ({ call, sent }) => {
         if (call.wrapTtl === 0) throw refuse('invalid', 'endpoint requires response wrapping to be used')
@@ -61,8 +63,8 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
     open: true,
     precheck,
     follows: followsWrappingToken,
-    read: { summary: 'Look up a wrapping token', input: tokenInput, handle: lookup },
-    write: { summary: 'Look up a wrapping token', input: tokenInput, handle: lookup },
+    read: { summary: 'Look up a wrapping token', ...answers.wrapOrigin, input: tokenInput, handle: lookup },
+    write: { summary: 'Look up a wrapping token', ...answers.wrapOrigin, input: tokenInput, handle: lookup },
   })
 
   resource(app, '/wrapping/unwrap', {
@@ -72,6 +74,7 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
     refusedCaller,
     write: {
       summary: 'Unwrap an answer',
+      ...answers.unwrapped,
       input: tokenInput,
       handle: async (exchange) => {
         const token = await meant(exchange)
@@ -88,6 +91,7 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
     refusedCaller,
     write: {
       summary: 'Exchange a wrapping token',
+      ...answers.wrapped,
       input: tokenInput,
       handle: async (exchange) => ({ wrapInfo: await wrapper.rewrap(await meant(exchange), exchange.call.wrapTtl) }),
     },

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
 import type { TokenTidy } from '../../core/tokens/token-tidy.ts'
 import { limitOf, type Reply, resource } from '../../http/resource.ts'
+import { answers } from './answers.ts'
 
 export type AccessorParts = { readonly tokens: TokenStore; readonly tidy: TokenTidy }
 
@@ -18,6 +19,7 @@ export function accessorRoutes(app: FastifyInstance, { tokens, tidy }: AccessorP
     collection: true,
     list: {
       summary: 'List accessors',
+      ...answers.accessors,
       handle: ({ mount, sent }) => {
         const after = typeof sent.after === 'string' ? sent.after : ''
         return listed(tokens, { namespace: mount.namespace, after, limit: limitOf(sent.limit) })
@@ -28,6 +30,7 @@ export function accessorRoutes(app: FastifyInstance, { tokens, tidy }: AccessorP
     help: 'Remove tokens that are no longer valid, in the background.',
     write: {
       summary: 'Tidy up tokens',
+      ...answers.inBackground,
       handle: () => (tidy.start() ? { status: 202, warnings: [started] } : { warnings: ['Tidy operation already in progress.'] }),
     },
   })

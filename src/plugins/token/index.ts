@@ -25,6 +25,7 @@ import {
 import { boolField, durationField, intField, kvField, stringField, stringListField } from '../../lib/fields.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import { accessorRoutes } from './accessors.ts'
+import { answers } from './answers.ts'
 import { tokenRoleRoutes } from './roles.ts'
 
 export type TokenPluginParts = CreateParts &
@@ -83,6 +84,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
       help: form === 'create' ? 'Make a token that ends with the caller.' : 'Make a token that outlives the caller.',
       write: {
         summary: form === 'create' ? 'Create a token' : 'Create an orphan token',
+        ...answers.auth,
         input: createInput,
         handle: ({ mount, call, caller, input }) => {
           const { token: own, acl } = signedIn(caller)
@@ -96,6 +98,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     help: 'Make a token after a token role.',
     write: {
       summary: 'Create a token with a role',
+      ...answers.auth,
       input: createInput,
       handle: async ({ mount, call, caller, params, input }) => {
         const role = await roles.find(mount.namespace, params.role_name)
@@ -118,8 +121,8 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     help: 'Look up a token.',
     precheck: checkTokenText,
     follows: followsFieldOrCaller('token'),
-    read: { summary: 'Look up a token', input: lookupInput, handle: lookup },
-    write: { summary: 'Look up a token', input: lookupInput, handle: lookup },
+    read: { summary: 'Look up a token', ...answers.lookup, input: lookupInput, handle: lookup },
+    write: { summary: 'Look up a token', ...answers.lookup, input: lookupInput, handle: lookup },
   })
 
   const lookupSelf = ({ call, caller }: Exchange<unknown, unknown>): Promise<Reply> => {
@@ -129,13 +132,14 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
   resource(app, '/lookup-self', {
     help: 'Look up the token of the caller.',
     follows: followsCaller,
-    read: { summary: 'Look up the own token', handle: lookupSelf },
-    write: { summary: 'Look up the own token', input: lookupInput, handle: lookupSelf },
+    read: { summary: 'Look up the own token', ...answers.lookup, handle: lookupSelf },
+    write: { summary: 'Look up the own token', ...answers.lookup, input: lookupInput, handle: lookupSelf },
   })
   resource(app, '/lookup-accessor', {
     help: 'Look up a token by its accessor.',
     write: {
       summary: 'Look up a token by its accessor',
+      ...answers.lookup,
       input: accessorInput,
       handle: async ({ mount, call, input }) => described(await byAccessor(input.accessor, mount), '', call),
     },
@@ -151,6 +155,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     follows: followsField('token'),
     write: {
       summary: 'Renew a token',
+      ...answers.auth,
       input: lookupInput.extend({ increment }),
       handle: async ({ mount, input }) => {
         if (input.token === '') throw refuse('invalid', 'missing token ID')
@@ -163,6 +168,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     follows: followsCaller,
     write: {
       summary: 'Renew the own token',
+      ...answers.auth,
       input: lookupInput.extend({ increment }),
       handle: ({ caller, input }) => {
         const self = signedIn(caller)
@@ -174,6 +180,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     help: 'Renew a token by its accessor.',
     write: {
       summary: 'Renew a token by its accessor',
+      ...answers.auth,
       input: accessorInput.extend({ increment }),
       handle: async ({ mount, input }) => renew(await byAccessor(input.accessor, mount), '', input.increment),
     },
@@ -210,6 +217,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     help: 'Revoke a token by its accessor.',
     write: {
       summary: 'Revoke a token by its accessor',
+      ...answers.maybeWarned,
       input: accessorInput,
       handle: async ({ mount, input }) => {
         if (input.accessor === '') throw fail('invalid', 'missing accessor')

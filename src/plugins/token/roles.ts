@@ -4,6 +4,7 @@ import { changedTokenRole, shownTokenRole, tokenRoleFields, tokenRoleWarnings } 
 import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
 import { refuse } from '../../errors.ts'
 import { resource } from '../../http/resource.ts'
+import { answers } from './answers.ts'
 
 export type TokenRoleParts = { readonly roles: TokenRoleStore; readonly systemTtl: TtlBounds }
 
@@ -19,6 +20,7 @@ export function tokenRoleRoutes(app: FastifyInstance, { roles, systemTtl }: Toke
     exists: async ({ mount, params }) => (await roles.find(mount.namespace, params.role_name)) !== undefined,
     read: {
       summary: 'Read a token role',
+      ...answers.role,
       handle: async ({ mount, params }) => {
         const role = await roles.find(mount.namespace, params.role_name)
         return role === undefined ? undefined : { data: shownTokenRole(role) }
@@ -26,6 +28,7 @@ export function tokenRoleRoutes(app: FastifyInstance, { roles, systemTtl }: Toke
     },
     write: {
       summary: 'Create or change a token role',
+      ...answers.maybeWarned,
       input: tokenRoleFields,
       handle: async ({ mount, params, input, sent }) => {
         if (sent.token_type === null) throw refuse('invalid', "Invalid 'token_type' value: null")
