@@ -296,7 +296,7 @@ test('an alias whose mount is gone: any change needs a mount, moving it to anoth
   const path = `identity/entity-alias/id/${id}`
   const target = await anEntity()
   const { body } = await server.root.read('sys/auth')
-  const mount = Object.keys(body.data ?? {}).find((key) => body.data?.[key]?.accessor === gone.accessor)
+  const mount = Object.keys(body.data ?? {}).find((key) => String(body.data?.[key]?.accessor) === gone.accessor)
   await server.root.delete(`sys/auth/${String(mount)}`)
 
   expect(verdict(await server.root.write(path, { name: fresh('other') }))).toBe(`400 invalid mount accessor "${gone.accessor}"`)
