@@ -1,4 +1,4 @@
-import { createCipheriv, createHmac, randomBytes } from 'node:crypto'
+import { createCipheriv, createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import Fastify from 'fastify'
@@ -6,7 +6,7 @@ import { createLocalJWKSet, jwtVerify } from 'jose'
 
 /**
  * The least a durable login can cost on this stack, as the measure of ours: Fastify, one jose verification, two sealed rows (AES-256-GCM) committed
- * durably in groups, a JSON answer. No roles, policies, limits or errors. `node bench/floor.ts --port P --file F --jwks URL`
+ * durably in groups, a JSON answer. And a durable write alone: one sealed row. No roles, policies, limits or errors. `node bench/floor.ts --port P --file F --jwks URL`
  */
 const { values } = parseArgs({
   options: { port: { type: 'string' }, file: { type: 'string' }, jwks: { type: 'string' }, issuer: { type: 'string' } },
@@ -84,6 +84,25 @@ app.post<{ Body: { jwt: string; role: string } }>('/v1/auth/jwt/login', async (r
     data: null,
     warnings: null,
     auth: { client_token: id, accessor, policies: token.policies, metadata: token.meta, lease_duration: 900, renewable: true, token_type: 'service' },
+  }
+})
+
+type Sent = { title: string; message: string; start_time: string; end_time: string; link: Record<string, string> }
+
+/** The least a durable create can cost: one sealed row. */
+app.post<{ Body: Sent }>('/v1/sys/config/ui/custom-messages', async (request) => {
+  const id = randomUUID()
+  const [[title, href] = []] = Object.entries(request.body.link)
+  const message = { ...request.body, type: 'banner', authenticated: true, link: { title, href }, options: null }
+  await commit(seal(`message/${id}`, message))
+  return {
+    request_id: randomBytes(16).toString('hex'),
+    lease_id: '',
+    renewable: false,
+    lease_duration: 0,
+    data: { id, ...message, active: true },
+    warnings: null,
+    auth: null,
   }
 })
 

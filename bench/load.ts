@@ -17,7 +17,8 @@ export type LoadJob = {
   once: boolean
 }
 
-export type Variant = { token?: string; body?: string; ifNoneMatch?: string }
+/** `namespace` goes into a header; wrk is not told of it. */
+export type Variant = { token?: string; body?: string; ifNoneMatch?: string; namespace?: string }
 
 export type LoadResult = {
   requests: number
@@ -50,9 +51,10 @@ export async function runLoad(job: LoadJob): Promise<LoadResult> {
 }
 
 function buildRequests({ method, path, port, variants }: LoadJob): Buffer[] {
-  return variants.map(({ token, body, ifNoneMatch }) => {
+  return variants.map(({ token, body, ifNoneMatch, namespace }) => {
     const head = [`${method} ${path} HTTP/1.1`, `host: 127.0.0.1:${port}`]
     if (token !== undefined) head.push(`x-vault-token: ${token}`)
+    if (namespace !== undefined) head.push(`x-vault-namespace: ${namespace}`)
     if (ifNoneMatch !== undefined) head.push(`if-none-match: ${ifNoneMatch}`)
     if (body !== undefined) head.push('content-type: application/json', `content-length: ${Buffer.byteLength(body)}`)
     return Buffer.from([...head, '', body ?? ''].join('\r\n'))

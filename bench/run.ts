@@ -13,6 +13,7 @@ import { loginCases } from './login.ts'
 import { lookupSelfCases, lookupSelfInGroupsCases } from './lookup-self.ts'
 import { measureManyEntities } from './many-entities.ts'
 import { type MeasuredCase, measureCase } from './measure.ts'
+import { messageCreateCases } from './message-creates.ts'
 import { messageCases } from './messages.ts'
 import { configureLogins } from './pipeline-logins.ts'
 import { startProgram } from './program.ts'
@@ -49,6 +50,7 @@ const workloads: Record<string, (setup: BenchSetup) => Promise<BenchCase[]>> = {
   'role-read': roleReadCases,
   'list-roles': listRolesCases,
   messages: messageCases,
+  'message-create': messageCreateCases,
 }
 
 const options: BenchOptions = {
