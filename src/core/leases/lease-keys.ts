@@ -1,7 +1,7 @@
 import { isIrrevocable, type Lease, type LeaseRef } from './lease.ts'
 
 /**
- * Where leases lie in the core's view. A lease is one record and two rows: one under its owner, one in the schedule. The schedule is in order of time, a lane
+ * Where leases lie in the core's view. A lease is a record and its rows: under its owners, and one in the schedule. The schedule is in order of time, a lane
  * for each mount, so that what is due is found without looking at anything else, and a mount that hangs is in nobody's way.
  */
 export const leasePrefix = 'lease/'
@@ -9,7 +9,15 @@ export const leaseKey = ({ namespace, id }: LeaseRef): string => `${leasePrefix}
 
 export const ownersPrefix = 'lease-owner/'
 export const ownerPrefix = (owner: string): string => `${ownersPrefix}${owner}/`
-export const ownerKey = (lease: Lease): string => `${ownerPrefix(lease.owner)}${lease.namespace}/${lease.id}`
+/** Owner beside the token: the person whose batch token asked for the lease. */
+export const entityOwner = (entityId: string): string => `${entityMark}${entityId}`
+export const isEntityOwner = (owner: string): boolean => owner.startsWith(entityMark)
+const entityMark = 'entity-'
+/** The rows a lease has under its owners. */
+export function ownerKeys({ owner, entity, namespace, id }: Lease): string[] {
+  const owners = [...(owner === '' ? [] : [owner]), ...(entity === undefined ? [] : [entityOwner(entity)])]
+  return owners.map((one) => `${ownerPrefix(one)}${namespace}/${id}`)
+}
 
 /** The lanes: leases that end, and leases whose revocation failed. */
 export const lanes = ['lease-due/', 'lease-retry/'] as const

@@ -3,7 +3,8 @@ import type { Clock } from '../../lib/clock.ts'
 import type { View } from '../barrier/view.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
 import { isUnreadable } from '../stored-record.ts'
-import { behind, ownerPrefix, ownersPrefix, readRef } from './lease-keys.ts'
+import { behind, isEntityOwner, ownerPrefix, ownersPrefix, readRef } from './lease-keys.ts'
+import type { Lease } from './lease.ts'
 import type { LeaseRecords } from './lease-records.ts'
 import { endedNow } from './retry.ts'
 
@@ -34,13 +35,15 @@ export class LeaseOwners implements AsyncDisposable {
     this.#parts = parts
   }
 
-  /** Ends the leases of the token with this hash now; what has ended, and its retries, stay as they are. A lease that cannot be read is left out. */
-  async end(owner: string): Promise<void> {
+  /** Ends the leases of an owner now, if they are meant; what has ended, and its retries, stay as they are. A lease that cannot be read is left out. */
+  async end(owner: string, isMeant: (lease: Lease) => boolean = () => true): Promise<void> {
     const { view, records, clock } = this.#parts
     for (let after: string | undefined; ; await nextTurn()) {
       const page: string[] = await view.listKeys(ownerPrefix(owner), { limit: pageSize, ...(after === undefined ? {} : { after }) })
       const now = clock.now()
-      const ends = page.map((key) => records.change(readRef(key.slice(ownerPrefix(owner).length)), (lease) => endedNow(lease, now)))
+      const ends = page.map((key) =>
+        records.change(readRef(key.slice(ownerPrefix(owner).length)), (lease) => (isMeant(lease) ? endedNow(lease, now) : undefined)),
+      )
       await Promise.all(ends.map((end) => end.catch((error: unknown) => this.#leaveOut(error))))
       after = page.at(-1)
       if (page.length < pageSize) return
@@ -108,7 +111,7 @@ export class LeaseOwners implements AsyncDisposable {
       while (this.#wanted && !this.#stopped) {
         this.#wanted = false
         const done = await this.#walk(async (owner) => {
-          if (!(await this.#isValid(owner))) await this.end(owner)
+          if (!isEntityOwner(owner) && !(await this.#isValid(owner))) await this.end(owner)
         })
         if (done && !this.#wanted) await this.#parts.view.write([{ key: markKey, value: undefined }])
       }
@@ -144,7 +147,7 @@ export class LeaseOwners implements AsyncDisposable {
   /** Ends the leases of an owner that is gone; drops rows without a lease. */
   async #tidyOwner(owner: string): Promise<void> {
     const { view, tokens, records } = this.#parts
-    if ((await tokens.tokenByHash(owner)) === undefined) await this.end(owner)
+    if (!isEntityOwner(owner) && (await tokens.tokenByHash(owner)) === undefined) await this.end(owner)
     for (let after: string | undefined; ; await nextTurn()) {
       const page: string[] = await view.listKeys(ownerPrefix(owner), { limit: pageSize, ...(after === undefined ? {} : { after }) })
       for (const key of page) {

@@ -2,7 +2,7 @@ import { fail } from '../../errors.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import { writeAttempts } from '../stored-record.ts'
 import { isIrrevocable, type Lease, type LeaseRef, readLease } from './lease.ts'
-import { leaseKey, ownerKey, scheduledAt, scheduleKey } from './lease-keys.ts'
+import { leaseKey, ownerKeys, scheduledAt, scheduleKey } from './lease-keys.ts'
 
 /** A lease, and its record's revision. */
 export type StoredLease = { readonly lease: Lease; readonly revision: number }
@@ -69,7 +69,7 @@ export class LeaseRecords {
         { key, value: undefined, expect: revision },
         { key: scheduleKey(lease), value: undefined },
       ]
-      if (lease.owner !== '') entries.push({ key: ownerKey(lease), value: undefined })
+      for (const row of ownerKeys(lease)) entries.push({ key: row, value: undefined })
       if (!(await this.#view.write(entries))) continue
       this.#watch.removed(key)
       return
@@ -84,9 +84,8 @@ export class LeaseRecords {
 
 /** A new lease, to be written as one. */
 export function entriesOf(lease: Lease): ViewEntry[] {
-  const entries: ViewEntry[] = [{ key: leaseKey(lease), value: lease, expect: 'absent' }, scheduleRow(lease)]
-  if (lease.owner !== '') entries.push({ key: ownerKey(lease), value: true })
-  return entries
+  const owners = ownerKeys(lease).map((key) => ({ key, value: true }))
+  return [{ key: leaseKey(lease), value: lease, expect: 'absent' }, scheduleRow(lease), ...owners]
 }
 
 const tooManyChanges = () => fail('unavailable', 'too many changes to one lease at a time')

@@ -9,6 +9,7 @@ import type { TokenStore } from '../tokens/token-store.ts'
 import { newLease, ownerOf } from './issue-lease.ts'
 import type { Lease, LeasedSecret, LeaseRef } from './lease.ts'
 import { failureText, type LeaseBackend } from './lease-backend.ts'
+import { entityOwner } from './lease-keys.ts'
 import { LeaseCount } from './lease-count.ts'
 import { LeaseExpiry } from './lease-expiry.ts'
 import { type IrrevocableLease, irrevocableLeases } from './irrevocable.ts'
@@ -256,7 +257,8 @@ export class LeaseStore implements AsyncDisposable {
   }
 
   /** Of a lease that a batch token asked for: is the token it belongs to still valid? */
-  async #hasBatchOwner({ owner, owner_end }: Lease): Promise<boolean> {
+  async #hasBatchOwner({ owner, owner_end, entity, cut_off = 0 }: Lease): Promise<boolean> {
+    if (entity !== undefined && cut_off < this.#parts.tokens.cutOffs.of(entity)) return false
     if (owner_end === undefined || owner === '') return true
     const stored = await this.#parts.tokens.tokenByHash(owner)
     return stored !== undefined && (await this.#parts.tokens.isValid(stored.token))
@@ -294,6 +296,11 @@ export class LeaseStore implements AsyncDisposable {
   /** Ends the leases of a token now, in the background: its engine is not waited for. Contract tokens §6.8. */
   async endOwned(token: Token): Promise<void> {
     if (token.type === 'service') await this.#owners.end(this.#parts.tokens.keys.hashOf(token.accessor))
+  }
+
+  /** Ends, in the background, what batch tokens of people asked for that were cut off since: by entity, the number of its last cut-off. */
+  async endCutOff(cutOffs: ReadonlyMap<string, number>): Promise<void> {
+    for (const [entity, count] of cutOffs) await this.#owners.end(entityOwner(entity), ({ cut_off = 0 }) => cut_off < count)
   }
 
   /** Ends, in the background, the leases of tokens that are no longer valid; goes on after a restart. */

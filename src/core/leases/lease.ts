@@ -27,6 +27,9 @@ export type Lease = {
   readonly owner: string
   /** End of the batch token that asked for it: it never lasts longer. */
   readonly owner_end?: number
+  /** Entity of the batch token that asked for it, and how many cut-offs the token carried: nothing of such a token is stored anywhere else. */
+  readonly entity?: string
+  readonly cut_off?: number
   readonly issue_time: number
   readonly expire_time: number
   /** It was ended before its time, or its end was acted upon: over, wherever the clock is set. Contract operations §8. */

@@ -11,6 +11,8 @@ export type TokenTidyParts = {
   readonly revoker: TokenRevoker
   /** The view the tokens lie in. */
   readonly view: View
+  /** Ends what batch tokens have made that were cut off: by entity, the number of its last cut-off. Nothing is stored of the tokens themselves. */
+  endMadeByBatch(cutOffs: ReadonlyMap<string, number>): Promise<void>
   readonly log: TidyLog
 }
 
@@ -74,6 +76,7 @@ export class TokenTidy implements AsyncDisposable {
     const count: Count = { seen: 0, ended: 0, rows: 0, unreadable: 0, failed: 0 }
     try {
       const cutOffs = tokens.cutOffs.unswept()
+      await this.#parts.endMadeByBatch(cutOffs)
       await this.#tidyTokens(count)
       await this.#tidyChildRows(count)
       if (this.#stop.signal.aborted) return

@@ -186,6 +186,25 @@ describe('a batch token', () => {
     expect((await house.stored(id))?.owner).toBe('')
   })
 
+  test('of a person who is cut off has leases that end and cannot be renewed; those of later tokens stay', async () => {
+    await using house = await openLeaseHouse()
+    aBatchParent = house.root
+    const of = (cut_off: number): Token => ({ ...batch(undefined, house.clock.now() + 3600_000), entity_id: 'alice', cut_off })
+    const [before, others] = [await house.issue(of(0)), await house.issue()]
+    await house.tokens.cutOffs.set(['alice'])
+    const after = await house.issue(of(1))
+    await expect(house.issue(of(0))).rejects.toThrow('permission denied')
+    await expect(house.leases.renew(house.ref(before.id), 0)).rejects.toThrow('cannot renew lease, no valid associated token')
+
+    await house.leases.endCutOff(house.tokens.cutOffs.unswept())
+    house.leases.tidy()
+    await house.leases.settled()
+
+    expect([...house.provider.alive].sort()).toEqual([after.credential, others.credential].sort())
+    await house.leases.revokePrefix('root', 'practice', 'sync')
+    expect(await house.rows()).toEqual([])
+  })
+
   test('of an auth mount that is gone has leases that cannot be renewed', async () => {
     await using house = await openLeaseHouse()
     const login = await house.login()

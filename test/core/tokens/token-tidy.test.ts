@@ -7,7 +7,7 @@ type House = Awaited<ReturnType<typeof openTokenHouse>>
 function tidyOf(house: House, tokens = house.tokens) {
   const logged: object[] = []
   const log = { info: (fields: object) => void logged.push(fields), error: (fields: object) => void logged.push(fields) }
-  return { tidy: new TokenTidy({ tokens, revoker: house.revoker, view: house.view, log }), logged }
+  return { tidy: new TokenTidy({ tokens, revoker: house.revoker, view: house.view, log, endMadeByBatch: async () => {} }), logged }
 }
 
 const recordsOf = (house: House) => house.view.listKeys('token/')

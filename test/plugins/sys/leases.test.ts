@@ -644,6 +644,24 @@ describe('what leases end with', () => {
     expect([...server.provider.alive]).toEqual([others])
   })
 
+  test('batch tokens of their person too, which nothing is stored of; what they make afterwards stays', async () => {
+    await using server = await openServer()
+    await server.root.write('sys/policies/acl/p', { policy: 'path "engine/creds/ci" { capabilities = ["read"] }' })
+    const role = { allowed_policies: ['p'], allowed_entity_aliases: ['alice'], token_type: 'batch', orphan: true, renewable: false }
+    await server.root.write('auth/token/roles/people', role)
+    const create = async () => (await server.root.write('auth/token/create/people', { policies: ['p'], entity_alias: 'alice' })).body.auth
+    const before = await create()
+    const { id, credential } = await server.issue(server.as(String(before?.client_token)))
+    expect(credential).toMatch(/^credential-/)
+
+    expect((await server.root.write(`identity/entity/id/${before?.entity_id}/revoke-tokens`)).status).toBe(204)
+
+    expect((await server.put('sys/leases/renew', { lease_id: id })).status).toBe(400)
+    const { credential: later } = await server.issue(server.as(String((await create())?.client_token)))
+    await server.provider.gone(credential)
+    expect([...server.provider.alive]).toEqual([later])
+  })
+
   test.each([
     { name: 'deleted', end: (root: Client, path: string) => root.delete(path) },
     { name: 'disabled', end: (root: Client, path: string) => root.write(path, { disabled: true }) },
