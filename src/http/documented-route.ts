@@ -7,8 +7,8 @@ export type DocumentedAnswer = {
   readonly output?: z.ZodType
   /** An answer as `output` has it. */
   readonly example?: object
-  /** `auth`: a token is given; `wrapped`: a token for the answer is; `bare`: there is no envelope. */
-  readonly form?: 'auth' | 'wrapped' | 'bare'
+  /** `auth`: a token is given; `wrapped`: a token for the answer is; `bare`: there is no envelope; `page`: it is HTML. */
+  readonly form?: 'auth' | 'wrapped' | 'bare' | 'page'
   /** Of an answer that is no error. Without them 200 where something is read, listed or said to come back, else 204. */
   readonly statuses?: readonly (200 | 202 | 204 | 304)[]
   /** Where others know the operation by a name. */

@@ -28,12 +28,11 @@ export type TemplateOperation = {
 }
 
 type Example = { readonly value: unknown }
+type DocumentedContent = { readonly schema: Schema; readonly example?: unknown; readonly examples?: Readonly<Record<string, Example>> }
 type DocumentedResponse = {
   readonly $ref?: string
   readonly description?: string
-  readonly content?: {
-    readonly 'application/json': { readonly schema: Schema; readonly example?: unknown; readonly examples?: Readonly<Record<string, Example>> }
-  }
+  readonly content?: { readonly 'application/json'?: DocumentedContent; readonly 'text/html'?: DocumentedContent }
 }
 
 export type Verb = 'get' | 'post' | 'patch' | 'delete'
@@ -194,6 +193,7 @@ function answerOf({ form, example }: Naming['answer'], data: Schema | undefined,
     description: 'The answer',
     content: { 'application/json': { schema, ...(shown === undefined ? {} : { example: shown }) } },
   })
+  if (form === 'page') return { description: 'A page for a browser', content: { 'text/html': { schema: text } } }
   if (form === 'bare') return json(data ?? { type: 'object' }, example)
   const part = form === undefined ? undefined : envelopePart[form]
   const shown = { ...exampleEnvelope, data: example ?? null, ...part?.example, mount_type: form === 'wrapped' ? '' : mountType }

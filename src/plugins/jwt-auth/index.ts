@@ -5,6 +5,7 @@ import { ServiceError } from '../../errors.ts'
 import { type Exchange, errorReply, namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
 import { lowerStringField, stringField } from '../../lib/fields.ts'
 import { configFields, shownConfig } from './jwt-config.ts'
+import { examples } from './examples.ts'
 import type { JwtMethod } from './method.ts'
 import { PendingSweeper } from './oidc/pending-sweeper.ts'
 import { checkNamed } from './refusal.ts'
@@ -53,6 +54,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
     help: 'The keys that verify tokens, and the OpenID provider.',
     read: {
       summary: 'Read the configuration',
+      example: examples.config,
       output: configFields.omit({ oidc_client_secret: true }),
       handle: async ({ mount }) => {
         const ready = await method.stateOf(mount).findConfig()
@@ -85,6 +87,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
     exists: async ({ mount, params }) => (await method.stateOf(mount).findRole(roleName(params))) !== undefined,
     read: {
       summary: 'Read a role',
+      example: examples.role,
       output: roleFields,
       handle: async ({ mount, params }) => {
         const role = await method.stateOf(mount).findRole(roleName(params))
@@ -93,6 +96,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
     },
     write: {
       summary: 'Create or update a role',
+      statuses: [204, 200],
       input: roleFields,
       handle: async ({ mount, params, input }) => {
         const warnings = await method.putRole(mount, roleName(params), input)
@@ -136,6 +140,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
     open: true,
     write: {
       summary: 'Log in with a JWT',
+      form: 'auth',
       input: loginInput,
       handle: (exchange) =>
         logged(
@@ -155,6 +160,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
     open: true,
     write: {
       summary: 'Get an authorization URL',
+      example: examples.authUrl,
       input: authUrlInput,
       output: z.object({ auth_url: z.string() }),
       handle: (exchange) =>
@@ -177,6 +183,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
     open: true,
     read: {
       summary: 'Finish an OIDC login',
+      form: 'auth',
       input: callbackInput,
       handle: (exchange) => {
         let role = ''
@@ -198,6 +205,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
     },
     write: {
       summary: 'Receive what a provider posts (form_post)',
+      form: 'page',
       input: callbackInput,
       handle: (exchange) =>
         logged(

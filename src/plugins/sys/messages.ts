@@ -13,6 +13,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { boolField, convertFields, stringField } from '../../lib/fields.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import { mergePatched } from '../../lib/merge-patch.ts'
+import { messageAnswers } from './message-answers.ts'
 
 export type MessageRouteParts = { readonly messages: MessageStore; readonly clock: Clock }
 
@@ -36,6 +37,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
     exists: () => false,
     list: {
       summary: 'List messages',
+      ...messageAnswers.list,
       input: filters,
       handle: async ({ mount, input, sent }) => {
         const all = await saying('failed to retrieve list of custom messages', () => messages.listOf(mount.namespace))
@@ -53,6 +55,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
     },
     write: {
       summary: 'Create a message',
+      ...messageAnswers.create,
       input: messageInput,
       handle: async ({ mount, input }) => {
         const fields = readMessageInput(input, 'create')
@@ -67,6 +70,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
     exists: () => false,
     write: {
       summary: 'Preview a message',
+      ...messageAnswers.preview,
       input: messageInput,
       handle: async ({ input }) => {
         const fields = readMessageInput(input, 'create')
@@ -81,6 +85,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
     collection: true,
     list: {
       summary: 'List acknowledgements',
+      ...messageAnswers.acknowledgements,
       handle: async ({ mount, params, sent }) => {
         const limit = limitOf(sent['limit'])
         const range = { after: typeof sent['after'] === 'string' ? sent['after'] : '', ...(limit > 0 ? { limit } : {}) }
@@ -103,6 +108,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
     dropsSlash: true,
     read: {
       summary: 'Read a message',
+      ...messageAnswers.read,
       handle: async ({ mount, params }) => {
         const message = await saying('failed to retrieve custom message', () => messages.find(mount.namespace, params.id))
         return itemReply(message, now())
@@ -110,6 +116,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
     },
     write: {
       summary: 'Replace a message',
+      ...messageAnswers.update,
       input: messageInput,
       handle: async ({ mount, params, input }) => {
         const fields = readMessageInput(input, 'update')
@@ -119,6 +126,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
     },
     patch: {
       summary: 'Change some fields of a message',
+      ...messageAnswers.patch,
       input: messageInput,
       handle: async ({ mount, params, sent }) => {
         const message = await saying('failed to update custom message', () =>
@@ -129,6 +137,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
     },
     delete: {
       summary: 'Delete a message',
+      ...messageAnswers.delete,
       handle: async ({ mount, params }) => {
         await saying('failed to delete custom message', () => messages.delete(mount.namespace, params.id))
         return undefined

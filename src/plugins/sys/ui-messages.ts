@@ -14,6 +14,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { namesTag } from '../../lib/entity-tag.ts'
 import { exactDurationField } from '../../lib/fields.ts'
 import { formatTime } from '../../lib/time.ts'
+import { messageAnswers } from './message-answers.ts'
 import { saying } from './messages.ts'
 
 export type UiMessageParts = {
@@ -54,6 +55,7 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
       summary: 'Read the messages to show before login',
       input: polled,
       handle: (exchange) => {
+      ...messageAnswers.beforeLogin,
         const namespace = namespaceOf(exchange.call)
         const look = () => (isOff ? nothingShown : retrieved(shownMessages.beforeLogin(namespace)))
         return conditional(exchange, namespace, look)
@@ -68,6 +70,7 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
       summary: 'Read the messages to show after login',
       input: polled,
       handle: (exchange) => {
+      ...messageAnswers.afterLogin,
         const namespace = namespaceOf(exchange.call)
         const shownTo = (caller: Caller | undefined) =>
           caller === undefined || isOff ? nothingShown : retrieved(shownMessages.afterLogin(namespace, () => viewerBehind(caller)))
@@ -85,6 +88,7 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
       summary: 'Acknowledge a message',
       anyFields: true,
       handle: async ({ call, caller, params: { id } }) => {
+      ...messageAnswers.acknowledge,
         const identity = caller?.token.entity_id ? await identities.identityOf(caller.token.entity_id) : undefined
         if (caller === undefined || identity === undefined) throw refuse('invalid', 'acknowledging needs a token with an entity')
         const { entity } = identity

@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import { messageTypes, severities } from '../../core/messages/message.ts'
+import type { DocumentedAnswer } from '../../http/resource.ts'
+
+/** What the paths of messages answer, for the API document, and what others call those operations. Contract custom-messages §1.3–§1.8, §7.3. */
+
+const text = z.string()
+const time = z.iso.datetime()
+const linkMap = z.record(text, text).nullable()
+const asList = <T extends z.ZodType>(entry: T) => z.object({ keys: z.array(text), key_info: z.record(text, entry) })
+
+const told = z.object({ title: text, authenticated: z.boolean(), type: z.enum(messageTypes), start_time: time, end_time: time.nullable() })
+const set = {
+  severity: z.enum(severities).optional(),
+  priority: z.int().optional(),
+  dismissible: z.boolean().optional(),
+  acknowledge_required: z.boolean().optional(),
+  audience: z.record(text, z.array(text)).optional(),
+}
+const base64 = text.describe('The text in base64')
+const entry = told.extend({ message: base64, link: linkMap, options: z.object({}).loose().nullable(), ...set })
+const item = entry.extend({ id: text, active: z.boolean() })
+
+const id = '6f1c2f0e-6a1b-4f0e-9c55-0d3a2b1c4d5e'
+const exampleTold = {
+  title: 'Maintenance',
+  authenticated: false,
+  type: 'banner',
+  start_time: '2026-01-01T12:00:00Z',
+  end_time: '2026-01-01T14:00:00Z',
+}
+const exampleEntry = {
+  ...exampleTold,
+  message: 'V2UgYXJlIGJhY2sgYXQgdHdvLg==',
+  link: { 'Learn more': 'https://status.example.com' },
+  options: null,
+  severity: 'warning',
+}
+const exampleItem = { id, ...exampleEntry, active: true }
+const shown = z.union([asList(entry), z.object({}).describe('There is nothing to show')])
+const exampleShown = { keys: [id], key_info: { [id]: exampleEntry } }
+
+export const messageAnswers = {
+  list: {
+    operationId: 'ui-config-list-custom-messages',
+    output: asList(told.extend({ active: z.boolean() })),
+    example: { keys: [id], key_info: { [id]: { ...exampleTold, active: true } } },
+  },
+  create: {
+    operationId: 'create-custom-message',
+    output: item.extend({ link: z.object({ title: text, href: text }).nullable() }),
+    example: { ...exampleItem, link: { title: 'Learn more', href: 'https://status.example.com' } },
+  },
+  preview: { operationId: 'ui-config-preview-custom-message', output: entry, example: exampleEntry },
+  read: { operationId: 'ui-config-read-custom-message', output: item, example: exampleItem },
+  update: { operationId: 'ui-config-update-custom-message', output: item, example: exampleItem },
+  patch: { operationId: 'ui-config-patch-custom-message', output: item, example: exampleItem },
+  delete: { operationId: 'ui-config-delete-custom-message' },
+  acknowledgements: {
+    operationId: 'ui-config-list-custom-message-acknowledgements',
+    output: asList(z.object({ acknowledged_time: time, entity_name: text })),
+    example: {
+      keys: ['c1f5bd07-3c0a-4b52-8e5e-7b3b0f6b1f7d'],
+      key_info: { 'c1f5bd07-3c0a-4b52-8e5e-7b3b0f6b1f7d': { acknowledged_time: '2026-01-01T12:30:00Z', entity_name: 'alice' } },
+    },
+  },
+  beforeLogin: {
+    operationId: 'internal-ui-read-unauthenticated-active-custom-messages',
+    output: shown,
+    example: exampleShown,
+    statuses: [200, 304],
+  },
+  afterLogin: {
+    operationId: 'internal-ui-read-authenticated-active-custom-messages',
+    output: shown,
+    example: exampleShown,
+    statuses: [200, 304],
+  },
+  acknowledge: { operationId: 'internal-ui-acknowledge-custom-message' },
+} as const satisfies Record<string, DocumentedAnswer>
