@@ -1,4 +1,5 @@
 import { refuse } from '../../errors.ts'
+import { isBase64 } from '../../lib/base64.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { base62, type Random } from '../../lib/random.ts'
 import { type ClaimTemplate, parseClaimTemplate } from './claim-template.ts'
@@ -39,13 +40,8 @@ export function checkAgainstKey(role: IdentityTokenRole, key: KeySettings | unde
     throw refuse('invalid', "a role's token ttl cannot be longer than the verification_ttl of the key it references")
 }
 
-const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
-
 /** A template may come as base64: a text that can be read so is. */
-function decodedTemplate(text: string): string {
-  const packed = text.replace(/[\r\n]/g, '')
-  return base64.test(packed) ? Buffer.from(packed, 'base64').toString('utf8') : text
-}
+const decodedTemplate = (text: string): string => (isBase64(text) ? Buffer.from(text, 'base64').toString('utf8') : text)
 
 /** A stored record as a role. The record was sealed by this server. */
 export function readIdentityTokenRole(value: unknown): ReadyRole {

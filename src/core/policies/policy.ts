@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { causeList } from '../../errors.ts'
+import { isBase64 } from '../../lib/base64.ts'
 import { parseDuration } from '../../lib/duration.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { type JsonObject, type JsonValue, jsonNumber } from '../../lib/json.ts'
@@ -33,9 +34,7 @@ export const maxPolicyLength = 1024 * 1024
 
 /** A text that is valid standard base64, whatever it says, stands for what it encodes. Contract tokens §4.1. */
 export function decodePolicyText(text: string): string {
-  const packed = text.replace(/[\r\n]+/g, '')
-  const isBase64 = packed !== '' && packed.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(packed)
-  return isBase64 ? Buffer.from(packed, 'base64').toString('utf8') : text
+  return /[^\r\n]/.test(text) && isBase64(text) ? Buffer.from(text, 'base64').toString('utf8') : text
 }
 
 /** Reads HCL, or JSON if the first character that is no blank is `{`. Throws `invalid` with the texts of Contract tokens §4.1. */

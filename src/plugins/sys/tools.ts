@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { refuse } from '../../errors.ts'
 import { type Reply, resource } from '../../http/resource.ts'
+import { isBase64 } from '../../lib/base64.ts'
 import { intField, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go-text.ts'
 import type { Random } from '../../lib/random.ts'
@@ -27,7 +28,6 @@ const algorithms = new Map(
     [`sha3-${bits}`, `sha3-${bits}`],
   ]),
 )
-const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /** Random bytes and digests for callers that have no good source of their own. Contract core-http §6.8. */
 export function toolRoutes(app: FastifyInstance, { random }: { random: Random }): void {
@@ -78,7 +78,7 @@ export function toolRoutes(app: FastifyInstance, { random }: { random: Random })
 const isCount = (text: string) => /^\d{1,9}$/.test(text)
 
 function hashed({ input, format, algorithm }: z.output<typeof hashInput>): Reply {
-  if (!base64.test(input)) throw refuse('invalid', 'unable to decode input as base64: illegal base64 data')
+  if (!isBase64(input)) throw refuse('invalid', 'unable to decode input as base64: illegal base64 data')
   const name = algorithms.get(algorithm)
   if (name === undefined) throw refuse('invalid', `unsupported algorithm ${algorithm}`)
   return { data: { sum: encoded(createHash(name).update(Buffer.from(input, 'base64')).digest(), format, format) } }

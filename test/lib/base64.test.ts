@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isBase64 } from '../../../src/core/messages/base64.ts'
+import { isBase64 } from '../../src/lib/base64.ts'
 
 test('what Buffer writes is base64, with breaks anywhere, and with a letter less or a foreign one it is none', () => {
   fc.assert(
