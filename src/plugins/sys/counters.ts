@@ -44,6 +44,7 @@ export function counterRoutes(app: FastifyInstance, { tokens, view, clock }: Cou
     help: 'Requests are not counted any more.',
     read: {
       summary: 'Not there any more',
+      statuses: [],
       handle: () => {
         throw refuse('missing', 'The functionality has been removed on this path')
       },
