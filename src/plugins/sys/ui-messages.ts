@@ -53,9 +53,9 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
     open: true,
     read: {
       summary: 'Read the messages to show before login',
+      ...messageAnswers.beforeLogin,
       input: polled,
       handle: (exchange) => {
-      ...messageAnswers.beforeLogin,
         const namespace = namespaceOf(exchange.call)
         const look = () => (isOff ? nothingShown : retrieved(shownMessages.beforeLogin(namespace)))
         return conditional(exchange, namespace, look)
@@ -68,9 +68,9 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
     caller: 'if-good',
     read: {
       summary: 'Read the messages to show after login',
+      ...messageAnswers.afterLogin,
       input: polled,
       handle: (exchange) => {
-      ...messageAnswers.afterLogin,
         const namespace = namespaceOf(exchange.call)
         const shownTo = (caller: Caller | undefined) =>
           caller === undefined || isOff ? nothingShown : retrieved(shownMessages.afterLogin(namespace, () => viewerBehind(caller)))
@@ -86,9 +86,9 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
     caller: 'required-inside',
     write: {
       summary: 'Acknowledge a message',
+      ...messageAnswers.acknowledge,
       anyFields: true,
       handle: async ({ call, caller, params: { id } }) => {
-      ...messageAnswers.acknowledge,
         const identity = caller?.token.entity_id ? await identities.identityOf(caller.token.entity_id) : undefined
         if (caller === undefined || identity === undefined) throw refuse('invalid', 'acknowledging needs a token with an entity')
         const { entity } = identity
