@@ -57,6 +57,7 @@ export function timeNanoseconds(time: string): bigint {
 
 /** As `formatTime`, to the nanosecond. */
 export function formatInstant(nanoseconds: bigint): string {
+  if (nanoseconds % 1_000_000n === 0n) return formatTime(Number(nanoseconds / 1_000_000n))
   const fraction = ((nanoseconds % secondNs) + secondNs) % secondNs
   return printTime(Number((nanoseconds - fraction) / secondNs), String(fraction).padStart(9, '0'))
 }

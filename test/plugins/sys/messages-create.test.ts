@@ -232,8 +232,8 @@ describe('contract custom-messages §6, create: what is taken', () => {
     expect(body.data).toEqual({ ...answered, ...data, id })
     expect(body.warnings).toBeNull()
     const stored = await house.root.read(`${messagesPath}/${id}`)
-    const shownLink = body.data?.['link'] as { title: string; href: string } | null
-    const linkMap = shownLink === null ? null : { [shownLink.title]: shownLink.href }
+    const shownLink = body.data?.['link']
+    const linkMap = shownLink ? { [String(shownLink['title'])]: shownLink['href'] } : null
     expect(stored.body.data).toEqual({ ...answered, ...data, id, link: linkMap, ...read })
     await house.root.delete(`${messagesPath}/${id}`)
   })

@@ -24,10 +24,10 @@ describe('contract custom-messages §4.1: windows', () => {
     for (const [title, window] of Object.entries(bounds)) ids.set(title, await made(house, { title, ...window }))
     const active = async () => {
       const read = await Promise.all(
-        [...ids].map(async ([title, id]) => [title, (await house.root.read(`${messagesPath}/${id}`)).body.data?.['active']]),
+        [...ids].map(async ([title, id]) => ({ title, active: (await house.root.read(`${messagesPath}/${id}`)).body.data?.['active'] })),
       )
       const listed = (await house.root.list(`${messagesPath}?active=true`)).body.data?.['key_info'] ?? {}
-      const titles = read.filter(([, isActive]) => isActive === true).map(([title]) => title)
+      const titles = read.filter((one) => String(one.active) === 'true').map(({ title }) => title)
       expect(
         Object.values(listed)
           .map((entry) => String(entry['title']))
@@ -89,8 +89,8 @@ describe('contract custom-messages §4.7: the community edition', () => {
     for (const path of [messagesPath, `${messagesPath}/some-id`, `${messagesPath}/preview`, `${messagesPath}/some-id/acks`]) {
       for (const verb of ['GET', 'LIST', 'POST', 'PUT', 'DELETE', 'PATCH']) {
         const sent = verb === 'POST' || verb === 'PUT' || verb === 'PATCH' ? plain : undefined
-        const headers = verb === 'PATCH' ? { 'Content-Type': 'application/merge-patch+json' } : {}
-        expect(await house.root.call(verb, path, sent, { headers })).toMatchObject(unsupported)
+        const options = verb === 'PATCH' ? { headers: { 'Content-Type': 'application/merge-patch+json' } } : {}
+        expect(await house.root.call(verb, path, sent, options)).toMatchObject(unsupported)
       }
     }
     expect(await house.anonymous.write(messagesPath, plain)).toMatchObject({ status: 403, body: notAccepted })
