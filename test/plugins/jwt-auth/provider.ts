@@ -1,8 +1,8 @@
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
-type Route = object | string | ((answer: ServerResponse) => void)
+type Route = object | string | ((answer: ServerResponse, request: IncomingMessage) => void)
 
 /** A server on loopback for what the mount fetches. Objects are answered as JSON; a missing route is 404 `no`. */
 export type Provider = AsyncDisposable & {
@@ -16,11 +16,11 @@ export type Provider = AsyncDisposable & {
 export async function startProvider(routes: Record<string, Route> = {}, tls?: { key: string; cert: string }): Promise<Provider> {
   const table = new Map(Object.entries(routes))
   const hits: string[] = []
-  const server = (tls === undefined ? createServer() : createTlsServer(tls)).on('request', (request, response: ServerResponse) => {
+  const server = (tls === undefined ? createServer() : createTlsServer(tls)).on('request', (request: IncomingMessage, response: ServerResponse) => {
     const path = request.url ?? ''
     hits.push(path)
     const route = table.get(path)
-    if (typeof route === 'function') route(response)
+    if (typeof route === 'function') route(response, request)
     else if (route === undefined) response.writeHead(404).end('no')
     else response.writeHead(200, { 'content-type': 'application/json' }).end(typeof route === 'string' ? route : JSON.stringify(route))
   })

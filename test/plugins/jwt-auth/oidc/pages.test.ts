@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { completedPage, errorPage } from '../../../../src/plugins/jwt-auth/oidc/pages.ts'
+
+const hostile = `</script><script>alert(1)</script>"'&\u2028\u2029\\`
+
+test('nothing foreign ends the script, an element or an attribute', () => {
+  const { body } = completedPage({ mount: hostile, state: hostile })
+
+  expect(body.match(/<\/?script/g)).toEqual(['<script', '</script'])
+  const script = /<script>(.*)<\/script>/s.exec(body)?.[1] ?? ''
+  const posted: unknown[] = []
+  // the very script a browser would run
+  new Function('window', script)({ origin: 'https://h', opener: { postMessage: (...given: unknown[]) => posted.push(given) } })
+  expect(posted).toEqual([[{ source: 'oidc-callback', path: hostile, code: 'no_code', state: hostile }, 'https://h']])
+})
+
+test('an error shows its texts as text, and runs nothing', () => {
+  const page = errorPage(hostile, '<img src=x onerror=alert(1)>')
+
+  expect(page.status).toBe(400)
+  expect(page.body).not.toMatch(/<script|<img/)
+  expect(page.body).toContain('&lt;img src=x onerror=alert(1)&gt;')
+  expect(page.headers['content-security-policy']).toBe("default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+})
+
+test('only the script of the page may run, and no other page may show it', () => {
+  const { body, headers, contentType } = completedPage({ mount: 'oidc', state: 'st_x' })
+
+  const script = /<script>(.*)<\/script>/s.exec(body)?.[1] ?? ''
+  const hash = createHash('sha256').update(script).digest('base64')
+  expect(headers['content-security-policy']).toContain(`script-src 'sha256-${hash}'`)
+  expect(headers['content-security-policy']).toContain("frame-ancestors 'none'")
+  expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' })
+  expect(contentType).toBe('text/html')
+  expect(body).toContain('window.opener.postMessage({source: "oidc-callback", path: "oidc", code: "no_code", state: "st_x"}, window.origin)')
+})

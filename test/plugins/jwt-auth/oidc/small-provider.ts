@@ -1,0 +1,155 @@
+import { createHash, randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Answer, Client, Json } from '../../../support/client.ts'
+import { startTestServer, type TestServer, type TestServerOptions } from '../../../support/start-server.ts'
+import { jwksOf, type Provider, startProvider } from '../provider.ts'
+import { aSigner, type Signer } from '../signer.ts'
+
+export const clientId = 'abc'
+export const clientSecret = 'def'
+/** Where the browser comes back to. */
+export const redirectUri = 'https://example.com/oidc/callback'
+
+/** What a token or userinfo endpoint answers instead of what it should. */
+export type Reply = { status?: number; type?: string; body?: object | string; headers?: Record<string, string> }
+
+type Grant = { challenge: string | undefined; idToken: string; more: object }
+
+/** A provider whose every answer a test can spoil. Codes are made without a login page: `codeFor` stands for a person who signed in. */
+export type SmallProvider = AsyncDisposable & {
+  readonly web: Provider
+  readonly url: string
+  signer: Signer
+  readonly tokenCalls: { authorization: string | undefined; type: string | undefined; form: URLSearchParams }[]
+  readonly userInfoCalls: (string | undefined)[]
+  /** Replaces the answer of the token endpoint; undefined: as it should be. */
+  token: Reply | undefined
+  userInfo: Reply | undefined
+  /** The client authentication it takes: both, or one. */
+  accepts: 'both' | 'basic' | 'body' | 'none'
+  claims(login: URLSearchParams, given?: object): object
+  codeFor(login: URLSearchParams, given?: { claims?: object; idToken?: string; more?: object }): string
+}
+
+export async function startSmallProvider({
+  algorithm = 'RS256',
+  metadata = {},
+}: {
+  algorithm?: string
+  metadata?: object
+} = {}): Promise<SmallProvider> {
+  const web = await startProvider()
+  const grants = new Map<string, Grant>()
+  const provider: SmallProvider = {
+    web,
+    url: web.url,
+    signer: aSigner(algorithm, { kid: 'k1' }),
+    tokenCalls: [],
+    userInfoCalls: [],
+    token: undefined,
+    userInfo: undefined,
+    accepts: 'both',
+    claims: (login, given = {}) => {
+      const now = Math.floor(Date.now() / 1000)
+      const all = { iss: web.url, aud: clientId, sub: 'bob', iat: now - 5, exp: now + 300, nonce: login.get('nonce'), ...given }
+      return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+    },
+    codeFor: (login, { claims, idToken, more = {} } = {}) => {
+      const code = `code-${randomUUID()}`
+      const challenge = login.get('code_challenge') ?? undefined
+      grants.set(code, { challenge, idToken: idToken ?? provider.signer.sign(provider.claims(login, claims)), more })
+      return code
+    },
+    [Symbol.asyncDispose]: () => web.stop(),
+  }
+  web.routes.set('/.well-known/openid-configuration', {
+    issuer: web.url,
+    authorization_endpoint: `${web.url}/authorize`,
+    token_endpoint: `${web.url}/token`,
+    jwks_uri: `${web.url}/jwks`,
+    userinfo_endpoint: `${web.url}/userinfo`,
+    ...metadata,
+  })
+  web.routes.set('/jwks', (answer) => send(answer, { body: jwksOf(provider.signer) }))
+  web.routes.set('/userinfo', (answer, request) => {
+    provider.userInfoCalls.push(request.headers.authorization)
+    send(answer, provider.userInfo ?? { status: 404, body: 'none' })
+  })
+  web.routes.set('/token', async (answer, request) => {
+    const form = new URLSearchParams(await textOf(request))
+    const { authorization, 'content-type': type } = request.headers
+    provider.tokenCalls.push({ authorization, type, form })
+    send(answer, provider.token ?? exchanged(form, authorization, provider.accepts, grants))
+  })
+  return provider
+}
+
+/** A code is good once, for who knows the client's secret and the verifier of the challenge. */
+function exchanged(form: URLSearchParams, authorization: string | undefined, accepts: SmallProvider['accepts'], grants: Map<string, Grant>): Reply {
+  const basic = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
+  const inBody = form.get('client_id') === clientId && form.get('client_secret') === clientSecret
+  const shown = authorization === basic ? 'basic' : inBody ? 'body' : 'none'
+  if (shown !== accepts && (accepts !== 'both' || shown === 'none')) return { status: 401, body: { error: 'invalid_client' } }
+  const code = form.get('code') ?? ''
+  const grant = grants.get(code)
+  if (grant === undefined) return { status: 401, type: 'text/plain', body: 'no such code' }
+  const challenge = createHash('sha256')
+    .update(form.get('code_verifier') ?? '')
+    .digest('base64url')
+  if (grant.challenge !== challenge) return { status: 401, type: 'text/plain', body: 'bad verifier' }
+  grants.delete(code)
+  return { body: { access_token: `at-${code}`, token_type: 'Bearer', expires_in: 300, id_token: grant.idToken, ...grant.more } }
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  // without an encoding set, a request gives buffers
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+const send = (answer: ServerResponse, { status = 200, type = 'application/json', body = '', headers = {} }: Reply): void =>
+  void answer.writeHead(status, { 'content-type': type, ...headers }).end(typeof body === 'string' ? body : JSON.stringify(body))
+
+/** A server with the mount `auth/oidc` for this provider, and the role `test`. */
+export async function withFlow(
+  provider: SmallProvider,
+  { config = {}, role = {}, ...options }: TestServerOptions & { config?: object; role?: object } = {},
+): Promise<TestServer> {
+  const server = await startTestServer(options)
+  await server.root.write('sys/auth/oidc', { type: 'oidc' })
+  await configure(server, provider, config)
+  await writeRole(server, role)
+  return server
+}
+
+export const configure = (server: TestServer, provider: SmallProvider, given: object = {}): Promise<Answer> =>
+  server.root.write('auth/oidc/config', {
+    ...{ oidc_discovery_url: provider.url, oidc_client_id: clientId, oidc_client_secret: clientSecret, default_role: 'test' },
+    ...given,
+  })
+
+export const writeRole = (server: TestServer, given: object = {}): Promise<Answer> =>
+  server.root.write('auth/oidc/role/test', { user_claim: 'sub', allowed_redirect_uris: [redirectUri], ...given })
+
+/** `auth_url`, and what the browser is told by it. */
+export async function begin(client: Client, given: object = {}): Promise<URLSearchParams> {
+  const answer = await client.write('auth/oidc/oidc/auth_url', { redirect_uri: redirectUri, ...given })
+  return new URLSearchParams(String(answer.body.data?.['auth_url']).split('?')[1])
+}
+
+export function callback(client: Client, query: Record<string, string | null | undefined>, options: { localAddress?: string } = {}): Promise<Answer> {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  return client.read(`auth/oidc/oidc/callback?${new URLSearchParams(given)}`, options)
+}
+
+/** The whole way: begin, sign in with these claims, come back. */
+export async function logIn(server: TestServer, provider: SmallProvider, claims: object = {}): Promise<Answer> {
+  const login = await begin(server.anonymous)
+  return callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login, { claims }) })
+}
+
+/** `ok`, or status and text. */
+export const verdict = (answer: Answer): string => (answer.status === 200 ? 'ok' : `${answer.status} ${String(answer.body.errors?.[0])}`)
+
+export const metadataOf = (answer: Answer): Json | undefined => answer.body.auth?.['metadata']
