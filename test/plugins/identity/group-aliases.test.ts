@@ -83,6 +83,33 @@ describe('group aliases, contract tokens §5.5', () => {
     expect((await house.root.list('identity/group-alias/id')).body.data?.keys).toEqual([id])
   })
 
+  test('a local mount has no group aliases', async () => {
+    await using house = await openGroupHouse()
+    await house.root.write('sys/auth/near', { type: 'jwt', local: true })
+    const mount_accessor = String((await house.root.read('sys/auth')).body['near/']?.accessor)
+
+    const { status, body } = await house.root.write('identity/group-alias', { name: 'eng', mount_accessor })
+
+    expect([status, body.errors]).toEqual([400, [`mount accessor "${mount_accessor}" is a local mount`]])
+  })
+
+  test('with its group an alias ends, and its name is free', async () => {
+    await using house = await openGroupHouse()
+    const mount_accessor = await house.mount('jwt')
+    const group = await house.make('group', { name: 'g', type: 'external', policies: 'p' })
+    const alias = await house.make('group-alias', { name: 'eng', mount_accessor, canonical_id: group })
+    await house.login(['eng'])
+
+    await house.root.delete(`identity/group/id/${group}`)
+
+    expect((await house.root.read(`identity/group-alias/id/${alias}`)).status).toBe(404)
+    expect((await house.root.list('identity/group-alias/id')).status).toBe(404)
+    expect((await house.root.write('identity/lookup/group', { alias_name: 'eng', alias_mount_accessor: mount_accessor })).status).toBe(204)
+    expect((await house.login(['eng'])).auth.identity_policies).toBeUndefined()
+    const next = await house.make('group-alias', { name: 'ENG', mount_accessor })
+    expect(next).not.toBe(alias)
+  })
+
   test('an alias whose mount is gone stays as it is when written so; any change needs a mount', async () => {
     await using house = await openGroupHouse()
     const mount_accessor = await house.mount('jwt')
