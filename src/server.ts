@@ -46,6 +46,7 @@ import type { Call } from './http/call.ts'
 import { clientAddressReader } from './http/client-address.ts'
 import { corsReader } from './http/cors.ts'
 import { explorerUrl, mountRouter } from './http/mount-router.ts'
+import { readyRead } from './http/ready-read.ts'
 import { tokenOf } from './http/request-headers.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { systemCode } from './lib/private-file.ts'
@@ -55,7 +56,7 @@ import { cloud } from './plugins/cloud/index.ts'
 import { cubbyhole } from './plugins/cubbyhole/index.ts'
 import { identity } from './plugins/identity/index.ts'
 import { JwtMethod, jwtAuth } from './plugins/jwt-auth/index.ts'
-import { genericPlaces, sys } from './plugins/sys/index.ts'
+import { beforeLoginPath, genericPlaces, readyBeforeLogin, sys } from './plugins/sys/index.ts'
 import { type NodeState, nodeStateRoutes } from './plugins/sys/node-state.ts'
 import { token } from './plugins/token/index.ts'
 import type { StorageFaults } from './storage/faults.ts'
@@ -434,6 +435,11 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     leases,
   } = core
   const jsonLimits = { maxStrings: config.maxJsonStrings, maxMemory: config.maxJsonMemory, maxDepth: 10_000 }
+  const clientAddress = clientAddressReader({
+    trusted: config.trustedProxies,
+    hops: config.trustedProxyHops,
+    required: config.trustedProxyRequired,
+  })
   const app = createApp({
     server: {
       headerTimeoutMs: config.headerTimeoutMs,
@@ -450,7 +456,16 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
       random,
       namespaceOf: (header, path) => namespaces.resolve(header, path),
       resolve: (namespace, path) => mounts.table.resolve(namespace, path),
-      clientAddress: clientAddressReader({ trusted: config.trustedProxies, hops: config.trustedProxyHops, required: config.trustedProxyRequired }),
+      clientAddress,
+    }),
+    readyRead: readyRead({
+      path: beforeLoginPath,
+      find: readyBeforeLogin({ edition: config.edition, shownMessages: core.shownMessages }),
+      resolve: (namespace, path) => mounts.table.resolve(namespace, path),
+      namespaces,
+      clientAddress,
+      random,
+      isSealed: () => core.barrier.isSealed(),
     }),
     cors: corsReader(() => core.cors.current),
     admit: admission({

@@ -6,6 +6,7 @@ import type { WrapInfo } from '../core/wrapping/wrapper.ts'
 import { refuse, ServiceError } from '../errors.ts'
 import { type AccessLine, accessLine } from './access-log.ts'
 import { type Call, callOf, type EarlyReply } from './call.ts'
+import { commonHeaders } from './common-headers.ts'
 import { bugReply, type ErrorReply, errorBody, errorReply } from './error-reply.ts'
 import { HelpPages } from './help.ts'
 import { type ListServerOptions, listVerb } from './list-verb.ts'
@@ -14,6 +15,7 @@ import { allowOrigin, type CorsRules, type CorsVerdict, corsVerdict } from './co
 import { sendJson, sendText } from './json-reply.ts'
 import { carrierOf, noRoute } from './mount-router.ts'
 import type { DocumentedPlace } from './openapi.ts'
+import type { ReadyRead } from './ready-read.ts'
 
 export type AppParts = {
   server: ListServerOptions
@@ -21,6 +23,8 @@ export type AppParts = {
   route(request: IncomingMessage): string
   /** Contract core-http §1.11; undefined while requests of other origins are not looked at. */
   cors(): CorsRules | undefined
+  /** Asked first; what it does not serve goes through all that follows. */
+  readyRead: ReadyRead
   /** Contract core-http §1.1 steps 10–22. */
   admit(request: FastifyRequest): Promise<void>
   /** Told of every failure that is ours. */
@@ -53,11 +57,6 @@ declare module 'fastify' {
   }
 }
 
-const commonHeaders = {
-  'cache-control': 'no-store',
-  'strict-transport-security': 'max-age=31536000; includeSubDomains',
-}
-
 /** Fields and answers are ours to judge and to write; given this, Fastify does not even load its own compilers, a tenth of the start. */
 const noCompilers = {
   compilersFactory: { buildValidator: () => () => () => true, buildSerializer: () => () => JSON.stringify },
@@ -66,8 +65,12 @@ const noCompilers = {
 
 /** Fastify as this house needs it: every verb, one body rule, no answer of its own shape. Contract core-http §1. */
 export function createApp(parts: AppParts): FastifyInstance {
+  let inFlight = 0
+  let closing = false
+  /** What counts, logs or closes wants to see each request. */
+  const isBusy = () => closing || inFlight >= parts.limits.maxInFlight || parts.onAccess !== undefined
   const app = fastify({
-    ...listVerb(parts.server),
+    ...listVerb(parts.server, (request, response) => !isBusy() && parts.readyRead(request, response)),
     rewriteUrl: parts.route,
     bodyLimit: Number.MAX_SAFE_INTEGER,
     // the one pattern of ours, a generic name, has a single repetition: its time grows with the name's length only
@@ -92,7 +95,6 @@ export function createApp(parts: AppParts): FastifyInstance {
     }
     readBody(payload, { maxBytes: parts.limits.maxBodyBytes, budget, exempt: isExempt(request.url, call) }, taken, done)
   })
-  let inFlight = 0
   /** A request is over when its answer is made and its connection is done with it, in either order: work for a client that left still counts. */
   function begin(call: Call, response: ServerResponse, weight: number): void {
     let pending = 2
@@ -145,7 +147,6 @@ export function createApp(parts: AppParts): FastifyInstance {
     done()
   })
   app.addHook('preValidation', (request) => parts.admit(request))
-  let closing = false
   app.addHook('preClose', (done) => {
     closing = true
     done()
@@ -184,6 +185,7 @@ export function createApp(parts: AppParts): FastifyInstance {
         follows: undefined,
         refusedCaller: undefined,
         canonical: undefined,
+        dropsSlash: false,
         exists: undefined,
         convert: () => ({ values: {}, unknown: [], replaced: [] }),
         exchange: noExchange,

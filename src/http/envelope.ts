@@ -27,6 +27,12 @@ export type Reply = {
   raw?: { status: number; contentType: string; body: string; cacheControl?: string; headers?: Readonly<Record<string, string>> }
 }
 
+/** A reply with all that clients compare: `data` is written, its tag is among the headers. */
+export type WrittenReply = Reply & { readonly dataText: string; readonly headers: Readonly<Record<string, string>> & { readonly etag: string } }
+
+/** What an answer repeats of its request. */
+export type Answered = Pick<Call, 'requestId' | 'path' | 'namespaceInPath'> & { readonly mount: { readonly type: string } | undefined }
+
 /** What an answer says of a lease. */
 export type ShownLease = { readonly id: string; readonly renewable: boolean; readonly duration: number }
 
@@ -53,14 +59,14 @@ const copied = new Set([
 const copiedBelow = ['sys/audit/', 'sys/audit-hash/', 'sys/auth/', 'sys/config/auditing/request-headers/', 'sys/mounts/', 'sys/policy/']
 
 /** Does this path repeat the keys of `data` at the top level? Contract core-http §1.5. */
-function copiesData(call: Call): boolean {
+function copiesData(call: Answered): boolean {
   if (!call.path.startsWith('sys/') || call.namespaceInPath) return false
   const path = call.path
   return copied.has(path) || copiedBelow.some((prefix) => path.startsWith(prefix))
 }
 
 /** The success body all routes share, as text ending in a newline. The parts that are the same each time are written, not built. */
-export function envelope(call: Call, reply: Reply): string {
+export function envelope(call: Answered, reply: Reply): string {
   const { data = null, warnings = [], auth = null } = reply
   const head = `"request_id":"${call.requestId}",${reply.lease === undefined ? noLease : leaseText(reply.lease)}`
   const tail = `"wrap_info":null,"warnings":${warnings.length === 0 ? 'null' : JSON.stringify(warnings)},"auth":${auth === null ? 'null' : JSON.stringify(auth)},"mount_type":"${call.mount?.type ?? ''}"`

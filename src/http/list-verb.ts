@@ -81,10 +81,16 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
   return server
 }
 
-/** The two Fastify options that put a Fastify application behind such a server: Fastify's own answer to malformed requests must stay away. */
-export function listVerb(options: ListServerOptions) {
+/**
+ * The two Fastify options that put a Fastify application behind such a server: Fastify's own answer to malformed requests must stay away. What `isServed`
+ * has answered the application never sees.
+ */
+export function listVerb(options: ListServerOptions, isServed: (request: IncomingMessage, response: ServerResponse) => boolean = () => false) {
   return {
-    serverFactory: (handler: RequestListener) => createListServer(options, handler),
+    serverFactory: (handler: RequestListener) =>
+      createListServer(options, (request, response) => {
+        if (!isServed(request, response)) handler(request, response)
+      }),
     clientErrorHandler: () => {},
   }
 }

@@ -10,7 +10,7 @@ import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
 import { type Call, type Converted, callOf } from './call.ts'
 import type { DocumentedAnswer } from './documented-route.ts'
 import { type Follows, followsCaller, followsField, followsFieldOrCaller } from './follow.ts'
-import { envelope, type Reply, wrappedEnvelope } from './envelope.ts'
+import { envelope, type Reply, type WrittenReply, wrappedEnvelope } from './envelope.ts'
 import { errorReply } from './error-reply.ts'
 import { type HelpPage, type HelpVerb, mountText, pageText } from './help.ts'
 import { sendJson, sendText } from './json-reply.ts'
@@ -18,7 +18,7 @@ import { carrierOf } from './mount-router.ts'
 import { tokenOf } from './request-headers.ts'
 
 export { errorReply, followsCaller, followsField, followsFieldOrCaller }
-export type { Call, DocumentedAnswer, Follows, Reply }
+export type { Call, DocumentedAnswer, Follows, Reply, WrittenReply }
 
 /** Captures of a path template: `:name` is a generic name (contract core-http §3.1), a final `*` or `*name` is the rest, slashes included. */
 export type Captures<Path extends string> = Path extends `${infer Head}/${infer Tail}`

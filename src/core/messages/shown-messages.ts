@@ -70,13 +70,18 @@ export class ShownMessages {
 
   /** What everyone sees who has not logged in. A promise only when it is not written out already. */
   beforeLogin(namespace: Namespace): Shown | Promise<Shown> {
-    const plan = this.#plan(this.#before, namespace)
-    return plan instanceof Promise ? plan.then(forEveryone) : forEveryone(plan)
+    return this.readyBeforeLogin(namespace) ?? this.#fresh(this.#before, namespace).then(forEveryone)
+  }
+
+  /** The same where it is written out already. */
+  readyBeforeLogin(namespace: Namespace): Shown | undefined {
+    const plan = this.#kept(this.#before, namespace)
+    return plan && forEveryone(plan)
   }
 
   /** What a caller sees who has logged in; who that is is asked for only when a message has an audience. */
   async afterLogin(namespace: Namespace, findViewer: () => Promise<Viewer>): Promise<Shown> {
-    const plan = await this.#plan(this.#after, namespace)
+    const plan = this.#kept(this.#after, namespace) ?? (await this.#fresh(this.#after, namespace))
     if (plan.forAll !== undefined) return plan.forAll
     const viewer = await findViewer()
     const addressed = plan.candidates.filter((one) => isFor(one.audience, viewer, one.line))
@@ -99,9 +104,9 @@ export class ShownMessages {
     return undefined
   }
 
-  #plan(cache: WeightedCache<Plan>, namespace: Namespace): Plan | Promise<Plan> {
+  #kept(cache: WeightedCache<Plan>, namespace: Namespace): Plan | undefined {
     const known = cache.aged(namespace.id)
-    return known !== undefined && this.#holds(known) ? known : this.#fresh(cache, namespace)
+    return known !== undefined && this.#holds(known) ? known : undefined
   }
 
   #holds({ line, versions, madeAtMs, endsAtMs }: Plan): boolean {
@@ -115,8 +120,8 @@ export class ShownMessages {
     // asked for before the lists are: a change in between makes the plan end early, never late
     const versions = line.map((id) => messages.version(id))
     const lists = await Promise.all(line.map((id) => messages.listOf(id)))
-    const meanwhile = cache.aged(namespace.id)
-    if (meanwhile !== undefined && this.#holds(meanwhile)) return meanwhile
+    const meanwhile = this.#kept(cache, namespace)
+    if (meanwhile !== undefined) return meanwhile
     const madeAtMs = clock.now()
     const candidates = candidatesOf(lists, line, { now: instantOf(madeAtMs), authenticated: cache === this.#after })
     const isForAll = candidates.every(({ audience }) => audience === undefined)

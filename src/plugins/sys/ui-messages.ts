@@ -9,7 +9,7 @@ import { nothingShown, type Shown, type ShownMessages } from '../../core/message
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { fail, refuse } from '../../errors.ts'
-import { type Exchange, namespaceOf, type Reply, resource } from '../../http/resource.ts'
+import { type Exchange, namespaceOf, type Reply, resource, type WrittenReply } from '../../http/resource.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { namesTag } from '../../lib/entity-tag.ts'
 import { exactDurationField } from '../../lib/fields.ts'
@@ -20,7 +20,7 @@ import { saying } from './messages.ts'
 export type UiMessageParts = {
   /** `community` shows no messages. Contract custom-messages §4.7. */
   edition: 'enterprise' | 'community'
-  messages: Pick<MessageStore, 'acknowledge'>
+  messages: MessageStore
   shownMessages: ShownMessages
   messageWaits: MessageWaits
   access: Pick<Access, 'findCaller'>
@@ -37,6 +37,8 @@ const polled = z.object({
     .default(0)
     .describe('With If-None-Match: how long to hold the answer while there is nothing new, at most 60 s; 30s, 1500ms or a number of seconds'),
 })
+
+export const beforeLoginPath = 'sys/internal/ui/unauthenticated-messages'
 
 /** What front ends ask to show messages. Contract custom-messages §1.2, §1.8, §4.5, §7.3. */
 export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): void {
@@ -113,12 +115,12 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
     const known = call.wrapTtl > 0 ? undefined : header('if-none-match')
     const waitMs = Math.min(input.wait, longestWaitSeconds) * 1000
     const answer = (shown: Shown): Reply | Promise<Reply> => {
-      if (!namesTag(known, shown.etag)) return { dataText: shown.text, headers: headersOf(shown) }
+      if (!namesTag(known, shown.etag)) return replyOf(shown)
       return waitMs > 0 ? held(shown) : notModified(shown)
     }
     const held = async (first: Shown): Promise<Reply> => {
       const last = await nextShown({ first, waitMs, exchange, namespace, look: lookAgain })
-      return namesTag(known, last.etag) ? notModified(last) : { dataText: last.text, headers: headersOf(last) }
+      return namesTag(known, last.etag) ? notModified(last) : replyOf(last)
     }
     const shown = look()
     return shown instanceof Promise ? shown.then(answer) : answer(shown)
@@ -163,13 +165,11 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
 const retrieved = (shown: Shown | Promise<Shown>): Shown | Promise<Shown> =>
   shown instanceof Promise ? saying('failed to retrieve custom messages', () => shown) : shown
 
-const notModified = (shown: Shown): Reply => ({ status: 304, headers: headersOf(shown) })
+/** The same object for the same answer. */
+const replyBy = new WeakMap<Shown, WrittenReply>()
 
-const headersBy = new WeakMap<Shown, Readonly<Record<string, string>>>()
-
-/** The same on 200 and 304. RFC 9110 §15.4.5. */
-function headersOf(shown: Shown): Readonly<Record<string, string>> {
-  const known = headersBy.get(shown)
+function replyOf(shown: Shown): WrittenReply {
+  const known = replyBy.get(shown)
   if (known !== undefined) return known
   const headers = {
     etag: shown.etag,
@@ -177,6 +177,18 @@ function headersOf(shown: Shown): Readonly<Record<string, string>> {
     vary: 'X-Vault-Token, X-Vault-Namespace, Authorization',
     ...(shown.nextChange === undefined ? {} : { 'x-next-change-at': shown.nextChange }),
   }
-  headersBy.set(shown, headers)
-  return headers
+  const reply = { dataText: shown.text, headers }
+  replyBy.set(shown, reply)
+  return reply
+}
+
+/** The headers are the same on 200 and 304. RFC 9110 §15.4.5. */
+const notModified = (shown: Shown): Reply => ({ status: 304, headers: replyOf(shown).headers })
+
+/** The answer to who asks before login, where it is written out already. */
+export function readyBeforeLogin({ edition, shownMessages }: Pick<UiMessageParts, 'edition' | 'shownMessages'>) {
+  return (namespace: Namespace): WrittenReply | undefined => {
+    const shown = edition === 'community' ? nothingShown : shownMessages.readyBeforeLogin(namespace)
+    return shown && replyOf(shown)
+  }
 }

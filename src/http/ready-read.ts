@@ -1,0 +1,97 @@
+import { Buffer } from 'node:buffer'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Mount } from '../core/mounts/mount.ts'
+import { type Namespace, rootNamespace } from '../core/namespaces/namespace.ts'
+import type { NamespaceStore } from '../core/namespaces/namespace-store.ts'
+import { namesTag } from '../lib/entity-tag.ts'
+import type { Random } from '../lib/random.ts'
+import { commonHeaders } from './common-headers.ts'
+import { envelope, type WrittenReply } from './envelope.ts'
+
+export type ReadyReadParts = {
+  /** Of an open path, without `/v1/`, that only ever answers 200 or 304. */
+  readonly path: string
+  /** What its handler would give to anybody; undefined: not without work. The same object as long as it is the same answer. */
+  readonly find: (namespace: Namespace) => WrittenReply | undefined
+  /** The mount of the path in the namespace of this id. */
+  readonly resolve: (namespaceId: string, path: string) => { readonly mount: Pick<Mount, 'type' | 'tainted'> } | undefined
+  readonly namespaces: Pick<NamespaceStore, 'resolve' | 'isLive' | 'lockRefusal'>
+  readonly clientAddress: (request: IncomingMessage) => unknown
+  readonly random: Random
+  readonly isSealed: () => boolean
+}
+
+/** Sends an answer that lies ready; false, with nothing done, when there is none. */
+export type ReadyRead = (request: IncomingMessage, response: ServerResponse) => boolean
+
+/** Whoever sends one of these wants more than the plain answer. */
+const unusual = ['content-length', 'transfer-encoding', 'origin', 'x-vault-wrap-ttl', 'x-vault-mfa'] as const
+
+/**
+ * Serves plain reads of a path whose answer is the same for everyone and lies written. Such a read needs nothing of what other requests go through, and
+ * that costs several times as much as the answer itself. Every other request for the path goes the usual way and gets the same.
+ */
+export function readyRead({ path, find, resolve, namespaces, clientAddress, random, isSealed }: ReadyReadParts): ReadyRead {
+  const writtenOf = new WeakMap<WrittenReply, Written>()
+  const written = (reply: WrittenReply, mountType: string): Written => {
+    const known = writtenOf.get(reply)
+    if (known?.mountType === mountType) return known
+    const fresh = writeOut(path, reply, mountType)
+    writtenOf.set(reply, fresh)
+    return fresh
+  }
+
+  /** Where it is served, if it is: a refusal is not written here. */
+  function placeOf(named: string | string[] | undefined): { namespace: Namespace; mountType: string } | undefined {
+    const place = Array.isArray(named) ? undefined : namespaces.resolve(named, path)
+    if (place === undefined || place.taken > 0) return undefined
+    const { namespace } = place
+    if (namespace.id !== rootNamespace.id && (!namespaces.isLive(namespace.id) || namespaces.lockRefusal(namespace) !== undefined)) return undefined
+    const mount = resolve(namespace.id, path)?.mount
+    return mount === undefined || mount.tainted ? undefined : { namespace, mountType: mount.type }
+  }
+
+  return (request, response) => {
+    if (request.method !== 'GET' || (request.url !== `/v1/${path}` && request.url !== `/${path}`)) return false
+    const { headers } = request
+    if (isSealed() || unusual.some((name) => headers[name] !== undefined) || typeof clientAddress(request) !== 'string') return false
+    const named = headers['x-vault-namespace']
+    const place = placeOf(named)
+    const reply = place && find(place.namespace)
+    if (place === undefined || reply === undefined) return false
+    const answer = written(reply, place.mountType)
+    const echo = typeof named === 'string' && named !== '' ? ['x-vault-namespace', named] : []
+    if (namesTag(headers['if-none-match'], reply.headers.etag)) {
+      response.writeHead(304, [...answer.headers, ...echo]).end()
+      return true
+    }
+    response.cork()
+    response.writeHead(200, [...answer.headers, ...answer.ofBody, ...echo])
+    response.write(answer.head + random.uuid())
+    response.end(answer.tail)
+    return true
+  }
+}
+
+/** An answer but for the id of its request, which stands between `head` and `tail`. */
+type Written = {
+  readonly mountType: string
+  readonly headers: readonly string[]
+  readonly ofBody: readonly string[]
+  readonly head: string
+  readonly tail: Buffer
+}
+
+const anyId = '00000000-0000-0000-0000-000000000000'
+
+function writeOut(path: string, reply: WrittenReply, mountType: string): Written {
+  const text = envelope({ requestId: anyId, path, namespaceInPath: false, mount: { type: mountType } }, reply)
+  const at = text.indexOf(anyId)
+  return {
+    mountType,
+    headers: Object.entries({ ...commonHeaders, ...reply.headers }).flat(),
+    ofBody: ['content-type', 'application/json', 'content-length', String(Buffer.byteLength(text))],
+    head: text.slice(0, at),
+    tail: Buffer.from(text.slice(at + anyId.length)),
+  }
+}

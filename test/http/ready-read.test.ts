@@ -1,0 +1,170 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { rootNamespace } from '../../src/core/namespaces/namespace.ts'
+import type { WrittenReply } from '../../src/http/envelope.ts'
+import { readyRead } from '../../src/http/ready-read.ts'
+import { systemRandom } from '../../src/lib/random.ts'
+import { type Answer, Client } from '../support/client.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+
+const path = 'sys/internal/ui/unauthenticated-messages'
+const child = { ...rootNamespace, id: 'child1', path: 'child/' }
+
+/** A server that answers `usual` where no answer lies ready. */
+async function aReader(reply: WrittenReply | undefined, { isSealed = false, address = 'x' as unknown, isLive = true, isTainted = false } = {}) {
+  const ready = readyRead({
+    path,
+    find: () => reply,
+    resolve: () => ({ mount: { type: 'system', tainted: isTainted } }),
+    namespaces: {
+      resolve: (header, asked) => {
+        if (header === 'nowhere') return undefined
+        const namespace = header === 'child' ? child : rootNamespace
+        return { namespace, taken: asked.startsWith('child/') ? 6 : 0 }
+      },
+      isLive: () => isLive,
+      lockRefusal: () => undefined,
+    },
+    clientAddress: () => address,
+    random: systemRandom,
+    isSealed: () => isSealed,
+  })
+  const server = createServer((request, response) => {
+    if (!ready(request, response)) response.end('usual')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    client: new Client(`http://127.0.0.1:${port}`),
+    [Symbol.asyncDispose]: async () => {
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+const reply: WrittenReply = { dataText: '{"a":"é"}', headers: { etag: '"t"', vary: 'X' } }
+
+describe('an answer that lies ready', () => {
+  test.each([
+    { name: 'a plain read', ask: (client: Client) => client.read(path) },
+    { name: 'without /v1', ask: (client: Client) => client.read(`/${path}`) },
+    { name: 'with a token', ask: (client: Client) => client.with('t').read(path) },
+    { name: 'in a namespace', ask: (client: Client) => client.read(path, { headers: { 'X-Vault-Namespace': 'child' } }) },
+    { name: 'with another tag', ask: (client: Client) => client.read(path, { headers: { 'If-None-Match': '"u"' } }) },
+  ])('goes out: $name', async ({ ask }) => {
+    await using reader = await aReader(reply)
+
+    const answer = await ask(reader.client)
+
+    expect(answer.body).toMatchObject({ data: { a: 'é' }, request_id: expect.stringMatching(/^[0-9a-f-]{36}$/), mount_type: 'system' })
+    expect(answer.headers).toMatchObject({ etag: '"t"', vary: 'X', 'content-type': 'application/json' })
+  })
+
+  test.each([
+    { name: 'a query', ask: (client: Client) => client.read(`${path}?wait=1s`) },
+    { name: 'a slash at the end', ask: (client: Client) => client.read(`${path}/`) },
+    { name: 'another path', ask: (client: Client) => client.read(`${path}x`) },
+    { name: 'another spelling', ask: (client: Client) => client.read(path.replace('ui', '%75i')) },
+    { name: 'a namespace in the path', ask: (client: Client) => client.read(`child/${path}`) },
+    { name: 'a namespace that is not there', ask: (client: Client) => client.read(path, { headers: { 'X-Vault-Namespace': 'nowhere' } }) },
+    { name: 'another verb', ask: (client: Client) => client.delete(path) },
+    { name: 'a body', ask: (client: Client) => client.call('GET', path, {}) },
+    { name: 'another origin', ask: (client: Client) => client.read(path, { headers: { Origin: 'https://a.example' } }) },
+    { name: 'a wish to have it wrapped', ask: (client: Client) => client.read(path, { headers: { 'X-Vault-Wrap-TTL': '60' } }) },
+    { name: 'a second factor', ask: (client: Client) => client.read(path, { headers: { 'X-Vault-MFA': 'x' } }) },
+  ])('is left to the usual way: $name', async ({ ask }) => {
+    await using reader = await aReader(reply)
+
+    expect((await ask(reader.client)).text).toBe('usual')
+  })
+
+  test.each([
+    { name: 'sealed', state: { isSealed: true } },
+    { name: 'an address that is not accepted', state: { address: { kind: 'refusal' } } },
+    { name: 'a namespace that is on its way out', state: { isLive: false } },
+    { name: 'a mount that is on its way out', state: { isTainted: true } },
+  ])('is left to the usual way: $name', async ({ state }) => {
+    await using reader = await aReader(reply, state)
+
+    expect((await reader.client.read(path, { headers: { 'X-Vault-Namespace': 'child' } })).text).toBe('usual')
+  })
+
+  test('is left to the usual way where none is ready', async () => {
+    await using reader = await aReader(undefined)
+
+    expect((await reader.client.read(path)).text).toBe('usual')
+  })
+})
+
+describe('both ways', () => {
+  let ready: TestServer
+  let usual: TestServer
+  const setUp = async (settings: Record<string, string>) => {
+    const server = await startTestServer({ settings })
+    await server.root.write('sys/namespaces/a', {})
+    const message = {
+      title: 'é “x” \u2028',
+      message: 'w6k=',
+      start_time: 0,
+      end_time: '2999-01-01T00:00:00Z',
+      authenticated: false,
+      options: { n: 1.5 },
+    }
+    await server.root.write('sys/config/ui/custom-messages', message)
+    return server
+  }
+  beforeAll(async () => {
+    ready = await setUp({})
+    // who logs requests wants to see each
+    usual = await setUp({ ACCESS_LOG: 'true' })
+  })
+  afterAll(async () => {
+    await ready[Symbol.asyncDispose]()
+    await usual[Symbol.asyncDispose]()
+  })
+
+  /** What must be the same: everything but ids, the time, and how long an id of a message makes its tag. */
+  const comparable = ({ status, headers, text }: Answer) => {
+    const { date: _date, etag, ...rest } = headers
+    const ids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+    return { status, headers: { ...rest, etag: typeof etag }, text: text.replace(ids, 'id') }
+  }
+
+  test.each<{ name: string; headers: Record<string, string> }>([
+    { name: 'plain', headers: {} },
+    { name: 'of a namespace', headers: { 'X-Vault-Namespace': 'a' } },
+    { name: 'of the root by name', headers: { 'X-Vault-Namespace': 'root' } },
+    { name: 'with an empty namespace', headers: { 'X-Vault-Namespace': '' } },
+    { name: 'of no namespace', headers: { 'X-Vault-Namespace': 'nowhere' } },
+    { name: 'unchanged', headers: { 'If-None-Match': '*' } },
+    { name: 'unchanged, of a namespace', headers: { 'If-None-Match': '*', 'X-Vault-Namespace': 'a/' } },
+    { name: 'with the last word', headers: { Connection: 'close' } },
+    { name: 'that goes on', headers: { Connection: 'keep-alive' } },
+  ])('answer the same: $name', async ({ headers }) => {
+    const options = { headers }
+
+    // the first one writes it out
+    await ready.anonymous.read(path, options)
+
+    expect(comparable(await ready.anonymous.read(path, options))).toEqual(comparable(await usual.anonymous.read(path, options)))
+  })
+
+  test('requests that come at once are answered in their order', async () => {
+    await ready.anonymous.read(path)
+    const get = (what: string, more = '') => `GET /v1/${what} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
+    const requests = [get('sys/seal-status'), get(path), get(path, 'If-None-Match: *\r\n'), get('sys/nothing'), get(path, 'Connection: close\r\n')]
+    const statuses = [200, 200, 304, 403, 200]
+
+    const { hostname, port } = new URL(ready.url)
+    const socket = connect(Number(port), hostname)
+    socket.write(requests.join(''))
+    let text = ''
+    for await (const chunk of socket) text += String(chunk)
+
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(statuses.map((status) => `HTTP/1.1 ${status}`))
+  })
+})
