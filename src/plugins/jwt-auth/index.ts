@@ -5,7 +5,7 @@ import { ServiceError } from '../../errors.ts'
 import { type Exchange, errorReply, namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
 import { lowerStringField, stringField } from '../../lib/fields.ts'
 import { configFields, shownConfig } from './jwt-config.ts'
-import { examples } from './examples.ts'
+import { answers } from './answers.ts'
 import type { JwtMethod } from './method.ts'
 import { PendingSweeper } from './oidc/pending-sweeper.ts'
 import { checkNamed } from './refusal.ts'
@@ -54,8 +54,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
     help: 'The keys that verify tokens, and the OpenID provider.',
     read: {
       summary: 'Read the configuration',
-      example: examples.config,
-      output: configFields.omit({ oidc_client_secret: true }),
+      ...answers.config,
       handle: async ({ mount }) => {
         const ready = await method.stateOf(mount).findConfig()
         return ready && { data: shownConfig(ready.config) }
@@ -87,8 +86,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
     exists: async ({ mount, params }) => (await method.stateOf(mount).findRole(roleName(params))) !== undefined,
     read: {
       summary: 'Read a role',
-      example: examples.role,
-      output: roleFields,
+      ...answers.role,
       handle: async ({ mount, params }) => {
         const role = await method.stateOf(mount).findRole(roleName(params))
         return role && { data: shownRole(role) }
@@ -160,9 +158,8 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
     open: true,
     write: {
       summary: 'Get an authorization URL',
-      example: examples.authUrl,
+      ...answers.authUrl,
       input: authUrlInput,
-      output: z.object({ auth_url: z.string() }),
       handle: (exchange) =>
         logged(
           exchange,
