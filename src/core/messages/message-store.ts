@@ -23,8 +23,6 @@ export class MessageStore {
   readonly #shelves: Shelves
   /** One change of a message at a time. */
   readonly #changes = new Turns()
-  /** Reading a namespace, and deleting what can not be read. */
-  readonly #reads = new Turns()
   readonly #versions = new Map<string, number>()
   readonly #listeners = new Set<(namespaceId: string) => void>()
   #lastVersion = 0
@@ -35,7 +33,7 @@ export class MessageStore {
     this.#view = view.view('message/', { numbers: 'literal' })
     this.#random = random
     this.#acknowledgements = new Acknowledgements(view)
-    this.#shelves = new Shelves((namespaceId) => this.#reads.take(namespaceId, () => this.#load(namespaceId)))
+    this.#shelves = new Shelves((namespaceId) => this.#load(namespaceId))
   }
 
   /** All messages of one namespace, later starts first. */
@@ -54,25 +52,26 @@ export class MessageStore {
 
   /** `change` gives the message as it is to be; what it throws ends the update. Undefined: there is no such message. */
   update(namespaceId: string, id: string, change: (old: Message) => MessageDraft): Promise<Message | undefined> {
-    return this.#inTurn(namespaceId, id, async (shelf) => {
+    const work = async (shelf: Shelf) => {
       const old = shelf.get(id)
       return old === undefined ? undefined : await this.#write(namespaceId, shelf, { ...change(old), id }, old)
-    })
+    }
+    return this.#changes.take(keyOf(namespaceId, id), () => this.#shelves.use(namespaceId, work))
   }
 
   /** With its acknowledgements. Also when the messages of the namespace can not be read: else one damaged record would stand in the way for ever. */
   async delete(namespaceId: string, id: string): Promise<void> {
-    try {
-      await this.#inTurn(namespaceId, id, async (shelf) => {
-        if (shelf.get(id) === undefined) return
-        await this.#view.write([{ key: keyOf(namespaceId, id), value: undefined }])
-        shelf.drop(id)
-        this.#changed(namespaceId)
-      })
-    } catch (error) {
-      if (this.#shelves.has(namespaceId)) throw error
-      await this.#deleteUnread(namespaceId, id)
-    }
+    await this.#changes.take(keyOf(namespaceId, id), async () => {
+      const isWorthTrying = await this.find(namespaceId, id).then(
+        (message) => message !== undefined,
+        () => true,
+      )
+      if (!isWorthTrying) return
+      await this.#view.write([{ key: keyOf(namespaceId, id), value: undefined }])
+      const shelf = await this.#shelves.present(namespaceId)
+      shelf?.drop(id)
+      this.#changed(namespaceId)
+    })
     await this.#acknowledgements.removeOf(namespaceId, id)
   }
 
@@ -111,10 +110,6 @@ export class MessageStore {
     return () => this.#listeners.delete(listener)
   }
 
-  #inTurn<T>(namespaceId: string, id: string, work: (shelf: Shelf) => Promise<T>): Promise<T> {
-    return this.#changes.take(keyOf(namespaceId, id), () => this.#shelves.use(namespaceId, work))
-  }
-
   async #write(namespaceId: string, shelf: Shelf, message: Message, old?: Message): Promise<Message> {
     const giveBack = shelf.reserve(message, old)
     try {
@@ -131,13 +126,6 @@ export class MessageStore {
     const folder = `${namespaceId}/`
     const records = await this.#view.list(folder)
     return new Shelf(records.map(({ key, value }) => readMessage(key.slice(folder.length), value)))
-  }
-
-  #deleteUnread(namespaceId: string, id: string): Promise<void> {
-    return this.#reads.take(namespaceId, async () => {
-      await this.#view.write([{ key: keyOf(namespaceId, id), value: undefined }])
-      this.#changed(namespaceId)
-    })
   }
 
   #changed(namespaceId: string): void {

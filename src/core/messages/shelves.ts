@@ -31,9 +31,10 @@ export class Shelves {
     }
   }
 
-  /** Is it in memory? */
-  has(namespaceId: string): boolean {
-    return this.#kept.has(namespaceId)
+  /** The shelf that is in memory, or on its way there: what was read before a write that is durable now has this write to be told of. */
+  async present(namespaceId: string): Promise<Shelf | undefined> {
+    await this.#loading.get(namespaceId)?.catch(() => undefined)
+    return this.#kept.get(namespaceId)?.shelf
   }
 
   /** For a namespace that is gone. */

@@ -134,6 +134,26 @@ describe('contract custom-messages §7.3: acknowledgements', () => {
   })
 })
 
+test('creates, updates, deletes and readers at once, while memory holds no namespace for long: what is told is what is stored', async () => {
+  await using core = await openCoreView()
+  const store = new MessageStore({ view: core.view, random: systemRandom })
+  const filler = 'A'.repeat(9 * mebibyte)
+  for (let index = 0; index < 8; index += 1) await store.create(`filler-${index}`, aMessage({ message: filler }))
+  const first = await Promise.all(Array.from({ length: 20 }, () => store.create('a', aMessage())))
+
+  const work = first.flatMap(({ id }, index) => [
+    store.listOf(`filler-${index % 8}`),
+    index % 2 === 0 ? store.delete('a', id) : store.update('a', id, (old) => ({ ...old, title: 'new' })),
+    store.create('a', aMessage({ title: 'more' })),
+    store.listOf('a'),
+  ])
+  await Promise.all(work)
+
+  const told = await store.listOf('a')
+  expect(told).toEqual(await new MessageStore({ view: core.view, random: systemRandom }).listOf('a'))
+  expect(told.map(({ title }) => title).sort()).toEqual([...Array(20).fill('more'), ...Array(10).fill('new')].sort())
+})
+
 describe('what messages may take', () => {
   const heavy = (id: string, size: number) => aMessage({ id, message: 'A'.repeat(size) })
 
@@ -171,7 +191,7 @@ describe('what messages may take', () => {
       expect(await shelves.use('held', (again) => again === held)).toBe(true)
     })
 
-    const kept = Array.from({ length: 20 }, (_, index) => shelves.has(`n${index}`))
+    const kept = await Promise.all(Array.from({ length: 20 }, async (_, index) => (await shelves.present(`n${index}`)) !== undefined))
     expect(kept.indexOf(true)).toBeGreaterThan(10)
     expect(kept.slice(kept.indexOf(true))).not.toContain(false)
     expect(kept.filter(Boolean).length).toBeLessThanOrEqual(6)
