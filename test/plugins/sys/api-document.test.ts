@@ -300,6 +300,18 @@ describe('operations', () => {
     expect((await schema('jwt-config-get-data'))['properties']).not.toHaveProperty('oidc_client_secret')
   })
 
+  test.each([
+    { at: '/sys/internal/ui/authenticated-messages', verb: 'get', id: 'internal-ui-read-authenticated-active-custom-messages' },
+    { at: '/sys/internal/ui/unauthenticated-messages', verb: 'get', id: 'internal-ui-read-unauthenticated-active-custom-messages' },
+    { at: '/sys/config/ui/custom-messages', verb: 'get', id: 'ui-config-list-custom-messages' },
+    { at: '/sys/config/ui/custom-messages', verb: 'post', id: 'create-custom-message' },
+    { at: '/sys/config/ui/custom-messages/{id}', verb: 'get', id: 'ui-config-read-custom-message' },
+    { at: '/sys/config/ui/custom-messages/{id}', verb: 'post', id: 'ui-config-update-custom-message' },
+    { at: '/sys/config/ui/custom-messages/{id}', verb: 'delete', id: 'ui-config-delete-custom-message' },
+  ])('$verb $at has the name others know it by', async ({ at, verb, id }) => {
+    expect((await operation(at, verb))['operationId']).toBe(id)
+  })
+
   test('a path that takes any fields says so', async () => {
     expect(await schema('cubbyhole-path-post-input')).toMatchObject({ type: 'object', additionalProperties: {} })
   })

@@ -1,0 +1,137 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { exportSPKI, generateKeyPair, SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Client, Json } from '../support/client.ts'
+import { practiceEngine } from '../support/practice-engine.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { calls, type DocumentedCall } from './documented-calls.ts'
+
+type Content = { schema: object; example?: unknown; examples?: Record<string, { value: unknown }> }
+type Responses = Record<string, { $ref?: string; content?: { 'application/json': Content } }>
+
+let server: TestServer
+let document: Json
+let ajv: Ajv2020
+let operations: ReadonlyMap<string, Responses>
+
+beforeAll(async () => {
+  server = await startTestServer({ engines: [practiceEngine({ roles: new Map([['ci', { ttl: 3600, maxTtl: 0, renewable: true }]]) })] })
+  document = (await server.root.read('sys/internal/specs/openapi')).body
+  ajv = new Ajv2020({ strict: false, allErrors: true })
+  // the type of the package says there is more around its function than there is
+  ;(addFormats as unknown as (to: Ajv2020) => void)(ajv)
+  ajv.addSchema({ ...document, $id: 'document' })
+  operations = new Map(
+    Object.entries(document.paths ?? {}).flatMap(([at, item]) =>
+      Object.entries(item)
+        .filter(([verb]) => verb !== 'servers')
+        // the shape of an OpenAPI document, which another test holds it to
+        .map(([verb, operation]) => [`${verb} ${at}`, operation.responses as unknown as Responses] as const),
+    ),
+  )
+  await prepare()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const escaped = (part: string) => part.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D')
+
+function validatorAt(...pointer: string[]): ValidateFunction {
+  return ajv.compile({ $ref: `document#/${pointer.map(escaped).join('/')}` })
+}
+
+/** Where the response to an operation stands in the document. */
+function placeOf(operation: string, status: string): string[] {
+  const [verb = '', at = ''] = operation.split(' ')
+  const reference = operations.get(operation)?.[status]?.$ref
+  return reference === undefined ? ['paths', at, verb, 'responses', status] : reference.slice(2).split('/')
+}
+
+function contentAt(place: readonly string[]): Content | undefined {
+  const found = place.reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document)
+  return (found as Responses[string] | undefined)?.content?.['application/json']
+}
+
+async function prepare(): Promise<void> {
+  await server.root.write('sys/mounts/practice', { type: 'practice' })
+  for (let at = 0; at < 6; at++) kept.set(`lease${at}`, String((await server.root.read('practice/creds/ci')).body.lease_id))
+  const { publicKey, privateKey } = await generateKeyPair('ES256')
+  kept.set('publicKey', await exportSPKI(publicKey))
+  const jwt = new SignJWT({}).setProtectedHeader({ alg: 'ES256' }).setIssuedAt().setSubject('build-7').setAudience('here').setExpirationTime('1h')
+  kept.set('jwt', await jwt.sign(privateKey))
+}
+
+/** Logins by browser take a provider: their tests hold them to their answers. */
+const notHere = ['post /auth/jwt/oidc/auth_url', 'get /auth/jwt/oidc/callback', 'post /auth/jwt/oidc/callback']
+
+/** What earlier calls gave, by the name it was kept under. */
+const kept = new Map<string, string>([['root', 'root']])
+const filled = <T>(value: T): T =>
+  JSON.parse(JSON.stringify(value).replaceAll(/\$(\w+)/g, (all, name: string) => JSON.stringify(kept.get(name) ?? all).slice(1, -1)))
+
+function send({ ask, params = {}, query = '', body, token = 'root', ns, raw, verb, headers }: DocumentedCall) {
+  const [method = '', at = ''] = ask.split(' ')
+  const path = filled(at.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name] ?? `{${name}}`))
+  const client: Client = token === '' ? server.anonymous : server.as(filled(token))
+  const isRoot = document.paths?.[at]?.servers !== undefined
+  const wanted = {
+    ...(ns === undefined ? {} : { 'X-Vault-Namespace': ns }),
+    ...(method === 'patch' ? { 'Content-Type': 'application/merge-patch+json' } : {}),
+    ...headers,
+  }
+  return client.call(verb ?? method.toUpperCase(), `${isRoot ? '' : '/v1'}${path}${query}`, body === undefined ? undefined : filled(body), {
+    headers: wanted,
+    ...(raw === undefined ? {} : { raw }),
+  })
+}
+
+describe('the answer is as the API document says', () => {
+  test.each(calls.map((call) => ({ call, title: `${call.ask} ${call.name ?? ''}` })))('$title', async ({ call }) => {
+    const { ask, status = 200, keep = {} } = call
+
+    const answer = await send(call)
+
+    expect(answer.status, answer.text).toBe(status)
+    const documented = operations.get(ask)
+    expect(Object.keys(documented ?? {})).toContain(status < 400 ? String(status) : 'default')
+    const place = placeOf(ask, status < 400 ? String(status) : 'default')
+    if (contentAt(place) === undefined) {
+      expect(status === 202 ? '' : answer.text).toBe('')
+    } else {
+      const validate = validatorAt(...place, 'content', 'application/json', 'schema')
+      expect({ valid: validate(answer.body), errors: validate.errors, ...(validate.errors ? { body: answer.body } : {}) }).toEqual({
+        valid: true,
+        errors: null,
+      })
+    }
+    for (const [name, at] of Object.entries(keep)) {
+      const value = at.split('.').reduce<Json | undefined>((part, key) => part?.[key], answer.body)
+      expect(value).toBeDefined()
+      kept.set(name, String(value))
+    }
+  })
+
+  test('for every operation there is', () => {
+    const withAnswers = [...operations].filter(([, responses]) => Object.keys(responses).some((status) => status !== 'default')).map(([name]) => name)
+    const asked = new Set(calls.filter(({ status = 200 }) => status < 400).map(({ ask }) => ask))
+
+    expect(withAnswers.filter((operation) => !asked.has(operation))).toEqual(notHere)
+  })
+})
+
+test('every answer with a body has an example, and it is one', () => {
+  const wrong = [...operations].flatMap(([operation, responses]) =>
+    Object.keys(responses).flatMap((status) => {
+      const place = placeOf(operation, status)
+      const content = contentAt(place)
+      if (content === undefined) return []
+      const validate = validatorAt(...place, 'content', 'application/json', 'schema')
+      const examples = content.examples === undefined ? [content.example] : Object.values(content.examples).map(({ value }) => value)
+      return examples
+        .filter((example) => example === undefined || !validate(example))
+        .map((example) => ({ operation, status, example, errors: validate.errors }))
+    }),
+  )
+
+  expect(wrong).toEqual([])
+})
