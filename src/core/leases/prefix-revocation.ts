@@ -50,7 +50,7 @@ export class PrefixRevocation {
   /** All below a prefix that is empty or ends in a slash. Stops at the first failure, which tells how far it got. */
   async revokeBelow(namespace: string, prefix: string, mode: RevocationMode): Promise<void> {
     if (prefix.startsWith('auth/')) {
-      for await (const { token } of this.#parts.tokenLeases.under(namespace, prefix)) await this.#parts.revokeToken(token.accessor)
+      await this.#revokeTokens(namespace, prefix)
       return
     }
     const base = leaseKey({ namespace, id: prefix })
@@ -64,6 +64,20 @@ export class PrefixRevocation {
       after = page.at(-1)
       if (after === undefined) return
     }
+  }
+
+  async #revokeTokens(namespace: string, prefix: string): Promise<void> {
+    let accessors: string[] = []
+    const revoke = async () => {
+      const outcomes = await Promise.allSettled(accessors.map((accessor) => this.#parts.revokeToken(accessor)))
+      accessors = []
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    }
+    for await (const { token } of this.#parts.tokenLeases.under(namespace, prefix)) {
+      accessors.push(token.accessor)
+      if (accessors.length === pageSize) await revoke()
+    }
+    await revoke()
   }
 
   async #countBelow(base: string): Promise<number> {

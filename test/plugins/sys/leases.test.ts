@@ -420,6 +420,25 @@ describe('revoke-prefix', () => {
     expect(server.provider.alive.size).toBe(1)
   })
 
+  test('ends whole families of tokens, and no others', async () => {
+    await using server = await openServer()
+    await server.root.write('sys/policies/acl/p', { policy: 'path "auth/token/create/kin" { capabilities = ["update", "sudo"] }' })
+    for (const role of ['kin', 'others']) await server.root.write(`auth/token/roles/${role}`, { allowed_policies: ['p'] })
+    const create = async (client: Client, role = 'kin') =>
+      server.as(String((await client.write(`auth/token/create/${role}`)).body.auth?.client_token))
+    const parents = await Promise.all(Array.from({ length: 12 }, () => create(server.root)))
+    const children = await Promise.all(parents.flatMap((parent) => [create(parent), create(parent), create(parent)]))
+    const other = await create(server.root, 'others')
+    const statuses = (clients: Client[]) => Promise.all(clients.map(async (client) => (await client.read('auth/token/lookup-self')).status))
+    expect(new Set(await statuses([...parents, ...children]))).toEqual(new Set([200]))
+
+    expect((await server.put('sys/leases/revoke-prefix/auth/token/create/kin')).status).toBe(204)
+
+    expect(new Set(await statuses([...parents, ...children]))).toEqual(new Set([403]))
+    expect(await statuses([other])).toEqual([200])
+    expect((await server.root.list('sys/leases/lookup/auth/token/create/kin')).status).toBe(404)
+  })
+
   test('is a path also where it looks like the lease of a token', async () => {
     await using server = await openServer()
     const name = `h${'0123456789abcdef'.repeat(4)}`
