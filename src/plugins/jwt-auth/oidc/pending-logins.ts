@@ -123,12 +123,14 @@ export class PendingLogins {
 
   async #checkAddress(prefix: string, writing: ReadonlySet<string>, own: string): Promise<void> {
     const stored = await this.#parts.view.listKeys(prefix, { after: this.#oldestAlive(prefix), limit: this.#limits.address })
-    let held = stored.length
+    if (stored.length + writing.size <= this.#limits.address) return
+    // those being written count in the order they came, and once
+    const held = new Set(stored)
     for (const key of writing) {
       if (key === own) break
-      if (!stored.includes(key)) held++
+      held.add(key)
     }
-    if (held >= this.#limits.address) {
+    if (held.size >= this.#limits.address) {
       throw refuse('throttled', 'too many logins of this address are waiting for their callback')
     }
   }
@@ -188,7 +190,7 @@ export class PendingLogins {
 
   /** A list key before that of every login that is still alive. */
   #oldestAlive(prefix: string): string {
-    return prefix + paddedTime(this.#parts.clock.now() - lifetimeMs)
+    return prefix + paddedTime(this.#parts.clock.now() - lifetimeMs + 1)
   }
 }
 

@@ -122,7 +122,7 @@ describe('state, code and client nonce, contract jwt-oidc §5.6', () => {
     await using server = await withFlow(provider)
     await server.root.write('sys/auth/other', { type: 'oidc' })
     await server.root.write('auth/other/config', { oidc_discovery_url: provider.url, oidc_client_id: 'abc', oidc_client_secret: clientSecret })
-    const go = async (query: Record<string, string | null>) => verdict(await callback(server.anonymous, query))
+    const go = async (query: Parameters<typeof callback>[1]) => verdict(await callback(server.anonymous, query))
 
     for (const query of [{}, { code: 'x' }, { state: '', code: 'x' }, { state: 'st_nonsense', code: 'x' }, { state: '../role/test', code: 'x' }]) {
       expect(await go(query)).toBe(noState)
@@ -194,16 +194,16 @@ describe('state, code and client nonce, contract jwt-oidc §5.6', () => {
     const clock = new FakeClock()
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { clock })
-    const after = async (seconds: number) => {
+    const lateBy = async (seconds: number) => {
       const login = await begin(server.anonymous)
       clock.advance(seconds)
       const answer = await callback(server.anonymous, { state: login.get('state'), code: 'c' })
       return cause(verdict(answer))
     }
 
-    expect(await after(598)).toMatch(/no such code/)
-    expect(await after(599.5)).toBe('authentication request is expired: invalid parameter')
-    expect(await after(600)).toBe(noState)
+    expect(await lateBy(598)).toMatch(/no such code/)
+    expect(await lateBy(599.5)).toBe('authentication request is expired: invalid parameter')
+    expect(await lateBy(600)).toBe(noState)
   })
 
   test('K22, K23: what the role and the mount are now, but for what the login was begun with', async () => {

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { startProcess } from '../../../support/process.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { begin, callback, clientId, clientSecret, redirectUri, startSmallProvider, verdict, withFlow } from './small-provider.ts'
+
+describe('auth_url is open to everyone', () => {
+  test('1,200 calls of one address: 1,000 begin, the rest is told so, and others go on logging in', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider)
+    const flood = { localAddress: '127.0.0.2' }
+    const asked = Array.from({ length: 1200 }, () => server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: redirectUri }, flood))
+    const other = await begin(server.anonymous)
+
+    const answers = await Promise.all(asked)
+
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1000)
+    const refused = answers.filter(({ status }) => status === 429)
+    expect(refused).toHaveLength(200)
+    expect(refused[0]?.body.errors).toEqual(['too many logins of this address are waiting for their callback'])
+    expect(verdict(await callback(server.anonymous, { state: other.get('state'), code: provider.codeFor(other) }))).toBe('ok')
+    // who has come back makes room
+    const first = new URLSearchParams(String(answers.find(({ status }) => status === 200)?.body.data?.['auth_url']).split('?')[1])
+    expect(verdict(await callback(server.anonymous, { state: first.get('state'), code: provider.codeFor(first) }, flood))).toBe('ok')
+    expect((await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: redirectUri }, flood)).status).toBe(200)
+  })
+
+  test('what a caller sends does not make what is kept large', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider, { role: { allowed_redirect_uris: ['http://localhost/'] } })
+    const nonce = 'n'.repeat(1_000_000)
+    const long = await begin(server.anonymous, { redirect_uri: `http://localhost:${'0'.repeat(10_000)}1/` })
+    const login = await begin(server.anonymous, { redirect_uri: 'http://localhost:1/', client_nonce: nonce })
+
+    expect(long.get('state')).toBeNull()
+    expect(login.get('state')).toMatch(/^st_/)
+  })
+})
+
+test('a login goes on after its server was killed, once', async () => {
+  await using folder = await temporaryFolder()
+  await using provider = await startSmallProvider()
+  const first = await startProcess({ folder: folder.path })
+  const root = first.as(first.rootToken)
+  await root.write('sys/auth/oidc', { type: 'oidc' })
+  await root.write('auth/oidc/config', { oidc_discovery_url: provider.url, oidc_client_id: clientId, oidc_client_secret: clientSecret })
+  await root.write('auth/oidc/role/test', { user_claim: 'sub', allowed_redirect_uris: redirectUri })
+  const [used, open] = [await begin(root, { role: 'test' }), await begin(root, { role: 'test' })]
+  expect(verdict(await callback(root, { state: used.get('state'), code: provider.codeFor(used) }))).toBe('ok')
+  await first.stop('SIGKILL')
+
+  await using next = await startProcess({ folder: folder.path })
+  const again = next.as(first.rootToken)
+
+  expect(verdict(await callback(again, { state: open.get('state'), code: provider.codeFor(open) }))).toBe('ok')
+  expect(verdict(await callback(again, { state: used.get('state'), code: provider.codeFor(used) }))).toMatch(/Expired or missing OAuth state/)
+})

@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest'
+import type { View } from '../../../../src/core/barrier/view.ts'
+import { systemRandom } from '../../../../src/lib/random.ts'
+import type { LoginStart } from '../../../../src/plugins/jwt-auth/oidc/pending-login.ts'
+import { type PendingLimits, PendingLogins } from '../../../../src/plugins/jwt-auth/oidc/pending-logins.ts'
+import { openCoreView } from '../../../support/core-view.ts'
+import type { FakeClock } from '../../../support/fake-clock.ts'
+
+const start: LoginStart = { role: 'test', redirect_uri: 'https://x', bound_audiences: [], max_age: 0, clientNonce: '', usesCode: true }
+
+/** Several servers over one store. */
+function servers(view: View, clock: FakeClock, limits?: PendingLimits): [PendingLogins, PendingLogins] {
+  const parts = { view, clock, random: systemRandom, ...(limits === undefined ? {} : { limits }) }
+  return [new PendingLogins(parts), new PendingLogins(parts)]
+}
+
+const throttled = 'too many logins of this address are waiting for their callback'
+const allKeys = (view: View) => view.listKeys('oidc/')
+
+describe('a pending login', () => {
+  test('reaches another server, once', async () => {
+    await using opened = await openCoreView()
+    const [one, other] = servers(opened.view, opened.clock)
+    const { state, login } = await one.begin(start, '10.0.0.1')
+
+    const found = await Promise.all([other.take(state), one.take(state), other.take(state), one.take(state)])
+
+    expect(found.filter((each) => each !== undefined)).toEqual([login])
+    expect(await one.take(state)).toBeUndefined()
+    expect((await allKeys(opened.view)).filter((key) => key !== 'oidc/keys')).toEqual([])
+  })
+
+  test('is over after ten minutes, and then swept away', async () => {
+    await using opened = await openCoreView()
+    const { clock } = opened
+    const [one, other] = servers(opened.view, clock)
+    const early = await one.begin(start, '10.0.0.1')
+    clock.advance(300)
+    const late = await one.begin(start, '10.0.0.2')
+    clock.advance(299)
+    expect(await other.keepPosted(early.state, { code: 'c', id_token: '', refused: false })).toMatchObject({
+      code: 'c',
+      created: early.login.created,
+    })
+    clock.advance(301)
+
+    // the form that was posted has kept the first one
+    expect(await other.take(late.state)).toBeUndefined()
+    expect(await other.count()).toBe(1)
+    await other.sweep()
+    expect(await other.take(early.state)).toMatchObject({ code: 'c' })
+    const last = await one.begin(start, '10.0.0.1')
+    clock.advance(600)
+    expect(await other.keepPosted(last.state, { code: 'c', id_token: '', refused: false })).toBeUndefined()
+    await other.sweep()
+    expect(await allKeys(opened.view)).toEqual(['oidc/keys'])
+  })
+
+  test('nothing of it is to be read in the keys of a store', async () => {
+    await using opened = await openCoreView()
+    const [one] = servers(opened.view, opened.clock)
+    const { state } = await one.begin(start, '10.20.30.40')
+
+    const keys = (await allKeys(opened.view)).join()
+
+    expect(keys).not.toContain(state)
+    expect(keys).not.toContain('10.20.30.40')
+  })
+})
+
+describe('bounds, contract README "pending OIDC logins"', () => {
+  test('an address may have so many; its callbacks and its time make room; others are not touched', async () => {
+    await using opened = await openCoreView()
+    const { clock } = opened
+    const [one, other] = servers(opened.view, clock, { mount: 1000, address: 10 })
+    const begun = []
+    for (let index = 0; index < 10; index++) begun.push(await (index % 2 === 0 ? one : other).begin(start, '10.0.0.1'))
+
+    await expect(one.begin(start, '10.0.0.1')).rejects.toMatchObject({ kind: 'throttled', message: throttled })
+    await expect(other.begin(start, '::ffff:10.0.0.1')).rejects.toThrow(throttled)
+    await other.begin(start, '10.0.0.2')
+    await one.take(begun[3]?.state ?? '')
+    await other.begin(start, '10.0.0.1')
+    await expect(other.begin(start, '10.0.0.1')).rejects.toThrow(throttled)
+    clock.advance(600)
+    await other.begin(start, '10.0.0.1')
+  })
+
+  test('many at once stop at the very number', async () => {
+    await using opened = await openCoreView()
+    const [one] = servers(opened.view, opened.clock, { mount: 1000, address: 10 })
+
+    const settled = await Promise.allSettled(Array.from({ length: 50 }, () => one.begin(start, '10.0.0.1')))
+
+    expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
+    expect(await opened.view.listKeys('oidc/login/')).toHaveLength(10)
+  })
+
+  test('an IPv6 client counts by its network', async () => {
+    await using opened = await openCoreView()
+    const [one] = servers(opened.view, opened.clock, { mount: 1000, address: 2 })
+    await one.begin(start, '2001:db8:1:2::1')
+    await one.begin(start, '2001:db8:1:2:ffff::9')
+
+    await expect(one.begin(start, '2001:db8:1:2::2')).rejects.toThrow(throttled)
+    await one.begin(start, '2001:db8:1:3::2')
+  })
+
+  test('a full mount: the oldest of the same address goes, for a newcomer that of the address with the most', async () => {
+    await using opened = await openCoreView()
+    const { clock } = opened
+    const [one] = servers(opened.view, clock, { mount: 6, address: 5 })
+    const begin = async (address: string) => {
+      clock.advance(1)
+      return (await one.begin(start, address)).state
+    }
+    const [a1, b1, b2, b3, c1, c2] = [
+      await begin('10.0.0.1'),
+      await begin('10.0.0.2'),
+      await begin('10.0.0.2'),
+      await begin('10.0.0.2'),
+      await begin('10.0.0.3'),
+      await begin('10.0.0.3'),
+    ]
+
+    const own = await begin('10.0.0.3')
+    const newcomer = await begin('10.0.0.4')
+
+    const left = await Promise.all([a1, b1, b2, b3, c1, c2, own, newcomer].map(async (state) => (await one.take(state)) !== undefined))
+    expect(left).toEqual([true, false, true, true, false, true, true, true])
+  })
+
+  test('the count of a mount is made anew, so that what other servers did is seen', async () => {
+    await using opened = await openCoreView()
+    const { clock } = opened
+    const [one, other] = servers(opened.view, clock, { mount: 4, address: 4 })
+    await one.begin(start, '10.0.0.1')
+    for (let index = 0; index < 4; index++) await other.begin(start, '10.0.0.2')
+    clock.advance(10)
+
+    await one.begin(start, '10.0.0.3')
+
+    expect(await opened.view.listKeys('oidc/login/')).toHaveLength(4)
+  })
+})
