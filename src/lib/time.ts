@@ -48,6 +48,7 @@ export const timeMilliseconds = (time: string): number => Number(timeNanoseconds
 
 /** Nanoseconds since the epoch of a text `parseTime` gave, whatever its year; 0 for another text. */
 export function timeNanoseconds(time: string): bigint {
+  if (time.length === '2024-01-02T03:04:05Z'.length) return BigInt(Date.parse(time) || 0) * 1_000_000n
   const [, sign = '', year = '', rest = '', fraction = ''] = /^(-?)(\d{4,6})(-[^.]*?)(?:\.(\d{1,9}))?Z$/.exec(time) ?? []
   // a year that is no plain one of four digits needs its sign and six
   const whole = sign === '' && year.length === 4 ? year : `${sign === '' ? '+' : sign}${year.padStart(6, '0')}`
@@ -92,10 +93,15 @@ function parseText(text: string): ParsedTime {
 const fromSeconds = (seconds: number): string => printTime(Math.max(-maxDateSeconds, Math.min(maxDateSeconds, seconds)), '')
 
 function printTime(seconds: number, fraction: string): string {
-  // years outside of 0..9999 come as +010000 or -000001
-  const [, sign = '', year = '', rest = ''] = /^([+-]?)0*(\d{4,})(-.*)\.000Z$/.exec(new Date(seconds * 1000).toISOString()) ?? []
   const digits = fraction.replace(/0+$/, '')
-  return `${sign === '-' ? '-' : ''}${year}${rest}${digits === '' ? '' : `.${digits}`}Z`
+  return `${wholeSecond(new Date(seconds * 1000).toISOString())}${digits === '' ? '' : `.${digits}`}Z`
+}
+
+/** Years outside of 0..9999 come as +010000 or -000001. */
+function wholeSecond(iso: string): string {
+  if (iso.length === '2024-01-02T03:04:05.000Z'.length) return iso.slice(0, -'.000Z'.length)
+  const [, sign = '', year = '', rest = ''] = /^([+-]?)0*(\d{4,})(-.*)\.000Z$/.exec(iso) ?? []
+  return `${sign === '-' ? '-' : ''}${year}${rest}`
 }
 
 const mod = (value: number, divisor: number): number => ((Math.trunc(value) % divisor) + divisor) % divisor
