@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../core/access.ts'
@@ -12,6 +11,7 @@ import type { DocumentedAnswer } from './documented-route.ts'
 import { type Follows, followsCaller, followsField, followsFieldOrCaller } from './follow.ts'
 import { envelope, type Reply, type WrittenReply, wrappedEnvelope } from './envelope.ts'
 import { errorReply } from './error-reply.ts'
+import { onHangUp } from './hang-up.ts'
 import { type HelpPage, type HelpVerb, mountText, pageText } from './help.ts'
 import { sendJson, sendText } from './json-reply.ts'
 import { carrierOf } from './mount-router.ts'
@@ -276,16 +276,10 @@ function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodOb
           const value = request.headers[name]
           return Array.isArray(value) ? value[0] : value
         },
-        whenGone: (listener) => whenClosed(request.raw.socket, listener),
+        whenGone: (listener) => onHangUp(request.raw.socket, listener),
       }
     },
   }
-}
-
-function whenClosed(socket: Socket, listener: () => void): () => void {
-  if (socket.destroyed) listener()
-  else socket.once('close', listener)
-  return () => socket.off('close', listener)
 }
 
 function capturesOf(params: unknown, captures: readonly string[], dropsSlash: boolean): Record<string, string> {

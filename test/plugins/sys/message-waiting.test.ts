@@ -286,6 +286,27 @@ describe('places to wait', () => {
     expect(text.match(/HTTP\/1\.1 304/g)).toHaveLength(2)
   })
 
+  test('many that wait on one connection count each, and go with it without a warning', async () => {
+    await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '30', MAX_IN_FLIGHT: '40' } })
+    const { etag, again } = await poll(server, before)
+    const warnings: string[] = []
+    const note = ({ name }: Error) => warnings.push(name)
+    process.on('warning', note)
+    const { hostname, port } = new URL(server.url)
+
+    for (let round = 0; round < 3; round += 1) {
+      const socket = connect(Number(port), hostname)
+      socket.write(`GET /v1/${before}?wait=60s HTTP/1.1\r\nHost: x\r\nIf-None-Match: ${etag}\r\n\r\n`.repeat(30))
+      while ((await again('1ms')).status !== 429);
+      socket.destroy()
+      while ((await again('1ms')).status !== 304);
+    }
+    process.off('warning', note)
+
+    expect(warnings).toEqual([])
+    expect((await server.root.read('auth/token/lookup-self')).status).toBe(200)
+  })
+
   test('those who wait are not in the way of others', async () => {
     await using server = await startTestServer({ settings: { MAX_IN_FLIGHT: '2', MESSAGE_WAITERS: '9' } })
     const { again } = await poll(server, before)
