@@ -164,6 +164,33 @@ test('capabilities are those of the rule that decides about a list', () => {
   )
 })
 
+test('a path with another spelling that counts is allowed what both allow, as far as the rule of that one is the nearer, and nothing it denies', () => {
+  fc.assert(
+    fc.property(policies, entityName, questions, askedPath, (written, name, asked, meantFor) => {
+      const { acl, stanzas } = bothOf(written, name)
+      const meant = meantFor(stanzas)
+
+      for (const { pathFor, ...rest } of asked) {
+        const question = { ...rest, path: pathFor(stanzas) }
+        const plain = modelDecision(stanzas, question)
+        const other = modelDecision(stanzas, { ...question, path: meant })
+        const { operation, path, fields, wrapTtl } = question
+        const both = acl.decide({ operation, path, meant, fields: asSent(fields), wrapTtlSeconds: wrapTtl })
+        const isDenied = stanzas.some((one) => one.path === meant && isExact(meant) && !one.ended && one.capabilities?.includes('deny') === true)
+
+        if (operation === 'help') expect(both).toEqual({ allowed: true, sudo: false })
+        else {
+          if (both.allowed) expect(plain.allowed).toBe(true)
+          if (both.sudo) expect(plain.sudo).toBe(true)
+          if (plain.allowed && other.allowed) expect(both.allowed).toBe(true)
+          if (isDenied && operation !== 'list' && operation !== 'scan') expect(both.allowed).toBe(false)
+        }
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
 test('the order of policies, and of the stanzas in them, makes no difference', () => {
   fc.assert(
     fc.property(policies, entityName, questions, (written, name, asked) => {
@@ -207,6 +234,8 @@ function bothOf(written: Written, name: string | undefined): { acl: Acl; stanzas
     stanzas: stanzas.map((one) => ({ ...one, path: one.path.replaceAll(template, name ?? '') })),
   }
 }
+
+const isExact = (path: string) => !/[+*]/.test(path)
 
 /** Fields as the server reads them off the wire: numbers are texts there. */
 const asSent = (fields: Readonly<Record<string, unknown>>) => parseLossless(JSON.stringify(fields)) as Record<string, unknown>

@@ -135,6 +135,43 @@ describe('management', () => {
     expect(unknown.body).toEqual(errors('namespace not found'))
   })
 
+  test('patches at the same time all count', async () => {
+    const name = await fresh()
+    const patch = (n: number) =>
+      root.call(
+        'PATCH',
+        `sys/namespaces/${name}`,
+        { custom_metadata: { [`k${n}`]: `${n}` } },
+        { headers: { 'Content-Type': 'application/merge-patch+json' } },
+      )
+
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => patch(n)))
+
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([])
+    const { custom_metadata } = (await root.read(`sys/namespaces/${name}`)).body['data'] ?? {}
+    expect(Object.keys(custom_metadata ?? {}).toSorted()).toEqual(Array.from({ length: 20 }, (_, n) => `k${n}`).toSorted())
+  })
+
+  test('of a deletion and calls that make something inside at the same time, one side wins', async () => {
+    const name = await fresh()
+    const calls = await Promise.all([
+      root.write('sys/namespaces/first', {}, inside(name)),
+      root.delete(`sys/namespaces/${name}`),
+      root.write('sys/namespaces/second', {}, inside(name)),
+      root.write(`sys/namespaces/${name}`, { custom_metadata: { a: 'b' } }),
+    ])
+
+    const [first, deleted, second] = calls
+    if (deleted.status === 200) {
+      expect([first.status, second.status].filter((status) => status === 200)).toEqual([])
+      await gone(name)
+    } else {
+      expect(deleted.body).toEqual(errors('unable to delete namespace containing child namespaces'))
+      expect([first.status, second.status]).toContain(200)
+    }
+    expect(calls.filter(({ status }) => status >= 500)).toEqual([])
+  })
+
   test('mounts and namespaces keep out of each other’s way', async () => {
     const name = await fresh()
 
@@ -182,6 +219,17 @@ describe('lock', () => {
     expect((await root.write(`sys/namespaces/api-lock/unlock/${name}`, { unlock_key: key })).body).toEqual(
       errors(`namespace "${name}/" is not locked`),
     )
+  })
+
+  test('of many who lock it at the same time one gets a key, and that is the one that unlocks', async () => {
+    const name = await fresh()
+
+    const answers = await Promise.all(Array.from({ length: 10 }, () => root.write(`sys/namespaces/api-lock/lock/${name}`)))
+
+    const keys = answers.flatMap(({ status, body }) => (status === 200 ? [String(body['data']?.['unlock_key'])] : []))
+    expect(keys).toHaveLength(1)
+    const unlocks = await Promise.all(Array.from({ length: 10 }, () => root.write(`sys/namespaces/api-lock/unlock/${name}`, { unlock_key: keys[0] })))
+    expect(unlocks.map(({ status }) => status).toSorted()).toEqual([204, ...Array.from({ length: 9 }, () => 400)])
   })
 
   test('sudo unlocks without the key, less does not', async () => {
