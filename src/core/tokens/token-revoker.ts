@@ -16,7 +16,10 @@ export type TokenRevokerParts = {
   onRevoked(token: Token): Promise<void>
 }
 
-/** A token that is no longer valid; not stored any more where only its rows are left. */
+/** Where a walk came across a token: below which other one. */
+type Place = { readonly hash: string; readonly parent?: string }
+
+/** A token that is no longer valid; undefined where only rows that lead to one are left. */
 type Ended = { readonly hash: string; readonly stored: StoredToken | undefined }
 
 /** Expiry time of a token being revoked: in the past whatever the clock says, so it is refused at once and a sweep resumes what was left half done. */
@@ -127,17 +130,17 @@ export class TokenRevoker {
 
   /** Deletes a token that is no longer valid and all below it, deepest first, a page of leaves at a time. */
   async #destroyTree(top: string): Promise<void> {
-    const path = [top]
+    const path: Place[] = [{ hash: top }]
     for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {
-      if (await this.#isValid(at)) {
+      if (await this.#isTaken(at)) {
         path.pop()
         continue
       }
       const leaves: string[] = []
-      const branches: string[] = []
-      for (const child of await this.#tokens.childrenOf(at, pageSize)) {
+      const branches: Place[] = []
+      for (const child of await this.#tokens.childrenOf(at.hash, pageSize)) {
         const below = await this.#tokens.childrenOf(child, 1)
-        if (below.length > 0) branches.push(child)
+        if (below.length > 0) branches.push({ hash: child, parent: at.hash })
         else leaves.push(child)
       }
       await this.#destroyOrThrow(leaves, at)
@@ -147,26 +150,33 @@ export class TokenRevoker {
     await this.#destroyOrThrow([top])
   }
 
-  /** Another token may have taken the place of one that is gone: what belongs to it is left alone. */
-  async #isValid(hash: string): Promise<boolean> {
+  /** Has another token taken the place of one that is gone (its id was chosen)? That one is left alone, with all below it. */
+  async #isTaken({ hash, parent }: Place): Promise<boolean> {
     const stored = await this.#tokens.tokenByHash(hash)
-    return stored !== undefined && this.#tokens.isValid(stored.token)
+    if (stored === undefined || this.#isEnded(stored.token, parent)) return false
+    if (parent !== undefined) await this.#view.write([{ key: childKey(parent, hash), value: undefined }])
+    return true
   }
 
-  async #destroyOrThrow(hashes: readonly string[], parent?: string): Promise<void> {
+  /** Is a token no longer valid: for itself, or as the child of one that is not? */
+  #isEnded(token: Token, parent: string | undefined): boolean {
+    return !this.#tokens.isUsable(token) || (parent !== undefined && token.parent !== '' && this.#tokens.keys.hashOf(token.parent) === parent)
+  }
+
+  async #destroyOrThrow(hashes: readonly string[], parent?: Place): Promise<void> {
     const [failure] = await this.#destroy(hashes, parent)
     if (failure !== undefined) throw failure
   }
 
   /** Deletes tokens without children in one write, but for those that are valid and those whose clean-up failed: gives back why. */
-  async #destroy(hashes: readonly string[], parent?: string): Promise<unknown[]> {
+  async #destroy(hashes: readonly string[], parent?: Place): Promise<unknown[]> {
     if (hashes.length === 0) return []
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const ended = await this.#endedOf(hashes)
+      const ended = await this.#endedOf(hashes, parent)
       // beside each other, since each may wait for a commit
       const cleanUps = await Promise.allSettled(ended.map(({ stored }) => stored && this.#onRevoked(stored.token)))
       const failures = cleanUps.flatMap((cleanUp) => (cleanUp.status === 'rejected' ? [cleanUp.reason] : []))
-      const entries = ended.flatMap(({ hash, stored }, at) => (cleanUps[at]?.status === 'rejected' ? [] : this.#deletion(hash, stored, parent)))
+      const entries = ended.flatMap(({ hash, stored }, at) => (cleanUps[at]?.status === 'rejected' ? [] : this.#deletion(hash, stored, parent?.hash)))
       try {
         if (entries.length === 0 || (await this.#view.write(entries))) return failures
       } finally {
@@ -176,14 +186,14 @@ export class TokenRevoker {
     throw fail('unavailable', 'too many changes to the tokens to revoke')
   }
 
-  async #endedOf(hashes: readonly string[]): Promise<Ended[]> {
-    const found = await Promise.all(
-      hashes.map(async (hash) => {
-        const stored = await this.#tokens.tokenByHash(hash)
-        return stored !== undefined && (await this.#tokens.isValid(stored.token)) ? [] : [{ hash, stored }]
-      }),
+  /** Of a valid one only the row that led to it is of no use. */
+  async #endedOf(hashes: readonly string[], parent: Place | undefined): Promise<Ended[]> {
+    const found = await Promise.all(hashes.map(async (hash) => ({ hash, stored: await this.#tokens.tokenByHash(hash) })))
+    // only now: what was read before is of the parent that was there until now
+    if (parent !== undefined && (await this.#isTaken(parent))) return []
+    return found.map(({ hash, stored }) =>
+      stored !== undefined && this.#isEnded(stored.token, parent?.hash) ? { hash, stored } : { hash, stored: undefined },
     )
-    return found.flat()
   }
 
   #deletion(hash: string, stored: StoredToken | undefined, parent: string | undefined): ViewEntry[] {
