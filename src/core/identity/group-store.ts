@@ -153,16 +153,23 @@ export class GroupStore implements MembershipSource {
   }
 
   async refresh(login: Omit<GroupLogin, 'entity'>): Promise<void> {
-    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const refresh = await this.refreshForLogin({ ...login, entity: 'kept' })
-      if (refresh.entries.length === 0) return
-      try {
-        if (await this.#parts.view.write([...refresh.entries, ...refresh.counts()])) return
-      } finally {
-        refresh.written()
-      }
+    if (await this.#refresh(login)) return
+    // those that were overtaken once, one after the other
+    await this.#turns.take(`refresh/${login.entityId}`, async () => {
+      for (let attempt = 1; attempt < writeAttempts; attempt += 1) if (await this.#refresh(login)) return
+      throw tooBusy()
+    })
+  }
+
+  /** False: someone else changed the entity in the meantime. */
+  async #refresh(login: Omit<GroupLogin, 'entity'>): Promise<boolean> {
+    const refresh = await this.refreshForLogin({ ...login, entity: 'kept' })
+    if (refresh.entries.length === 0) return true
+    try {
+      return await this.#parts.view.write([...refresh.entries, ...refresh.counts()])
+    } finally {
+      refresh.written()
     }
-    throw tooBusy()
   }
 
   inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -64,6 +64,8 @@ export type LoginIdentity = {
 }
 
 const cacheLimit = 10_000
+/** No cache key of a login: those have slashes. */
+const overtaken = 'overtaken'
 /** Names, metadata and policies of an entity whose copy is kept in memory; its groups are shared with others. */
 const maxCachedText = 8192
 const dayMs = 86_400_000
@@ -245,11 +247,17 @@ export class IdentityStore {
 
   /**
    * A change that hangs on what is stored: `draw` reads and draws it up, throws to refuse, gives what to answer, or a change to write and answer with;
-   * it runs again when someone else was quicker. Those that were overtaken once go on one after the other, so that they do not overtake each other.
+   * it runs again when someone else was quicker.
    */
   async change<T>(draw: () => Promise<Drawn<T>>): Promise<T> {
-    const done = (await this.#attempt(draw)) ?? (await this.#turns.take('overtaken', () => this.#retry(draw)))
+    const isFree = this.#turns.workOn(overtaken) === undefined
+    const done = (isFree ? await this.#attempt(draw) : undefined) ?? (await this.inLine(() => this.#retry(draw)))
     return done.result
+  }
+
+  /** Changes that were overtaken once, one after the other, so that they do not overtake each other again and again. No other turn is waited for inside. */
+  inLine<T>(work: () => Promise<T>): Promise<T> {
+    return this.#turns.take(overtaken, work)
   }
 
   async #retry<T>(draw: () => Promise<Drawn<T>>): Promise<Drawn<T>> {

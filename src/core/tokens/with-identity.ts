@@ -25,10 +25,19 @@ async function issueInTurn<T extends object>(
   alias: LoginAlias,
   issue: (login: LoginIdentity) => Promise<T | undefined>,
 ): Promise<T | undefined> {
-  for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+  const attempt = async (): Promise<{ issued: T | undefined } | undefined> => {
     const login = await identity.forLogin(alias)
     const issued = await issue(login)
-    if (issued !== undefined || login.entries.length === 0) return issued
+    return issued !== undefined || login.entries.length === 0 ? { issued } : undefined
+  }
+  const done = (await attempt()) ?? (await identity.inLine(() => again(attempt)))
+  return done.issued
+}
+
+async function again<T extends object>(attempt: () => Promise<T | undefined>): Promise<T> {
+  for (let made = 1; made < writeAttempts; made += 1) {
+    const done = await attempt()
+    if (done !== undefined) return done
   }
   throw fail('unavailable', 'too many logins of one name at a time')
 }

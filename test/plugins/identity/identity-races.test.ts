@@ -52,6 +52,31 @@ test('a group that ends while a member renews and logs in: no failure, no member
   }
 })
 
+test('whatever comes at one person at once, by several mounts, is done and none of it refused', { timeout: 60_000 }, async () => {
+  await using folder = await temporaryFolder()
+  const settings = { STORAGE: `sqlite:${folder.file('gatehouse.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
+  await using server = await startTestServer({ settings })
+  const { root } = server
+  const mounts = await many(5, (at) => aLoginMount(server, `m${at}`))
+  const mountOf = (at: number) => mounts[at % mounts.length] as LoginMount // there are five
+  const { entityId, token } = await mountOf(0).login('u')
+  for (const { accessor } of mounts.slice(1))
+    await root.write('identity/entity-alias', { name: 'u', mount_accessor: accessor, canonical_id: entityId })
+  for (const { accessor } of mounts) await root.write('identity/group-alias', { name: 'eng', mount_accessor: accessor })
+
+  const answers = await Promise.all([
+    ...Array.from({ length: 120 }, (_, at) => root.write(`identity/entity/id/${entityId}`, { metadata: { at: `${at}` } })),
+    ...Array.from({ length: 150 }, async (_, at) => (await mountOf(at).login('u', { team: `t${at}`, groups: at % 3 === 0 ? [] : ['eng'] })).answer),
+    ...Array.from({ length: 40 }, () => root.write('auth/token/renew', { token })),
+    ...Array.from({ length: 40 }, (_, at) =>
+      root.write('identity/entity-alias', { name: at % 2 === 0 ? 'u' : 'U', mount_accessor: mountOf(at).accessor, custom_metadata: { at: `${at}` } }),
+    ),
+  ])
+
+  expect(answers.filter(({ status }) => status !== 200 && status !== 204).map(({ text }) => text)).toEqual([])
+  expect((await soundPeople(server)).size).toBe(1)
+})
+
 /** What is stored of people and groups; throws where two records tell different things. */
 async function soundPeople({ root }: TestServer): Promise<Map<string, Json>> {
   const people = new Map<string, Json>()
