@@ -30,6 +30,9 @@ const listRoot = 'oidc/from/'
 const pageSize = 1000
 /** A count of the whole mount may be so old; what this process adds and takes is counted at once. */
 const recountAfterMs = 10_000
+/** An address that is full is refused for so long without looking again, unless one of its logins ends here. */
+const fullForMs = 1_000
+const maxFullKept = 1_000
 
 /**
  * The logins between their authorization URL and their callback, in storage: they outlive a restart, and a callback may reach another server. Each
@@ -40,6 +43,8 @@ export class PendingLogins {
   readonly #limits: PendingLimits
   /** Logins this process is about to write, by list prefix, in the order they came. */
   readonly #writing = new Map<string, Set<string>>()
+  /** When to look again at addresses that were full, by list prefix. */
+  readonly #fullUntil = new Map<string, number>()
   #count: Count | undefined
   #counting: Promise<void> | undefined
   #addressHash: KeyedHash | undefined
@@ -122,6 +127,8 @@ export class PendingLogins {
   }
 
   async #checkAddress(prefix: string, writing: ReadonlySet<string>, own: string): Promise<void> {
+    const now = this.#parts.clock.now()
+    if (now < (this.#fullUntil.get(prefix) ?? 0)) throw tooMany()
     const stored = await this.#parts.view.listKeys(prefix, { after: this.#oldestAlive(prefix), limit: this.#limits.address })
     if (stored.length + writing.size <= this.#limits.address) return
     // those being written count in the order they came, and once
@@ -130,9 +137,10 @@ export class PendingLogins {
       if (key === own) break
       held.add(key)
     }
-    if (held.size >= this.#limits.address) {
-      throw refuse('throttled', 'too many logins of this address are waiting for their callback')
-    }
+    if (held.size < this.#limits.address) return
+    if (this.#fullUntil.size >= maxFullKept) this.#fullUntil.clear()
+    if (stored.length >= this.#limits.address) this.#fullUntil.set(prefix, now + fullForMs)
+    throw tooMany()
   }
 
   /** What has to go so that one more fits; usually nothing. */
@@ -181,6 +189,7 @@ export class PendingLogins {
   }
 
   #counted(prefix: string, change: 1 | -1): void {
+    if (change < 0) this.#fullUntil.delete(prefix)
     if (this.#count !== undefined) add(this.#count, prefix, change)
   }
 
@@ -193,6 +202,8 @@ export class PendingLogins {
     return prefix + paddedTime(this.#parts.clock.now() - lifetimeMs + 1)
   }
 }
+
+const tooMany = () => refuse('throttled', 'too many logins of this address are waiting for their callback')
 
 function add(count: Count, prefix: string, change: 1 | -1): void {
   const held = (count.byPrefix.get(prefix) ?? 0) + change

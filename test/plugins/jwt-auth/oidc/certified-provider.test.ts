@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest'
+import { Browser } from '../../../support/browser.ts'
+import { type OpenIdProvider, startOpenIdProvider } from '../../../support/openid-provider.ts'
+import { startTestServer, type TestServer } from '../../../support/start-server.ts'
+import { callback, verdict } from './small-provider.ts'
+
+const uiPage = 'https://gatehouse.example/ui/vault/auth/oidc/oidc/callback'
+const formPage = 'https://gatehouse.example/v1/auth/oidc/oidc/callback'
+const commandLine = 'http://localhost:8250/oidc/callback'
+
+const client = { client_id: 'gatehouse', client_secret: 'hush+&/%:', redirect_uris: [uiPage, formPage], scope: 'openid email groups' }
+const person = (name: string) => ({ email: `${name}@example.com`, email_verified: true, groups: ['dev', name] })
+
+async function withProvider(provider: OpenIdProvider, config: object = {}, role: object = {}): Promise<TestServer> {
+  const server = await startTestServer()
+  await server.root.write('sys/auth/oidc', { type: 'oidc' })
+  const configured = await server.root.write('auth/oidc/config', {
+    ...{ oidc_discovery_url: provider.url, oidc_client_id: client.client_id, oidc_client_secret: client.client_secret, default_role: 'people' },
+    ...config,
+  })
+  const written = await server.root.write('auth/oidc/role/people', {
+    ...{ user_claim: 'email', groups_claim: 'groups', oidc_scopes: ['email', 'groups'], bound_claims: { email_verified: true } },
+    ...{ claim_mappings: { sub: 'subject' }, allowed_redirect_uris: [uiPage, commandLine], ...role },
+  })
+  expect([configured.status, written.status]).toEqual([204, 204])
+  return server
+}
+
+async function authUrl(server: TestServer, given: object): Promise<string> {
+  const answer = await server.anonymous.write('auth/oidc/oidc/auth_url', given)
+  expect(answer.body.warnings).toBeNull()
+  return String(answer.body.data?.['auth_url'])
+}
+
+test.each(['RS256', 'ES256'] as const)('a person signs in through the pages of a certified provider: %s', async (algorithm) => {
+  await using provider = await startOpenIdProvider({ clients: [client], person, algorithm })
+  await using server = await withProvider(provider, { jwt_supported_algs: [algorithm] }, { max_age: '1h' })
+  await server.root.write('identity/group', { name: 'devs', type: 'external', policies: 'deploy' })
+  const group = await server.root.read('identity/group/name/devs')
+  const mounts = await server.root.read('sys/auth')
+  await server.root.write('identity/group-alias', {
+    ...{ name: 'dev', canonical_id: group.body.data?.['id'] },
+    mount_accessor: mounts.body.data?.['oidc/']?.['accessor'],
+  })
+
+  const start = await authUrl(server, { redirect_uri: uiPage, client_nonce: 'mine' })
+  const { url } = await new Browser().walk(start, { login: 'ada', password: 'any' })
+  const back = { state: url.searchParams.get('state'), code: url.searchParams.get('code') }
+  const answer = await callback(server.anonymous, { ...back, client_nonce: 'mine' })
+
+  expect(url.href.startsWith(uiPage)).toBe(true)
+  expect(verdict(answer)).toBe('ok')
+  expect(answer.body.auth).toMatchObject({ metadata: { role: 'people', subject: 'ada' }, identity_policies: ['deploy'] })
+  const own = await server.as(String(answer.body.auth?.['client_token'])).read('auth/token/lookup-self')
+  expect(own.body.data).toMatchObject({ display_name: 'oidc-ada@example.com', identity_policies: ['deploy'] })
+  expect(verdict(await callback(server.anonymous, { ...back, client_nonce: 'mine' }))).toMatch(/Expired or missing OAuth state/)
+})
+
+test('a code that was used at a certified provider is refused', async () => {
+  await using provider = await startOpenIdProvider({ clients: [client], person })
+  await using server = await withProvider(provider)
+  const browser = new Browser()
+  const signIn = async () => (await browser.walk(await authUrl(server, { redirect_uri: uiPage }), { login: 'ada', password: 'any' })).url.searchParams
+  const [one, two] = [await signIn(), await signIn()]
+
+  expect(verdict(await callback(server.anonymous, { state: one.get('state'), code: one.get('code') }))).toBe('ok')
+  expect(verdict(await callback(server.anonymous, { state: two.get('state'), code: one.get('code') }))).toMatch(/oauth2: \\"invalid_grant\\"/)
+  // a code belongs to its login: PKCE
+  const [three, four] = [await signIn(), await signIn()]
+  expect(verdict(await callback(server.anonymous, { state: three.get('state'), code: four.get('code') }))).toMatch(/oauth2: \\"invalid_grant\\"/)
+})
+
+test('a command line on any port of its own machine, without a secret', async () => {
+  const native = {
+    client_id: 'cli',
+    token_endpoint_auth_method: 'none',
+    application_type: 'native',
+    redirect_uris: ['http://127.0.0.1/oidc/callback'],
+  }
+  await using provider = await startOpenIdProvider({ clients: [{ ...native, scope: client.scope }], person })
+  const config = { oidc_client_id: 'cli', oidc_client_secret: '', oidc_public_client: true }
+  await using server = await withProvider(provider, config, { allowed_redirect_uris: 'http://127.0.0.1:8250/oidc/callback' })
+
+  const start = await authUrl(server, { redirect_uri: 'http://127.0.0.1:41999/oidc/callback' })
+  const { url } = await new Browser().walk(start, { login: 'grace', password: 'any' })
+
+  expect(url.host).toBe('127.0.0.1:41999')
+  const answer = await callback(server.anonymous, { state: url.searchParams.get('state'), code: url.searchParams.get('code') })
+  expect(answer.body.auth?.['metadata']).toEqual({ role: 'people', subject: 'grace' })
+})
+
+test('an ID token that the provider has the browser post', async () => {
+  const implicit = { response_types: ['id_token'], grant_types: ['implicit'] }
+  await using provider = await startOpenIdProvider({ clients: [{ ...client, ...implicit }], person })
+  const config = { oidc_response_mode: 'form_post', oidc_response_types: ['id_token'] }
+  // without a code there is no userinfo: only what the ID token itself has
+  const role = { user_claim: 'sub', groups_claim: '', bound_claims: {}, oidc_scopes: [] }
+  await using server = await withProvider(provider, config, role)
+
+  const start = await authUrl(server, { redirect_uri: uiPage })
+  const { url, posted } = await new Browser().walk(start, { login: 'ada', password: 'any' })
+  const page = await server.anonymous.call('POST', url.pathname, undefined, {
+    raw: String(posted),
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+  })
+
+  expect(url.href).toBe(formPage)
+  expect(page).toMatchObject({ status: 200, text: expect.stringContaining('Completing the sign-in process...') })
+  expect(verdict(await callback(server.anonymous, { state: posted?.get('state'), code: 'no_code' }))).toBe('ok')
+})
+
+test('what a certified provider refuses reaches the caller as a login without a code', async () => {
+  await using provider = await startOpenIdProvider({ clients: [client], person })
+  await using server = await withProvider(provider, {}, { oidc_scopes: ['no-such-scope'] })
+
+  const start = new URL(await authUrl(server, { redirect_uri: uiPage }))
+  start.searchParams.set('prompt', 'none')
+  const { url } = await new Browser().walk(start.href, {})
+
+  expect(url.searchParams.get('error')).toBe('login_required')
+  expect(verdict(await callback(server.anonymous, Object.fromEntries(url.searchParams)))).toBe(
+    '400 Vault login failed. No code or id_token received.',
+  )
+})
