@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client, Json } from '../../support/client.ts'
+import { notAccepted } from '../../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
+import { aLoginMount } from '../identity/login-mount.ts'
 
 const wrapped = (text: string) => `1 error occurred:\n\t* ${text}\n\n`
 const denied = { errors: [wrapped('permission denied')] }
@@ -238,6 +240,21 @@ test('the state of an unknown move is 404', async () => {
   const answer = await root.read('sys/remount/status/1f0c7d0e-0000-0000-0000-000000000000')
 
   expect([answer.status, answer.body]).toEqual([404, { errors: [] }])
+})
+
+test('112: what a disabled mount has issued is worth nothing, nor is it to a new mount at its place', async () => {
+  const path = fresh()
+  const before = await (await aLoginMount(server, path)).login('alice')
+  const { body } = await before.client.write('auth/token/create', {})
+  expect((await root.delete(`sys/auth/${path}`)).status).toBe(204)
+
+  const after = await (await aLoginMount(server, path)).login('alice')
+
+  for (const token of [before.token, String(body.auth?.client_token)]) {
+    expect((await server.as(token).read('auth/token/lookup-self')).body).toEqual(notAccepted)
+  }
+  expect((await after.client.read('auth/token/lookup-self')).status).toBe(200)
+  expect(after.entityId).not.toBe(before.entityId)
 })
 
 describe('rights', () => {
