@@ -100,7 +100,7 @@ export class LeaseOwners implements AsyncDisposable {
     try {
       if ((await this.#parts.view.get(markKey)) !== undefined) this.#wanted = true
     } catch (error) {
-      this.#parts.onError(error)
+      this.#later(error, () => this.resume())
     }
     await this.#sweep()
   }
@@ -117,9 +117,13 @@ export class LeaseOwners implements AsyncDisposable {
       }
     } catch (error) {
       this.#wanted = false
-      this.#parts.onError(error)
-      this.#again = setTimeout(() => this.#beginSweep(), this.#parts.againMs).unref()
+      this.#later(error, () => this.#beginSweep())
     }
+  }
+
+  #later(error: unknown, work: () => void): void {
+    this.#parts.onError(error)
+    this.#again = setTimeout(work, this.#parts.againMs).unref()
   }
 
   /** Each owner once: what lies below one is leapt over. False when the server stopped before the end. */

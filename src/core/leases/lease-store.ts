@@ -150,7 +150,11 @@ export class LeaseStore implements AsyncDisposable {
       throw refuse('invalid', lastUse)
     }
     // asked after the lease is stored: a token that ends later finds it among its leases
-    if (!(await this.#isStillValid(token))) {
+    const isValid = await this.#isStillValid(token).catch(async (error: unknown) => {
+      await this.#takeBack(lease)
+      throw error
+    })
+    if (!isValid) {
       await this.#takeBack(lease)
       throw refuse('denied', 'permission denied')
     }

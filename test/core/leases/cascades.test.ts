@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Token } from '../../../src/core/tokens/token.ts'
-import { refuse } from '../../../src/errors.ts'
+import { fail, refuse } from '../../../src/errors.ts'
 import { openLeaseHouse } from '../../support/lease-house.ts'
 import { practiceBackend } from '../../support/practice-engine.ts'
 import { jwtMount } from '../../support/token-house.ts'
@@ -116,6 +116,17 @@ describe('a secret that was made', () => {
     await house.expire()
 
     expect(house.provider.alive.size).toBe(0)
+  })
+
+  test('is taken back when nobody can tell whether the token of its caller still stands', async () => {
+    const { house, child } = await openWithChild()
+    await using _ = house
+    house.tokens.lookupByAccessor = () => Promise.reject(fail('unavailable', 'storage is unavailable'))
+
+    await expect(house.issue(child)).rejects.toThrow('storage is unavailable')
+
+    expect(house.provider.alive.size).toBe(0)
+    expect(await house.rows()).toEqual([])
   })
 
   test('never outlives a token that is revoked at the same moment', async () => {

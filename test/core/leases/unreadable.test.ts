@@ -114,3 +114,21 @@ test('a walk over the leases of ended tokens that the store has cut off is taken
 
   await house.provider.gone(credential)
 })
+
+test('a start that cannot see whether a walk was cut off looks again', async () => {
+  await using house = await openLeaseHouse({ sweepAgainMs: 1 })
+  const login = await house.login()
+  const { credential } = await house.issue(await house.lookupToken(login.auth.client_token))
+  house.mounts.set(jwtMount.accessor, { ...jwtMount, tainted: true })
+  await house.view.write([{ key: 'lease-sweep', value: true }])
+  const { get } = house.view
+  house.view.get = (key) => {
+    if (key !== 'lease-sweep') return get.call(house.view, key)
+    house.view.get = get
+    return Promise.reject(new Error('the disk is away'))
+  }
+
+  house.leases.start()
+
+  await house.provider.gone(credential)
+})
