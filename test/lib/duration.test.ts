@@ -4,6 +4,22 @@ import { jsonNumber } from '../../src/lib/json.ts'
 
 const overflow = 'multiplication of durations resulted in overflow, one operand may be too large'
 
+test.each([
+  ['500ms', 0.5],
+  ['1500ms', 1.5],
+  ['1.0009s', 1],
+  ['1us', 0],
+  ['90', 90],
+  ['1m0.25s', 60.25],
+])('%s read exactly is %d', (text, seconds) => {
+  expect(parseDuration(text, { exact: true })).toEqual({ seconds })
+})
+
+test('read exactly, what is no duration stays none', () => {
+  expect(parseDuration('-500ms', { exact: true })).toEqual({ error: "cannot provide negative value '-0.5'" })
+  expect(parseDuration('1.5', { exact: true })).toEqual(parseDuration('1.5'))
+})
+
 describe('contract core-http §2.5', () => {
   test.each([
     ['', 0],
