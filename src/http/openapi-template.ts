@@ -61,9 +61,13 @@ type SwaggerOperation = {
 }
 type SwaggerItem = Readonly<Partial<Record<'get' | 'search' | 'post' | 'patch' | 'delete', SwaggerOperation>>>
 
-/** Zod leaves out the default of a field with a transform; ours are in a form that may be sent, too (lib/fields.ts). */
+/**
+ * Zod leaves out the default of a field with a transform; ours are in a form that may be sent, too (lib/fields.ts). And it closes the objects of answers,
+ * to which later versions may add.
+ */
 export const withDefault = ({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }) => {
   if (zodSchema._zod.def.type === 'default') jsonSchema.default = zodSchema._zod.def.defaultValue as typeof jsonSchema.default
+  if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
 }
 
 const noToken: Record<DocumentedRoute['token'], readonly Record<string, readonly string[]>[] | undefined> = {
