@@ -1,0 +1,191 @@
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Client } from '../support/client.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { type OpenBrowser, openBrowser } from './browser.ts'
+import { type FrontEnd, startFrontEnd } from './front-end-server.ts'
+
+const clock = new FakeClock(Date.UTC(2026, 0, 2, 12))
+const later = (seconds: number) => new Date(clock.now() + seconds * 1000).toISOString()
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+let chromium: OpenBrowser
+let server: TestServer
+let frontEnd: FrontEnd
+let page: Page
+
+beforeAll(async () => {
+  chromium = await openBrowser()
+}, 120_000)
+afterAll(() => chromium[Symbol.asyncDispose]())
+
+beforeEach(async () => {
+  server = await startTestServer({ clock })
+  frontEnd = await startFrontEnd(server.url)
+  await allow(frontEnd.origin)
+  page = await chromium.browser.newPage()
+  await page.clock.install({ time: clock.now() })
+})
+afterEach(async () => {
+  await page.close()
+  await frontEnd[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+const allow = async (origin: string) => expect((await server.root.write('sys/config/cors', { allowed_origins: origin })).status).toBe(204)
+
+async function publish(fields: { message?: string } & Record<string, unknown>, client: Client = server.root, ns = ''): Promise<string> {
+  const { message = 'Nothing', ...rest } = fields
+  const body = { title: 'A message', authenticated: false, start_time: later(-60), ...rest, message: base64(message) }
+  const made = await client.write(`${ns}sys/config/ui/custom-messages`, body)
+  expect(made.status, made.text).toBe(200)
+  return String(made.body.data?.id)
+}
+
+/** Opens the page and waits until it has asked once. */
+async function open(namespace?: string): Promise<void> {
+  await page.goto(frontEnd.page(server.url, namespace))
+  await page.waitForSelector('body[data-polled]')
+}
+
+const polled = () => page.locator('body').getAttribute('data-polled')
+// the page offers it
+const refresh = () => page.evaluate('refresh()')
+const texts = (selector: string) => page.locator(selector).allInnerTexts()
+
+describe('before login', () => {
+  test('a banner and a modal are shown', async () => {
+    await publish({ title: 'Maintenance', message: 'Back at two ☕', link: { 'Learn more': 'https://status.example.com/' } })
+    await publish({ title: 'Terms', type: 'modal', message: 'Be kind' })
+
+    await open()
+
+    expect(await texts('#banners h2')).toEqual(['Maintenance'])
+    expect(await texts('#banners p')).toEqual(['Back at two ☕'])
+    expect(await page.locator('#banners a').getAttribute('href')).toBe('https://status.example.com/')
+    expect(await texts('#modals dialog[open] h2')).toEqual(['Terms'])
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    expect(await texts('#modals dialog')).toEqual([])
+  })
+
+  test('what looks like HTML stays text, and what would run is no link', async () => {
+    const html = '<img src=x onerror="window.ran = 1"><script>window.ran = 1</script><b>bold</b>'
+    const link = { 'javascript:window.ran=1': 'javascript:window.ran=1' }
+    await publish({ title: html, message: html, link })
+
+    await open()
+
+    expect(await texts('#banners h2')).toEqual([html])
+    expect(await texts('#banners p')).toEqual([html])
+    expect(await page.locator('#banners :is(a, img, script, b)').count()).toBe(0)
+    expect(await texts('#banners span')).toEqual(['javascript:window.ran=1'])
+    expect(await page.evaluate('typeof window.ran')).toBe('undefined')
+  })
+
+  test('while nothing changes there is nothing to read again', async () => {
+    await publish({ title: 'Maintenance' })
+    await open()
+    expect(await polled()).toBe('200')
+
+    await refresh()
+
+    expect(await polled()).toBe('304')
+    expect(await texts('#banners h2')).toEqual(['Maintenance'])
+  })
+
+  test('a window that opens and closes is noticed at its moments', async () => {
+    await publish({ title: 'Soon', start_time: later(60), end_time: later(120) })
+    await open()
+    expect(await texts('#banners h2')).toEqual([])
+
+    await pass(61)
+    await page.locator('#banners h2', { hasText: 'Soon' }).waitFor()
+
+    await pass(60)
+    await page.locator('#banners h2').waitFor({ state: 'detached' })
+  })
+
+  test('a namespace is named by its header', async () => {
+    await server.root.write('sys/namespaces/team')
+    await publish({ title: 'For all' })
+    await publish({ title: 'For the team' }, server.root, 'team/')
+
+    await open('team')
+
+    expect(await texts('#banners h2')).toEqual(['For the team', 'For all'])
+  })
+})
+
+/** Time passes for the server and for the page. */
+async function pass(seconds: number): Promise<void> {
+  clock.advance(seconds)
+  await page.clock.fastForward(seconds * 1000)
+}
+
+describe('after login', () => {
+  const signIn = async (token: string) => {
+    await page.getByLabel('Token').fill(token)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.locator('#who', { hasText: 'Signed in' }).waitFor()
+  }
+
+  test('messages for users are shown, and one is acknowledged', async () => {
+    const id = await publish({ title: 'New terms', type: 'modal', authenticated: true, acknowledge_required: true })
+    await server.root.write('sys/policies/acl/person', { policy: 'path "x" { capabilities = ["read"] }' })
+    await server.root.write('auth/token/roles/people', { allowed_entity_aliases: '*', orphan: true })
+    const made = await server.root.write('auth/token/create/people', { entity_alias: 'alice', policies: ['person'] })
+    await open()
+    expect(await texts('#modals h2')).toEqual([])
+
+    await signIn(String(made.body.auth?.client_token))
+    await page.locator('#modals h2', { hasText: 'New terms' }).waitFor()
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    await page.locator('#modals h2').waitFor({ state: 'detached' })
+
+    const { keys, key_info: info } = (await server.root.list(`sys/config/ui/custom-messages/${id}/acks`)).body.data ?? {}
+    expect(Object.values(info ?? {})).toEqual([
+      { acknowledged_time: new Date(clock.now()).toISOString().replace('.000Z', 'Z'), entity_name: expect.any(String) },
+    ])
+    expect(keys).toEqual([made.body.auth?.entity_id])
+  })
+
+  test('without new messages both answers are 304', async () => {
+    await publish({ title: 'For all' })
+    await publish({ title: 'For users', authenticated: true })
+    await open()
+    await signIn('root')
+    await page.locator('body[data-polled="304,200"]').waitFor()
+    expect(await texts('#banners h2')).toEqual(['For all', 'For users'])
+
+    await refresh()
+
+    expect(await polled()).toBe('304,304')
+  })
+})
+
+describe('a page that may not read', () => {
+  const signsInWithoutMessages = async () => {
+    await publish({ title: 'Maintenance' })
+    await open()
+
+    expect(await polled()).toBe('failed')
+    expect(await texts('#banners h2')).toEqual([])
+    await page.getByLabel('Token').fill('root')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.locator('#who', { hasText: 'Signed in' }).waitFor()
+    expect(await texts('#banners h2')).toEqual([])
+  }
+
+  test('shows nothing while no origin is configured, and its login works', async () => {
+    expect((await server.root.delete('sys/config/cors')).status).toBe(204)
+
+    await signsInWithoutMessages()
+  })
+
+  test('shows nothing when another origin is configured, and its login works', async () => {
+    await allow('https://app.example.com')
+
+    await signsInWithoutMessages()
+  })
+})
