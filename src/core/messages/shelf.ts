@@ -3,7 +3,7 @@ import { byStart, type Message } from './message.ts'
 import { messageSize } from './message-size.ts'
 
 /** Contract custom-messages §4.4. */
-export const maxMessages = 100
+const maxMessages = 100
 
 /** What all messages of a namespace may take together: the largest request body fits, and one namespace cannot fill the memory. */
 const maxSize = 40 * 1024 * 1024
