@@ -97,6 +97,7 @@ export async function createToken(parts: CreateParts, request: CreateRequest): P
 
   const draft = createdDraft(request, decision, life.ttl)
   const made = await (decision.entityAlias === undefined ? store(parts, request, draft) : storeForAlias(parts, request, draft, decision.entityAlias))
+  if (!decision.orphan) await checkParentStands(parts, caller, made.token)
   const warnings = [
     ...decision.warnings,
     ...life.warnings,
@@ -149,9 +150,18 @@ async function freeId({ tokens, revoker }: CreateParts, id: string): Promise<voi
 
 const duplicateId = () => refuse('invalid', 'cannot create a token with a duplicate ID')
 
+const parentNotFound = () => refuse('invalid', 'parent token not found')
+
+/** Whoever ended the parent meanwhile may have been past this child: it would be of no use, and stay until its time is over. */
+async function checkParentStands({ tokens, revoker }: CreateParts, caller: Token, made: Token): Promise<void> {
+  if ((await tokens.lookupByAccessor(caller.accessor)) !== undefined) return
+  if (made.type === 'service') await revoker.revoke(made.accessor)
+  throw parentNotFound()
+}
+
 async function checkFamily(tokens: TokenStore, caller: Token): Promise<void> {
   const parent = await tokens.lookupByAccessor(caller.accessor)
-  if (parent === undefined) throw refuse('invalid', 'parent token not found')
+  if (parent === undefined) throw parentNotFound()
   if ((await tokens.generationOf(parent)) >= maxGenerations) throw refuse('invalid', `a token cannot have more than ${maxGenerations - 1} ancestors`)
 }
 

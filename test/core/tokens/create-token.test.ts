@@ -188,6 +188,25 @@ test('a child of a token that was revoked meanwhile is not made', async () => {
   expect(await refusal(house, {}, { caller })).toMatchObject({ text: 'parent token not found' })
 })
 
+test('a child whose parent ends while it is written is not given, and nothing of it is left', async () => {
+  await using house = await openTokenHouse()
+  const caller = await callerWith(house, { policies: ['web'] })
+  const { view, revoker } = house
+  house.parts.view = new Proxy(view, {
+    get: (target, name) =>
+      name === 'write'
+        ? async (...batch: Parameters<typeof view.write>) => {
+            await revoker.revoke(caller.accessor)
+            return view.write(...batch)
+          }
+        : Reflect.get(target, name),
+  })
+
+  expect(await refusal(house, {}, { caller })).toMatchObject({ text: 'parent token not found' })
+  expect(await view.listKeys('token/')).toHaveLength(1)
+  expect(await view.listKeys('child/')).toEqual([])
+})
+
 test('the entity and its policies go to a child, not to an orphan', async () => {
   await using house = await openTokenHouse()
   const login = await house.login({ policies: ['web'] })
