@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { allowInsecureRequests, type ClientAuth, Configuration, customFetch, genericGrantRequest, None } from 'openid-client'
+import { allowInsecureRequests, type ClientAuth, ClientError, Configuration, customFetch, genericGrantRequest, None } from 'openid-client'
 import { type OutboundClient, OutboundError, type OutboundResponse } from '../../../core/outbound.ts'
 import { excerpt, quoted } from '../../../lib/go-text.ts'
 import type { Config } from '../jwt-config.ts'
@@ -86,7 +86,8 @@ async function exchangeAs(clientAuth: ClientAuth, fields: Record<string, string>
 /** The library wraps what its fetch throws. */
 function exchangeErrorOf(error: unknown): unknown {
   if (error instanceof Error && error.cause instanceof ExchangeError) return error.cause
-  if (error instanceof TypeError) return new ExchangeError('token endpoint is no usable URL', { cause: error })
+  // nothing else is left for it to refuse: the answer it gets is of our making
+  if (error instanceof TypeError || error instanceof ClientError) return new ExchangeError('no usable token_endpoint', { cause: error })
   return error
 }
 

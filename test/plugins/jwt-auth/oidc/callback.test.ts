@@ -327,6 +327,16 @@ describe('the code is given for tokens, contract jwt-oidc §5.7', () => {
     expect(cause(verdict(await callback(server.anonymous, { state: login.get('state'), code: 'c' })))).toMatch(/connection refused$/)
   })
 
+  test.each([undefined, '', 'nonsense', 'ftp://127.0.0.1/token', 'file:///etc/passwd', 'http://[', 'http://127.0.0.1:1/\r\nx'])(
+    'a token endpoint %j is a refusal, not a failure of ours',
+    async (token_endpoint) => {
+      await using provider = await startSmallProvider({ metadata: { token_endpoint } })
+      await using server = await withFlow(provider)
+
+      expect(cause(verdict(await logIn(server, provider)))).toMatch(/^unable to exchange auth code with provider: ./)
+    },
+  )
+
   test('a client that leaves is not waited for, nor its provider', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
