@@ -79,6 +79,17 @@ describe('an origin that is configured', () => {
     expect(corsHeaders(answer)).toEqual(forPages)
   })
 
+  test('may read messages, and that there are no new ones, with all they vary by', async () => {
+    const path = 'sys/internal/ui/unauthenticated-messages'
+    const vary = 'X-Vault-Token, X-Vault-Namespace, Authorization, Origin'
+
+    const first = await server.anonymous.read(path, from(ours))
+    const again = await server.anonymous.read(path, from(ours, { 'If-None-Match': String(first.headers.etag) }))
+
+    expect(first).toMatchObject({ status: 200, headers: { ...forPages, vary } })
+    expect(again).toMatchObject({ status: 304, headers: { ...forPages, vary } })
+  })
+
   test('is each one of the list', async () => {
     expect(corsHeaders(await server.root.read(self, from('http://localhost:3000')))).toMatchObject({
       'access-control-allow-origin': 'http://localhost:3000',
@@ -118,6 +129,8 @@ describe('an origin that is not configured', () => {
   test.each([
     self,
     'nope',
+    'sys/internal/ui/unauthenticated-messages',
+    'sys/internal/ui/authenticated-messages',
     'sys/health',
     'sys/seal-status',
     'sys/init',

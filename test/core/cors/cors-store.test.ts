@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { allowedHeaders } from '../../../src/core/cors/cors-settings.ts'
+import { CorsStore } from '../../../src/core/cors/cors-store.ts'
+import { openCoreView } from '../../support/core-view.ts'
+
+const settings = { origins: ['https://a.example'], headers: ['X-Mine'], credentials: true }
+
+async function openStore(house: Awaited<ReturnType<typeof openCoreView>>) {
+  const failures: unknown[] = []
+  const store = await CorsStore.open({ view: house.view, onFailure: (error) => failures.push(error) })
+  return { store, failures }
+}
+
+test('what was put is there at once, and for who opens it next', async () => {
+  await using house = await openCoreView()
+  const { store } = await openStore(house)
+
+  await store.put(settings)
+
+  expect(store.current).toBe(settings)
+  expect((await openStore(house)).store.current).toEqual(settings)
+})
+
+test('what was taken away stays away', async () => {
+  await using house = await openCoreView()
+  const { store } = await openStore(house)
+  await store.put(settings)
+
+  await store.put(undefined)
+
+  expect(store.current).toBeUndefined()
+  expect((await openStore(house)).store.current).toBeUndefined()
+})
+
+test('a record that is none is told, serves no origin, and can be written anew', async () => {
+  await using house = await openCoreView()
+  await house.view.write([{ key: 'cors', value: { origins: '*' } }])
+
+  const { store, failures } = await openStore(house)
+
+  expect(failures).toHaveLength(1)
+  expect(store.current).toBeUndefined()
+  await expect(store.read()).rejects.toThrow()
+  await store.put(settings)
+  expect(await store.read()).toEqual(settings)
+})
+
+test('what could not be stored is not in effect', async () => {
+  const house = await openCoreView()
+  const { store } = await openStore(house)
+  await store.put(settings)
+  await house[Symbol.asyncDispose]()
+
+  await expect(store.put({ ...settings, origins: ['*'] })).rejects.toThrow()
+
+  expect(store.current).toBe(settings)
+})
+
+test('a header is allowed once, whatever its case', () => {
+  const headers = allowedHeaders({ headers: ['X-Mine', 'x-mine', 'CONTENT-TYPE', 'If-None-Match'] })
+
+  expect(headers.filter((name) => /^(?:x-mine|content-type|if-none-match)$/i.test(name))).toEqual(['Content-Type', 'If-None-Match', 'X-Mine'])
+})
