@@ -11,6 +11,8 @@ export type DocumentedAnswer = {
   readonly form?: 'auth' | 'wrapped' | 'bare' | 'page'
   /** Of an answer that is no error. Without them 200 where something is read, listed or said to come back, else 204. */
   readonly statuses?: readonly (200 | 202 | 204 | 304)[]
+  /** What headers of an answer with a body say, by name, beside those that all have. */
+  readonly headers?: Readonly<Record<string, string>>
   /** Where others know the operation by a name. */
   readonly operationId?: string
 }

@@ -32,6 +32,7 @@ type DocumentedContent = { readonly schema: Schema; readonly example?: unknown; 
 type DocumentedResponse = {
   readonly $ref?: string
   readonly description?: string
+  readonly headers?: Readonly<Record<string, object>>
   readonly content?: { readonly 'application/json'?: DocumentedContent; readonly 'text/html'?: DocumentedContent }
 }
 
@@ -192,9 +193,10 @@ function parameterOf({ name, in: place, description, schema }: Parameter): Param
   return { name, in: place, ...(place === 'path' ? { required: true } : {}), ...shown, schema: rest }
 }
 
-function answerOf({ form, example }: Naming['answer'], data: Schema | undefined, mountType: string): DocumentedResponse {
+function answerOf({ form, example, headers }: Naming['answer'], data: Schema | undefined, mountType: string): DocumentedResponse {
   const json = (schema: Schema, shown: unknown): DocumentedResponse => ({
     description: 'The answer',
+    ...(headers && { headers: Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, { description, schema: text }])) }),
     content: { 'application/json': { schema, ...(shown === undefined ? {} : { example: shown }) } },
   })
   if (form === 'page') return { description: 'A page for a browser', content: { 'text/html': { schema: text } } }

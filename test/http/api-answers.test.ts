@@ -8,7 +8,7 @@ import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { calls, type DocumentedCall } from './documented-calls.ts'
 
 type Content = { schema: object; example?: unknown; examples?: Record<string, { value: unknown }> }
-type Responses = Record<string, { $ref?: string; content?: { 'application/json': Content } }>
+type Responses = Record<string, { $ref?: string; headers?: object; content?: { 'application/json': Content } }>
 
 let server: TestServer
 let document: Json
@@ -77,6 +77,8 @@ async function prepare(): Promise<void> {
 /** Logins by browser take a provider: their tests hold them to their answers. */
 const notHere = ['post /auth/jwt/oidc/auth_url', 'get /auth/jwt/oidc/callback', 'post /auth/jwt/oidc/callback']
 
+const seenHeaders = new Set<string>()
+
 /** What earlier calls gave, by the name it was kept under. */
 const kept = new Map<string, string>([['root', 'root']])
 const filled = <T>(value: T): T =>
@@ -107,6 +109,7 @@ describe('the answer is as the API document says', () => {
     expect(answer.status, answer.text).toBe(status)
     const documented = operations.get(ask)
     expect(Object.keys(documented ?? {})).toContain(status < 400 ? String(status) : 'default')
+    for (const name of Object.keys(answer.headers)) seenHeaders.add(`${ask} ${name}`)
     const place = placeOf(ask, status < 400 ? String(status) : 'default')
     if (contentAt(place) === undefined) {
       expect(status === 202 ? '' : answer.text).toBe('')
@@ -122,6 +125,15 @@ describe('the answer is as the API document says', () => {
       expect(value).toBeDefined()
       kept.set(name, String(value))
     }
+  })
+
+  test('with the headers it names, each of them at least once', () => {
+    const named = [...operations].flatMap(([operation, responses]) =>
+      Object.values(responses).flatMap(({ headers = {} }) => Object.keys(headers).map((name) => `${operation} ${name.toLowerCase()}`)),
+    )
+
+    expect(named).toContain('get /sys/internal/ui/authenticated-messages etag')
+    expect(named.filter((name) => !seenHeaders.has(name))).toEqual([])
   })
 
   test('for every operation there is', () => {

@@ -277,7 +277,7 @@ const whole = {
 }
 const messages: DocumentedCall[] = [
   { ask: 'post /sys/config/ui/custom-messages', body: whole, keep: { message: 'data.id' } },
-  { ask: 'post /sys/config/ui/custom-messages', name: 'before login', body: { ...message, authenticated: false } },
+  { ask: 'post /sys/config/ui/custom-messages', name: 'before login', body: { ...message, authenticated: false, end_time: '2099-01-01T00:00:00Z' } },
   { ask: 'post /sys/config/ui/custom-messages/preview', body: whole },
   { ask: 'get /sys/config/ui/custom-messages', query: '?list=true' },
   { ask: 'get /sys/config/ui/custom-messages/{id}', params: { id: '$message' } },

@@ -40,6 +40,12 @@ const exampleItem = { id, ...exampleEntry, active: true }
 const shown = z.union([asList(entry), z.object({}).describe('There is nothing to show')])
 const exampleShown = { keys: [id], key_info: { [id]: exampleEntry } }
 
+/** Contract custom-messages §7.3. */
+const headers = {
+  ETag: 'Of `data`: sent back as If-None-Match, it gets 304 while that is the same',
+  'X-Next-Change-At': 'When a planned message starts or ends next (RFC 3339); only where there is one',
+}
+
 export const messageAnswers = {
   list: {
     operationId: 'ui-config-list-custom-messages',
@@ -69,12 +75,14 @@ export const messageAnswers = {
     output: shown,
     example: exampleShown,
     statuses: [200, 304],
+    headers,
   },
   afterLogin: {
     operationId: 'internal-ui-read-authenticated-active-custom-messages',
     output: shown,
     example: exampleShown,
     statuses: [200, 304],
+    headers,
   },
   acknowledge: { operationId: 'internal-ui-acknowledge-custom-message' },
 } as const satisfies Record<string, DocumentedAnswer>
