@@ -51,8 +51,12 @@ export function readyRead({ path, find, resolve, namespaces, clientAddress, rand
     return mount === undefined || mount.tainted ? undefined : { namespace, mountType: mount.type }
   }
 
+  const withVersion = `/v1/${path}`
+  const withoutVersion = `/${path}`
+
   return (request, response) => {
-    if (request.method !== 'GET' || (request.url !== `/v1/${path}` && request.url !== `/${path}`)) return false
+    const { url } = request
+    if ((url !== withVersion && url !== withoutVersion) || request.method !== 'GET') return false
     const { headers } = request
     if (isSealed() || unusual.some((name) => headers[name] !== undefined) || typeof clientAddress(request) !== 'string') return false
     const named = headers['x-vault-namespace']
@@ -60,24 +64,24 @@ export function readyRead({ path, find, resolve, namespaces, clientAddress, rand
     const reply = place && find(place.namespace)
     if (place === undefined || reply === undefined) return false
     const answer = written(reply, place.mountType)
-    const echo = typeof named === 'string' && named !== '' ? ['x-vault-namespace', named] : []
+    const withEcho = (all: string[]) => (typeof named === 'string' && named !== '' ? [...all, 'x-vault-namespace', named] : all)
     if (namesTag(headers['if-none-match'], reply.headers.etag)) {
-      response.writeHead(304, [...answer.headers, ...echo]).end()
+      response.writeHead(304, withEcho(answer.headers)).end()
       return true
     }
     response.cork()
-    response.writeHead(200, [...answer.headers, ...answer.ofBody, ...echo])
+    response.writeHead(200, withEcho(answer.headersOfWhole))
     response.write(answer.head + random.uuid())
     response.end(answer.tail)
     return true
   }
 }
 
-/** An answer but for the id of its request, which stands between `head` and `tail`. */
+/** An answer but for the id of its request, which stands between `head` and `tail`. Names and values of headers stand in turn. */
 type Written = {
   readonly mountType: string
-  readonly headers: readonly string[]
-  readonly ofBody: readonly string[]
+  readonly headers: string[]
+  readonly headersOfWhole: string[]
   readonly head: string
   readonly tail: Buffer
 }
@@ -87,10 +91,11 @@ const anyId = '00000000-0000-0000-0000-000000000000'
 function writeOut(path: string, reply: WrittenReply, mountType: string): Written {
   const text = envelope({ requestId: anyId, path, namespaceInPath: false, mount: { type: mountType } }, reply)
   const at = text.indexOf(anyId)
+  const headers = Object.entries({ ...commonHeaders, ...reply.headers }).flat()
   return {
     mountType,
-    headers: Object.entries({ ...commonHeaders, ...reply.headers }).flat(),
-    ofBody: ['content-type', 'application/json', 'content-length', String(Buffer.byteLength(text))],
+    headers,
+    headersOfWhole: [...headers, 'content-type', 'application/json', 'content-length', String(Buffer.byteLength(text))],
     head: text.slice(0, at),
     tail: Buffer.from(text.slice(at + anyId.length)),
   }
