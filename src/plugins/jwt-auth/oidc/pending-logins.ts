@@ -23,7 +23,16 @@ const contractLimits: PendingLimits = { mount: 100_000, address: 1_000 }
 export type BegunLogin = { readonly state: string; readonly login: PendingLogin }
 
 /** How many are under way, by the prefix they are listed under, as they were at `at`. */
-type Count = { readonly byPrefix: Map<string, number>; total: number; readonly at: number }
+type Count = {
+  readonly byPrefix: Map<string, number>
+  total: number
+  readonly at: number
+  /** Who makes room in a full mount, the one with the most last: each down to half of what it had, so that they need not be sorted for every newcomer. */
+  victims: { readonly prefix: string; readonly floor: number }[]
+}
+const maxVictims = 1_000
+/** A login to be removed may just have ended elsewhere; then the next is looked for, so often. */
+const victimTries = 5
 
 const stateKey = (state: string): string => `oidc/login/${digest(state)}`
 const listRoot = 'oidc/from/'
@@ -147,15 +156,11 @@ export class PendingLogins {
   async #roomInMount(prefix: string): Promise<ViewEntry[]> {
     const count = await this.#freshCount()
     if (count.total < this.#limits.mount) return []
-    const most = [...count.byPrefix].reduce((best, entry) => (entry[1] > best[1] ? entry : best), ['', 0] as const)[0]
-    for (const candidate of [prefix, most]) {
-      const [oldest] = candidate === '' ? [] : await this.#parts.view.listKeys(candidate, { limit: 1 })
-      if (oldest === undefined) continue
-      this.#counted(candidate, -1)
-      return [
-        { key: oldest, value: undefined },
-        { key: `oidc/login/${idOf(oldest)}`, value: undefined },
-      ]
+    for (let attempt = 0; attempt < victimTries; attempt++) {
+      const victim = attempt === 0 && count.byPrefix.has(prefix) ? prefix : nextVictim(count)
+      const [oldest] = victim === undefined ? [] : await this.#parts.view.listKeys(victim, { limit: 1 })
+      if (victim !== undefined) this.#counted(victim, -1)
+      if (oldest !== undefined) return removalOf(oldest)
     }
     throw refuse('throttled', 'too many logins are waiting for their callback')
   }
@@ -169,7 +174,7 @@ export class PendingLogins {
 
   async #walk(): Promise<void> {
     const { view, clock } = this.#parts
-    const count: Count = { byPrefix: new Map(), total: 0, at: clock.now() }
+    const count: Count = { byPrefix: new Map(), total: 0, at: clock.now(), victims: [] }
     for (let after: string | undefined; ; ) {
       const keys = await view.listKeys(listRoot, { limit: pageSize, ...(after === undefined ? {} : { after }) })
       const over = keys.filter((key) => this.#isOver(key))
@@ -205,6 +210,18 @@ export class PendingLogins {
 
 const tooMany = () => refuse('throttled', 'too many logins of this address are waiting for their callback')
 
+function nextVictim(count: Count): string | undefined {
+  if (count.victims.length === 0) {
+    const most = [...count.byPrefix].sort(([, one], [, other]) => one - other).slice(-maxVictims)
+    count.victims = most.map(([prefix, held]) => ({ prefix, floor: held >> 1 }))
+  }
+  for (let last = count.victims.at(-1); last !== undefined; last = count.victims.at(-1)) {
+    if ((count.byPrefix.get(last.prefix) ?? 0) > last.floor) return last.prefix
+    count.victims.pop()
+  }
+  return undefined
+}
+
 function add(count: Count, prefix: string, change: 1 | -1): void {
   const held = (count.byPrefix.get(prefix) ?? 0) + change
   if (held > 0) count.byPrefix.set(prefix, held)
@@ -217,4 +234,9 @@ const paddedTime = (time: number): string => String(Math.max(0, time)).padStart(
 const listKey = (prefix: string, time: number, state: string): string => `${prefix}${paddedTime(time)}/${digest(state)}`
 const prefixOf = (listed: string): string => listed.slice(0, listed.indexOf('/', listRoot.length) + 1)
 const timeOf = (listed: string): number => Number(listed.split('/').at(-2))
+/** Both records of a login. */
+const removalOf = (listed: string): ViewEntry[] => [
+  { key: listed, value: undefined },
+  { key: `oidc/login/${idOf(listed)}`, value: undefined },
+]
 const idOf = (listed: string): string => listed.slice(listed.lastIndexOf('/') + 1)

@@ -133,6 +133,25 @@ describe('bounds, contract README "pending OIDC logins"', () => {
     expect(left).toEqual([true, false, true, true, false, true, true, true])
   })
 
+  test('a full mount takes newcomers in for as long as they come', async () => {
+    await using opened = await openCoreView()
+    const [one] = servers(opened.view, opened.clock, { mount: 20, address: 10 })
+    const begin = async (address: string) => {
+      opened.clock.advance(0.001)
+      return (await one.begin(start, address)).state
+    }
+    for (let index = 0; index < 10; index++) await begin('10.0.0.1')
+    for (let index = 0; index < 10; index++) await begin(`10.0.1.${index}`)
+
+    const newcomers = []
+    for (let index = 0; index < 50; index++) newcomers.push(await begin(`10.0.2.${index}`))
+
+    expect(await opened.view.listKeys('oidc/login/')).toHaveLength(20)
+    // each could have finished its login before the next but one came
+    expect(await one.take(newcomers.at(-1) ?? '')).toBeDefined()
+    expect(await one.take(newcomers.at(-2) ?? '')).toBeDefined()
+  })
+
   test('the count of a mount is made anew, so that what other servers did is seen', async () => {
     await using opened = await openCoreView()
     const { clock } = opened
