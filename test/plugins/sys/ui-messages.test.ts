@@ -519,6 +519,41 @@ describe('acknowledging (§7.3)', () => {
     await root.delete(`${admin}/${id}`)
   })
 
+  test('is a write only, for those whose token is good', async () => {
+    const id = await planned()
+    const path = `${after}/${id}/ack`
+
+    expect((await root.read(path)).status).toBe(405)
+    expect((await root.delete(path)).status).toBe(405)
+    expect((await server.anonymous.read(path)).status).toBe(403)
+    expect((await root.write(`${path}/`)).body).toEqual(errors("cannot write to a path ending in '/'"))
+    await root.delete(`${admin}/${id}`)
+  })
+
+  test('costs no use of its token, and takes any body', async () => {
+    const id = await planned()
+    const name = `person-${++made}`
+    await root.write('auth/token/roles/person', { allowed_entity_aliases: ['*'] })
+    const { body } = await root.write('auth/token/create/person', { entity_alias: name, num_uses: 1, policies: ['default'] })
+    const client = server.as(String(body['auth']?.['client_token']))
+
+    expect((await client.write(`${after}/${id}/ack`, { any: ['thing'] })).status).toBe(204)
+    expect((await client.read('auth/token/lookup-self')).status).toBe(200)
+    await root.delete(`${admin}/${id}`)
+  })
+
+  test('an entity that was merged into another acknowledges as that one', async () => {
+    const id = await planned()
+    const gone = await personWith()
+    const kept = String((await root.write('identity/entity', { name: `kept-${++made}` })).body['data']?.['id'])
+    const merged = await root.write('identity/entity/merge', { from_entity_ids: [gone.entityId], to_entity_id: kept })
+    expect(merged.status).toBe(204)
+
+    expect((await ack(gone.client, id)).status).toBe(204)
+    expect((await root.list(`${admin}/${id}/acks`)).body['data']?.['keys']).toEqual([kept])
+    await root.delete(`${admin}/${id}`)
+  })
+
   test('needs a message the caller sees', async () => {
     const a = await fresh()
     const b = await fresh()
