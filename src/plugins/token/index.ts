@@ -1,10 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../core/access.ts'
-import { identityIn, type IdentityStore } from '../../core/identity/identity-store.ts'
+import type { IdentityStore } from '../../core/identity/identity-store.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { type CreateParts, createToken, unknownTokenRole } from '../../core/tokens/create-token.ts'
-import { lookupData } from '../../core/tokens/lookup-data.ts'
 import { type RenewParts, renewToken } from '../../core/tokens/renew-token.ts'
 import type { Token } from '../../core/tokens/token.ts'
 import type { TokenRevoker } from '../../core/tokens/token-revoker.ts'
@@ -26,6 +25,7 @@ import { boolField, durationField, intField, kvField, stringField, stringListFie
 import type { JsonValue } from '../../lib/json.ts'
 import { accessorRoutes } from './accessors.ts'
 import { answers } from './answers.ts'
+import { LookupTexts } from './lookup-text.ts'
 import { tokenRoleRoutes } from './roles.ts'
 
 export type TokenPluginParts = CreateParts &
@@ -59,19 +59,11 @@ type Sent = Readonly<Record<string, JsonValue>>
 /** `auth/token/*`: thin routes over the token store. Contract tokens §2. */
 export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) => {
   const { tokens, identity, revoker, roles, tidy, clock } = parts
+  const texts = new LookupTexts()
 
   const described = async (found: Token, id: string, call: Call): Promise<Reply> => {
     const known = found.entity_id === '' ? undefined : await identity.identityOf(found.entity_id)
-    const namespacePath = namespaceOf(call).path
-    return {
-      data: lookupData(found, {
-        id,
-        now: clock.now(),
-        identityPolicies: known === undefined ? [] : identityIn(known, found.namespace).policies,
-        external: known?.policiesByNamespace.filter(({ namespace, names }) => namespace !== found.namespace && names.length > 0),
-        namespacePath,
-      }),
-    }
+    return { dataText: texts.of({ token: found, known, namespacePath: namespaceOf(call).path }, id, clock.now()) }
   }
   /** One of another namespace is nobody's here. */
   const tokenOf = async (id: string, { namespace }: Mount): Promise<Token | undefined> => {
