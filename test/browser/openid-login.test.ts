@@ -1,0 +1,77 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { startOpenIdProvider } from '../support/openid-provider.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { openBrowser } from './browser.ts'
+
+const client = { client_id: 'gatehouse', client_secret: 'hush', scope: 'openid' }
+const formPost = { oidc_response_mode: 'form_post', oidc_response_types: ['id_token'] }
+
+/** A server whose port is known before its provider knows the client. */
+async function configure(server: TestServer, discoveryUrl: string, config: object): Promise<void> {
+  await server.root.write('sys/auth/oidc', { type: 'oidc' })
+  const discovery = { oidc_discovery_url: discoveryUrl, oidc_client_id: client.client_id, oidc_client_secret: client.client_secret }
+  const configured = await server.root.write('auth/oidc/config', { ...discovery, default_role: 'people', ...config })
+  expect(configured.status, configured.text).toBe(204)
+  await server.root.write('auth/oidc/role/people', { user_claim: 'sub', allowed_redirect_uris: redirectUri(server) })
+}
+
+const redirectUri = (server: TestServer) => `${server.url}/v1/auth/oidc/oidc/callback`
+
+async function authUrl(server: TestServer): Promise<string> {
+  const answer = await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: redirectUri(server) })
+  return String(answer.body.data?.['auth_url'])
+}
+
+/** What a person does on the provider's pages: a name and a password, and then consent. */
+async function signIn(page: Page, name: string): Promise<void> {
+  await page.fill('input[name=login]', name)
+  await page.fill('input[name=password]', 'any')
+  await page.click('button[type=submit]')
+  await page.waitForSelector('input[name=prompt][value=consent]', { state: 'attached' })
+  await page.click('button[type=submit]')
+}
+
+test('in a window of its own: the provider posts a form, and the page of the answer tells the window that opened it', async () => {
+  await using chromium = await openBrowser()
+  await using server = await startTestServer()
+  const native = { application_type: 'native', response_types: ['id_token'], grant_types: ['implicit'], redirect_uris: [redirectUri(server)] }
+  await using provider = await startOpenIdProvider({ clients: [{ ...client, ...native }] })
+  await configure(server, provider.url, formPost)
+  const page = await chromium.browser.newPage()
+  const complaints: string[] = []
+  await page.goto(`${server.url}/v1/sys/seal-status`)
+  await page.evaluate('void (window.heard = new Promise((heard) => addEventListener("message", ({ data, origin }) => heard({ data, origin }))))')
+
+  const opened = page.waitForEvent('popup')
+  await page.evaluate(`void window.open(${JSON.stringify(await authUrl(server))})`)
+  const popup = await opened
+  popup.on('console', (message) => complaints.push(message.text()))
+  await signIn(popup, 'ada')
+  const heard = await page.evaluate('window.heard')
+
+  expect(heard).toEqual({
+    data: { source: 'oidc-callback', path: 'oidc', code: 'no_code', state: expect.stringMatching(/^st_\w{20}$/) },
+    origin: server.url,
+  })
+  expect(await popup.title()).toBe('Complete sign-in process')
+  expect(await popup.locator('body').innerText()).toBe('Completing the sign-in process...')
+  const finish = `window.heard.then(({ data }) => fetch('/v1/auth/oidc/oidc/callback?state=' + data.state + '&code=' + data.code)).then((answer) => answer.json())`
+  expect(await page.evaluate(finish)).toMatchObject({ auth: { metadata: { role: 'people' }, policies: ['default'] } })
+  expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([])
+})
+
+test('by a redirect with a code', async () => {
+  await using chromium = await openBrowser()
+  await using server = await startTestServer()
+  await using provider = await startOpenIdProvider({ clients: [{ ...client, application_type: 'native', redirect_uris: [redirectUri(server)] }] })
+  await configure(server, provider.url, {})
+  const page = await chromium.browser.newPage()
+
+  await page.goto(await authUrl(server))
+  await signIn(page, 'grace')
+  await page.waitForURL(`${redirectUri(server)}?**`)
+
+  const answer: unknown = JSON.parse(await page.locator('body').innerText())
+  expect(answer).toMatchObject({ auth: { metadata: { role: 'people' }, token_policies: ['default'] } })
+})
