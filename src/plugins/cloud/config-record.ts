@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import { fail } from '../../errors.ts'
+
+/** A secret that `rotate-root` made and that does not count yet. Contract cloud-engine §5.1. */
+const pendingSecret = z.object({
+  client_secret: z.string(),
+  key_id: z.string(),
+  /** Milliseconds since the epoch. */
+  created: z.number(),
+  /** RFC 3339. */
+  expiration_date: z.string(),
+  /** The application it belongs to. */
+  application_object_id: z.string(),
+})
+
+const storedConfig = z.looseObject({
+  subscription_id: z.string(),
+  tenant_id: z.string(),
+  client_id: z.string(),
+  client_secret: z.string(),
+  /** As written; empty is the public cloud. */
+  environment: z.string(),
+  /** Seconds; 0 is the default. */
+  root_password_ttl: z.number(),
+  identity_token_audience: z.string(),
+  identity_token_ttl: z.number(),
+  rotation_schedule: z.string(),
+  /** Seconds; 0 is no bound. */
+  rotation_window: z.number(),
+  /** Seconds; 0 is never. */
+  rotation_period: z.number(),
+  rotation_policy: z.string(),
+  disable_automated_rotation: z.boolean(),
+  /** Key id of the secret, when a rotation made it; else empty. */
+  client_secret_key_id: z.string(),
+  root_password_expiration_date: z.string().exactOptional(),
+  pending: pendingSecret.exactOptional(),
+  /** Milliseconds since the epoch: the next automated rotation is counted from here. */
+  rotation_counts_from: z.number().exactOptional(),
+})
+
+export type PendingSecret = z.output<typeof pendingSecret>
+
+/** A mount's configuration as stored. Contract cloud-engine §2.1. */
+export type ConfigRecord = z.output<typeof storedConfig>
+
+/** Lifetime of a rotated root secret, in seconds: 182 days. Contract cloud-engine OQ-6. */
+export const defaultRootPasswordTtl = 15_724_800
+
+/** What is read where nothing was ever written. */
+export const emptyConfig: ConfigRecord = {
+  subscription_id: '',
+  tenant_id: '',
+  client_id: '',
+  client_secret: '',
+  environment: '',
+  root_password_ttl: 0,
+  identity_token_audience: '',
+  identity_token_ttl: 0,
+  rotation_schedule: '',
+  rotation_window: 0,
+  rotation_period: 0,
+  rotation_policy: '',
+  disable_automated_rotation: false,
+  client_secret_key_id: '',
+}
+
+/** A stored record as a configuration. Throws kind `internal`. */
+export function readConfigRecord(stored: unknown): ConfigRecord {
+  const config = storedConfig.safeParse(stored)
+  if (!config.success) throw fail('internal', 'internal error', { cause: new Error('a stored configuration of the cloud engine has not the shape of one') })
+  return config.data
+}

@@ -1,0 +1,41 @@
+import type { ViewEntry } from '../../../core/barrier/view.ts'
+
+/**
+ * What is about to be made upstream, or must still be removed there, as stored below a mount before the call that makes it. What is left of it after a
+ * failure or a crash is undone until nothing is. Contract cloud-engine §6, DEV-19.
+ */
+export type Intent =
+  | {
+      readonly kind: 'app'
+      readonly display_name: string
+      /** Tag only this one application carries. */
+      readonly tag: string
+      /** Ids, once upstream has told them. */
+      readonly object_id?: string
+      readonly client_id?: string
+      readonly service_principal_id?: string
+    }
+  | { readonly kind: 'roleAssignments'; readonly assignment_ids: readonly string[] }
+  | { readonly kind: 'groupMembership'; readonly group_ids: readonly string[]; readonly service_principal_id: string }
+  | { readonly kind: 'password'; readonly application_object_id: string; readonly display_name: string; readonly key_id?: string }
+  /** A password of the engine's own application: undone unless it is the current or the pending one. */
+  | { readonly kind: 'rootPassword'; readonly application_object_id: string; readonly display_name: string; readonly key_id?: string }
+  | { readonly kind: 'purge'; readonly object_id: string }
+
+export type IntentKind = Intent['kind']
+
+/** The intents of one mount, stored in its view. Ids are the store's own. */
+export interface IntentLog {
+  /** Resolves once it is durable: only then may the call be made. */
+  record(intent: Intent): Promise<string>
+  /** As `record`, as an entry for a write that does more. */
+  recording(intent: Intent): { readonly id: string; readonly entry: ViewEntry }
+  /** What has become known since. Nothing happens to one that is settled. */
+  amend(id: string, known: Readonly<Record<string, string>>): Promise<void>
+  /** What was meant is now owned by a stored record, or is gone: nothing is left to undo. */
+  settle(ids: readonly string[]): Promise<void>
+  /** As `settle`, as entries for the write that stores the owner. */
+  settling(ids: readonly string[]): readonly ViewEntry[]
+  /** What was begun has failed: it is undone from now on, in the background and until it is done. */
+  undo(ids: readonly string[]): void
+}

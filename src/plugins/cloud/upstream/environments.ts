@@ -1,0 +1,86 @@
+/** Where one cloud's three services are, and the scopes of their tokens. Contract cloud-engine §2.4. Addresses without a slash at the end. */
+export type Environment = {
+  readonly name: 'public' | 'us-government' | 'china'
+  readonly authorityHost: string
+  /** Without `/v1.0`. */
+  readonly directoryBase: string
+  readonly directoryScope: string
+  readonly resourceManagerBase: string
+  readonly resourceManagerScope: string
+}
+
+/**
+ * What the environment of the server process says about the cloud engine (`CLOUD_*`); unset and empty are both undefined.
+ * The four last ones are the operator's alone, never fields of the API. Contract cloud-engine §2.3, §2.4.
+ */
+export type EnvironmentSettings = {
+  readonly subscriptionId?: string | undefined
+  readonly tenantId?: string | undefined
+  readonly clientId?: string | undefined
+  readonly clientSecret?: string | undefined
+  readonly environment?: string | undefined
+  readonly authorityHost?: string | undefined
+  readonly directoryEndpoint?: string | undefined
+  readonly resourceManagerEndpoint?: string | undefined
+  readonly caFile?: string | undefined
+}
+
+const environments: readonly Environment[] = [
+  {
+    name: 'public',
+    authorityHost: 'https://login.microsoftonline.com',
+    directoryBase: 'https://graph.microsoft.com',
+    directoryScope: 'https://graph.microsoft.com/.default',
+    resourceManagerBase: 'https://management.azure.com',
+    // the double slash is part of the resource's name
+    resourceManagerScope: 'https://management.core.windows.net//.default',
+  },
+  {
+    name: 'us-government',
+    authorityHost: 'https://login.microsoftonline.us',
+    directoryBase: 'https://graph.microsoft.us',
+    directoryScope: 'https://graph.microsoft.us/.default',
+    resourceManagerBase: 'https://management.usgovcloudapi.net',
+    resourceManagerScope: 'https://management.core.usgovcloudapi.net/.default',
+  },
+  {
+    name: 'china',
+    authorityHost: 'https://login.chinacloudapi.cn',
+    directoryBase: 'https://microsoftgraph.chinacloudapi.cn',
+    directoryScope: 'https://microsoftgraph.chinacloudapi.cn/.default',
+    resourceManagerBase: 'https://management.chinacloudapi.cn',
+    resourceManagerScope: 'https://management.core.chinacloudapi.cn/.default',
+  },
+]
+
+/** Both spellings of each name, in any case. Contract README, OQ-3. */
+const environmentNames: ReadonlyMap<string, Environment['name']> = new Map([
+  ['azurepubliccloud', 'public'],
+  ['cloudpubliccloud', 'public'],
+  ['azureusgovernmentcloud', 'us-government'],
+  ['cloudusgovernmentcloud', 'us-government'],
+  ['azurechinacloud', 'china'],
+  ['cloudchinacloud', 'china'],
+])
+
+/** Whether a config may name it; the empty string is no name. Contract cloud-engine §2.2 step 4. */
+export const isEnvironmentName = (name: string): boolean => environmentNames.has(name.toLowerCase())
+
+/**
+ * The environment of that name (none: public) with the operator's own addresses put in; undefined for an unknown name. A service at an address of
+ * the operator's has that address as its resource, so the scope follows it. Contract cloud-engine §2.4.
+ */
+export function findEnvironment(name: string | undefined, operator: EnvironmentSettings = {}): Environment | undefined {
+  const known = name === undefined ? 'public' : environmentNames.get(name.toLowerCase())
+  const found = environments.find((environment) => environment.name === known)
+  if (found === undefined) return undefined
+  const { authorityHost, directoryEndpoint, resourceManagerEndpoint } = operator
+  return {
+    ...found,
+    ...(authorityHost === undefined ? {} : { authorityHost }),
+    ...(directoryEndpoint === undefined ? {} : { directoryBase: directoryEndpoint, directoryScope: `${directoryEndpoint}/.default` }),
+    ...(resourceManagerEndpoint === undefined
+      ? {}
+      : { resourceManagerBase: resourceManagerEndpoint, resourceManagerScope: `${resourceManagerEndpoint}/.default` }),
+  }
+}
