@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net'
 import { z } from 'zod'
 import { isNetwork } from './lib/cidr.ts'
+import type { EnvironmentSettings } from './plugins/cloud/upstream/environments.ts'
 
 /** A setting that cannot be used; ends the start with exit code 2 and this one line. */
 export class SettingError extends Error {
@@ -49,6 +50,16 @@ const origin = z
     'must be a URL like https://gate.example.com:8200',
   )
   .transform((url) => url?.origin ?? '')
+
+/** Base address of an upstream service, perhaps with a path; inside without a slash at the end. Secrets go there: https only. */
+const serviceAddress = z
+  .string()
+  .transform((text) => URL.parse(text))
+  .refine(
+    (url) => url !== null && url.protocol === 'https:' && url.href === `${url.origin}${url.pathname}`,
+    'must be a URL like https://login.example.com',
+  )
+  .transform((url) => url?.href.replace(/\/$/, '') ?? '')
 
 const storage = z
   .string()
@@ -140,11 +151,28 @@ export const settings = {
   reportedVersion: setting(version, 'REPORTED_VERSION', '1.16.3+ent', 'version clients are told'),
 } satisfies Record<string, Setting>
 
+/**
+ * What the environment gives the cloud engine, by the names its users know; empty counts as unset. Which environments there are, the engine knows.
+ * Contract cloud-engine §2.3, §2.4.
+ */
+export const cloudSettings = {
+  subscriptionId: setting(z.string(), 'CLOUD_SUBSCRIPTION_ID', undefined, 'subscription of every cloud mount, instead of its config'),
+  tenantId: setting(z.string(), 'CLOUD_TENANT_ID', undefined, 'tenant, likewise'),
+  clientId: setting(z.string(), 'CLOUD_CLIENT_ID', undefined, 'client id of the root credential, likewise'),
+  clientSecret: setting(z.string(), 'CLOUD_CLIENT_SECRET', undefined, 'secret of the root credential, likewise', true),
+  environment: setting(z.string(), 'CLOUD_ENVIRONMENT', undefined, 'CloudPublicCloud, CloudUSGovernmentCloud or CloudChinaCloud, likewise'),
+  authorityHost: setting(serviceAddress, 'CLOUD_AUTHORITY_HOST', undefined, 'login service of a private cloud, an https URL'),
+  directoryEndpoint: setting(serviceAddress, 'CLOUD_DIRECTORY_ENDPOINT', undefined, 'directory API of a private cloud, an https URL without /v1.0'),
+  resourceManagerEndpoint: setting(serviceAddress, 'CLOUD_RESOURCE_MANAGER_ENDPOINT', undefined, 'resource manager of a private cloud, an https URL'),
+  caFile: setting(z.string(), 'CLOUD_CA_FILE', undefined, 'PEM file of certificates those services are trusted by, beside the usual ones'),
+} satisfies Record<keyof EnvironmentSettings, Setting>
+
 type Settings = typeof settings
 type Value<Entry extends Setting> = Entry['fallback'] extends string ? z.output<Entry['schema']> : z.output<Entry['schema']> | undefined
 export type Config = { readonly [Name in keyof Settings]: Value<Settings[Name]> } & {
   /** Development: readable log, fixed root token, memory unless a storage is given. */
   readonly dev: boolean
+  readonly cloud: EnvironmentSettings
   /** The usual `HTTPS_PROXY` and `NO_PROXY` for requests to the outside. */
   readonly httpsProxy: string | undefined
   readonly noProxy: string | undefined
@@ -161,15 +189,18 @@ const devFallbacks: Partial<Record<keyof Settings, string>> = { storage: 'memory
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>, options: { dev: boolean; warn(text: string): void }): Config {
   const known = new Set<string>()
-  const values: Record<string, unknown> = { dev: options.dev, httpsProxy: environment['HTTPS_PROXY'], noProxy: environment['NO_PROXY'] }
+  const values: Record<string, unknown> = {
+    dev: options.dev,
+    cloud: readCloudSettings(environment),
+    httpsProxy: environment['HTTPS_PROXY'],
+    noProxy: environment['NO_PROXY'],
+  }
   for (const [key, entry] of Object.entries(settings) as [keyof Settings, Setting][]) {
     const name = `GATEHOUSE_${entry.name}`
     known.add(name)
     const text = environment[name] ?? (options.dev ? devFallbacks[key] : undefined) ?? entry.fallback
     if (text === undefined) continue
-    const parsed = entry.schema.safeParse(text)
-    if (!parsed.success) throw new SettingError(`${name}: ${parsed.error.issues[0]?.message ?? 'not valid'}`)
-    values[key] = parsed.data
+    values[key] = parseSetting(entry, name, text)
   }
   for (const name of Object.keys(environment)) {
     if (name.startsWith('GATEHOUSE_') && !known.has(name) && !injected.test(name)) options.warn(`unknown setting ${name}`)
@@ -178,6 +209,21 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const config = values as unknown as Config
   checkTogether(config, environment)
   return Object.freeze(config)
+}
+
+function readCloudSettings(environment: Readonly<Record<string, string | undefined>>): EnvironmentSettings {
+  const given = Object.entries(cloudSettings).flatMap(([key, entry]) => {
+    const text = environment[entry.name] ?? ''
+    return text === '' ? [] : [[key, parseSetting(entry, entry.name, text)]]
+  })
+  // the entries of the table above, all of them strings
+  return Object.freeze(Object.fromEntries(given) as EnvironmentSettings)
+}
+
+function parseSetting(entry: Setting, name: string, text: string): unknown {
+  const parsed = entry.schema.safeParse(text)
+  if (!parsed.success) throw new SettingError(`${name}: ${parsed.error.issues[0]?.message ?? 'not valid'}`)
+  return parsed.data
 }
 
 const loopback = new Set(['localhost', '::1'])

@@ -1,5 +1,5 @@
-import { fail, type ServiceError } from '../../../errors.ts'
 import type { UpstreamError, UpstreamOperation } from './upstream-error.ts'
+
 
 /**
  * What an error means for the step it happened in:

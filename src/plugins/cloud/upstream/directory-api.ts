@@ -25,7 +25,12 @@ export type NewPassword = { displayName: string; startDateTime?: string | undefi
 export type AddedPassword = { readonly keyId: string; readonly secretText: string; readonly endDateTime: string }
 export type ServicePrincipal = { readonly id: string; readonly appId: string; readonly passwordCredentials: readonly PasswordCredential[] }
 export type Group = { readonly id: string; readonly displayName: string }
-export type DeletedObject = { readonly id: string; readonly displayName: string; readonly tags: readonly string[]; readonly deletedDateTime: string | undefined }
+export type DeletedObject = {
+  readonly id: string
+  readonly displayName: string
+  readonly tags: readonly string[]
+  readonly deletedDateTime: string | undefined
+}
 
 /**
  * The directory (Microsoft Graph v1.0), one method a request. Each may try several times within the deadline where repeating is safe, and throws
