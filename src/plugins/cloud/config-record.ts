@@ -68,6 +68,7 @@ export const emptyConfig: ConfigRecord = {
 /** A stored record as a configuration. Throws kind `internal`. */
 export function readConfigRecord(stored: unknown): ConfigRecord {
   const config = storedConfig.safeParse(stored)
-  if (!config.success) throw fail('internal', 'internal error', { cause: new Error('a stored configuration of the cloud engine has not the shape of one') })
+  if (!config.success)
+    throw fail('internal', 'internal error', { cause: new Error('a stored configuration of the cloud engine has not the shape of one') })
   return config.data
 }

@@ -1,0 +1,156 @@
+import type { View, ViewEntry } from '../../core/barrier/view.ts'
+import type { Mount } from '../../core/mounts/mount.ts'
+import { RecordCache } from '../../core/record-cache.ts'
+import { writeAttempts } from '../../core/stored-record.ts'
+import { Turns } from '../../core/turns.ts'
+import { fail } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { type ConfigRecord, readConfigRecord } from './config-record.ts'
+import { type FieldNames, namesOf } from './field-names.ts'
+import type { IntentLog } from './intents/intent.ts'
+import { type RoleRecord, readRole } from './role-record.ts'
+import { effectiveSettings, type OperatorSettings } from './settings.ts'
+import type { Upstream, UpstreamSettings } from './upstream/index.ts'
+
+/** A client of the three services upstream, and what it signs in with. */
+export type ReadyUpstream = Upstream & { readonly settings: UpstreamSettings }
+
+export type MountStateParts = {
+  readonly clock: Clock
+  readonly operator: OperatorSettings
+  /** One application at a time, whichever mounts share it. */
+  readonly applications: Turns
+  openUpstream(settings: UpstreamSettings): Upstream
+  openIntents(state: MountState): IntentLog
+}
+
+const maxCachedRoles = 10_000
+const configKey = 'config'
+const rolePrefix = 'role/'
+/** A client is made anew after that. Contract cloud-engine §2.3. */
+const upstreamLifeMs = 30 * 60_000
+
+/**
+ * Configuration, roles and upstream client of one mount: in its storage view, with copies in memory that are as new as the last write of this process.
+ * A write that failed may be stored all the same, so it ends the copies too.
+ */
+export class MountState {
+  /** The mount's own storage; numbers are plain. */
+  readonly view: View
+  readonly names: FieldNames
+  /** Stays when the mount moves. */
+  readonly accessor: string
+  readonly intents: IntentLog
+  readonly #parts: MountStateParts
+  #config: Promise<ConfigRecord | undefined> | undefined
+  #upstream: { readonly ready: ReadyUpstream; readonly until: number } | undefined
+  readonly #roles = new RecordCache<RoleRecord>(maxCachedRoles)
+  readonly #turns = new Turns()
+
+  constructor(mount: Mount, view: View, parts: MountStateParts) {
+    this.view = view
+    this.names = namesOf(mount)
+    this.accessor = mount.accessor
+    this.#parts = parts
+    this.intents = parts.openIntents(this)
+  }
+
+  get operator(): OperatorSettings {
+    return this.#parts.operator
+  }
+
+  /** Undefined when the mount is not configured. */
+  findConfig(): Promise<ConfigRecord | undefined> {
+    this.#config ??= this.#loadConfig()
+    return this.#config
+  }
+
+  async #loadConfig(): Promise<ConfigRecord | undefined> {
+    let config: ConfigRecord | undefined
+    try {
+      const stored = await this.view.get(configKey)
+      config = stored === undefined ? undefined : readConfigRecord(stored)
+      return config
+    } finally {
+      if (config === undefined) this.#config = undefined
+    }
+  }
+
+  /**
+   * `change` gives the new configuration from the stored one (undefined: none), or `keep` to leave it, and entries to be written with it in one step.
+   * It may run again; what it throws ends the write. The upstream client is dropped.
+   */
+  changeConfig(change: (before: ConfigRecord | undefined) => ConfigChange | 'keep'): Promise<void> {
+    return this.#turns.take(configKey, async () => {
+      try {
+        for (let attempt = 0; attempt < writeAttempts; attempt++) {
+          const stored = await this.view.read(configKey)
+          const changed = change(stored === undefined ? undefined : readConfigRecord(stored.value))
+          if (changed === 'keep') return
+          const entry = { key: configKey, value: changed.config, expect: stored?.revision ?? ('absent' as const) }
+          if (await this.view.write([entry, ...(changed.alongside ?? [])])) return
+        }
+        throw fail('unavailable', 'the configuration is changed by too many at once')
+      } finally {
+        this.#config = undefined
+        this.#upstream = undefined
+      }
+    })
+  }
+
+  /** The client for what is effective now; kept for 30 minutes or until the configuration changes. Throws what is missing. */
+  async upstream(): Promise<ReadyUpstream> {
+    const now = this.#parts.clock.now()
+    if (this.#upstream !== undefined && now < this.#upstream.until) return this.#upstream.ready
+    const reading = this.findConfig()
+    const settings = effectiveSettings(await reading, this.#parts.operator)
+    const ready = { ...this.#parts.openUpstream(settings), settings }
+    // not kept when the configuration was changed meanwhile
+    if (this.#config === reading || this.#config === undefined) this.#upstream = { ready, until: now + upstreamLifeMs }
+    return ready
+  }
+
+  /** `name` is lower-case. */
+  findRole(name: string): Promise<RoleRecord | undefined> {
+    return this.#roles.read(name, async () => {
+      const stored = await this.view.get(rolePrefix + name)
+      return stored === undefined ? undefined : readRole(stored)
+    })
+  }
+
+  /** Call it in the role's turn. */
+  async putRole(name: string, role: RoleRecord, alongside: readonly ViewEntry[] = []): Promise<void> {
+    await this.#writeRole(name, role, alongside)
+  }
+
+  /** Call it in the role's turn. */
+  async deleteRole(name: string, alongside: readonly ViewEntry[] = []): Promise<void> {
+    await this.#writeRole(name, undefined, alongside)
+  }
+
+  async #writeRole(name: string, value: RoleRecord | undefined, alongside: readonly ViewEntry[]): Promise<void> {
+    try {
+      await this.view.write([{ key: rolePrefix + name, value }, ...alongside])
+    } finally {
+      this.#roles.drop(name)
+    }
+  }
+
+  /** Sorted. */
+  async roleNames(): Promise<string[]> {
+    const keys = await this.view.listKeys(rolePrefix)
+    return keys.map((key) => key.slice(rolePrefix.length))
+  }
+
+  /** Writes and deletions of one role, one after the other. */
+  inRoleTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+    return this.#turns.take(rolePrefix + name, work)
+  }
+
+  /** Changes of one application's passwords, one after the other. Contract cloud-engine §4.3. */
+  inApplicationTurn<T>(objectId: string, work: () => Promise<T>): Promise<T> {
+    return this.#parts.applications.take(objectId.toLowerCase(), work)
+  }
+}
+
+export type ConfigChange = { readonly config: ConfigRecord | undefined; readonly alongside?: readonly ViewEntry[] }
