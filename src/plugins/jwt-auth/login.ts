@@ -1,3 +1,4 @@
+import type { OutboundClient } from '../../core/outbound.ts'
 import type { LoginAuth } from '../../core/tokens/issue-login.ts'
 import { addressMatches } from '../../lib/cidr.ts'
 import { quoted } from '../../lib/go-text.ts'
@@ -11,11 +12,17 @@ import { type Refusal, refusal } from './refusal.ts'
 import type { Role } from './role.ts'
 import { strictTrace, type Trace } from './trace.ts'
 
-export type LoginInput = { readonly role: string; readonly jwt: string }
+export type LoginInput = {
+  readonly role: string
+  readonly jwt: string
+  /** For a provider that keeps the groups elsewhere; may be empty. */
+  readonly distributed_claim_access_token: string
+}
 
 export type LoginContext = {
   readonly state: MountState
   readonly remoteAddress: string
+  readonly outbound: OutboundClient
   /** Milliseconds since the epoch, read once the signature is checked. */
   now(): number
 }
@@ -40,7 +47,8 @@ export async function examineJwt(input: LoginInput, context: LoginContext, trace
   const token = trace.value('signature', await ready.keyset.verify(input.jwt))
   if (token === undefined) return undefined
   checkVerified(token, { role, config: ready.config, nowMs: context.now() }, trace)
-  return loginByClaims(token.claims, role, ready.config, trace)
+  const reach = { outbound: context.outbound, accessToken: input.distributed_claim_access_token, signal: undefined }
+  return loginByClaims(token.claims, role, { config: ready.config, trace, ...reach })
 }
 
 /** Contract jwt-oidc §4.1 steps 2 and 3, §5.1 steps 3 and 5; the name is lower-case. */

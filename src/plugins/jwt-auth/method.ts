@@ -98,7 +98,8 @@ export class JwtMethod {
 
   /** Contract jwt-oidc §4.1. */
   login(mount: Mount, remoteAddress: string, input: LoginInput): Promise<LoginAuth> {
-    return jwtLogin(input, { state: this.stateOf(mount), remoteAddress, now: () => this.#parts.clock.now() })
+    const { outbound, clock } = this.#parts
+    return jwtLogin(input, { state: this.stateOf(mount), remoteAddress, outbound, now: () => clock.now() })
   }
 
   /** Contract jwt-oidc §5.1. */

@@ -1,7 +1,9 @@
 import { lookupClaim, setClaim } from '../../lib/json-pointer.ts'
-import { excerpt, goText, quoted } from '../../lib/go-text.ts'
+import { goText, quoted } from '../../lib/go-text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../lib/json.ts'
+import { fetchGroupsElsewhere, fetchOwnGroups } from './azure-groups.ts'
 import { readGroups } from './claims.ts'
+import type { ProviderReach } from './provider-reach.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
 
@@ -146,15 +148,26 @@ export function userInfoRefusal(config: ProviderConfig): Refusal | undefined {
 
 /**
  * The groups of a token through its mount's provider, contract jwt-oidc §4.8 and §6. The claim is left in the form `bound_claims` shall see. What a
- * provider would have to fetch is refused until that is built, never left out.
+ * provider would have to fetch is refused until that is built, never left out. Only what is fetched is waited for.
  */
-export function groupsThroughProvider(claims: StrictObject, groupsClaim: string, config: ProviderConfig): string[] | Refusal {
-  const refused = isUnset(config) ? undefined : prepareGroups(claims, groupsClaim, config)
-  if (refused !== undefined) return { ...refused, text: `failed to fetch groups: ${refused.text}` }
-  return readGroups(claims, groupsClaim)
+export function groupsThroughProvider(
+  claims: StrictObject,
+  groupsClaim: string,
+  config: ProviderConfig,
+  reach: ProviderReach,
+): string[] | Refusal | Promise<string[] | Refusal> {
+  const prepared = isUnset(config) ? undefined : prepareGroups(claims, groupsClaim, config, reach)
+  const read = (refused: Refusal | undefined) =>
+    refused === undefined ? readGroups(claims, groupsClaim) : { ...refused, text: `failed to fetch groups: ${refused.text}` }
+  return prepared instanceof Promise ? prepared.then(read) : read(prepared)
 }
 
-function prepareGroups(claims: StrictObject, groupsClaim: string, config: ProviderConfig): Refusal | undefined {
+function prepareGroups(
+  claims: StrictObject,
+  groupsClaim: string,
+  config: ProviderConfig,
+  reach: ProviderReach,
+): Refusal | undefined | Promise<Refusal | undefined> {
   const options = optionsOf(config)
   const groups = lookupClaim(claims, groupsClaim)
   switch (memberOf(config, 'provider')) {
@@ -163,8 +176,8 @@ function prepareGroups(claims: StrictObject, groupsClaim: string, config: Provid
     case 'ibmisam':
       return splitGroups(claims, groupsClaim, ' ')
     case 'azure':
-      if (options.flag('fetch_groups')) return notYet('fetching groups from Microsoft Graph')
-      return groups === undefined ? azureGroupsElsewhere(claims, groupsClaim) : undefined
+      if (options.flag('fetch_groups')) return fetchOwnGroups(claims, groupsClaim, reach)
+      return groups === undefined ? fetchGroupsElsewhere(claims, groupsClaim, reach) : undefined
     case 'gsuite':
       return options.flag('fetch_groups') ? notYet('fetching groups from Google Workspace') : missing(groupsClaim)
     case 'okta':
@@ -182,14 +195,4 @@ const missing = (groupsClaim: string): Refusal => refusal('groups_unavailable', 
 function splitGroups(claims: StrictObject, groupsClaim: string, separator: string): undefined {
   const groups = lookupClaim(claims, groupsClaim)
   if (typeof groups === 'string') setClaim(claims, groupsClaim, groups.split(separator))
-}
-
-/** A token with too many groups names the place to ask instead. Contract jwt-oidc §6.2. */
-function azureGroupsElsewhere(claims: StrictObject, groupsClaim: string): Refusal {
-  const source = lookupClaim(claims, `/_claim_names/${groupsClaim}`)
-  const absent = (why: string) => refusal('groups_unavailable', `${missing(groupsClaim).text}: unable to get claim sources: ${why}`)
-  if (typeof source !== 'string') return absent(`unable to locate groups claim ${quoted(groupsClaim)} in _claim_names`)
-  const path = `/_claim_sources/${source}/endpoint`
-  if (typeof lookupClaim(claims, path) !== 'string') return absent(`unable to locate ${excerpt(path)} in claims`)
-  return notYet('fetching groups from Microsoft Graph')
 }

@@ -345,10 +345,10 @@ describe('providers, contract jwt-oidc §6', () => {
       text: '400 failed to fetch groups: "groups" claim not found in token',
     },
     {
-      name: 'azure, to be fetched',
+      name: 'azure, to be fetched without an access token',
       config: { provider: 'azure', fetch_groups: true },
       claims: { groups: ['a'] },
-      text: '400 failed to fetch groups: fetching groups from Microsoft Graph comes with a later version',
+      text: '400 failed to fetch groups: unable to fetch groups from Microsoft Graph API: access token is empty. Cannot call Microsoft Graph API',
     },
     {
       name: 'okta, to be filtered',

@@ -40,8 +40,8 @@ async function walked(claims: object, { remoteAddress = '127.0.0.1', by = signer
     { key: 'role/ci', value: role },
   ])
   const trace = new NotingTrace()
-  const context = { state, remoteAddress, now: () => now * 1000 }
-  const input = { role: 'ci', jwt: by.sign(claims) }
+  const context = { state, remoteAddress, outbound: parts.outbound, now: () => now * 1000 }
+  const input = { role: 'ci', jwt: by.sign(claims), distributed_claim_access_token: '' }
   const auth = await examineJwt(input, context, trace)
   const answered = await jwtLogin(input, context).then(
     () => 'ok',
