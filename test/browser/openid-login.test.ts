@@ -55,7 +55,7 @@ test('in a window of its own: the provider posts a form, and the page of the ans
     origin: server.url,
   })
   expect(await popup.title()).toBe('Complete sign-in process')
-  expect(await popup.locator('body').innerText()).toBe('Completing the sign-in process...')
+  expect(await popup.locator('p').textContent()).toBe('Completing the sign-in process...')
   const finish = `window.heard.then(({ data }) => fetch('/v1/auth/oidc/oidc/callback?state=' + data.state + '&code=' + data.code)).then((answer) => answer.json())`
   expect(await page.evaluate(finish)).toMatchObject({ auth: { metadata: { role: 'people' }, policies: ['default'] } })
   expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([])
@@ -72,6 +72,6 @@ test('by a redirect with a code', async () => {
   await signIn(page, 'grace')
   await page.waitForURL(`${redirectUri(server)}?**`)
 
-  const answer: unknown = JSON.parse(await page.locator('body').innerText())
+  const answer: unknown = JSON.parse((await page.locator('pre').textContent()) ?? '')
   expect(answer).toMatchObject({ auth: { metadata: { role: 'people' }, token_policies: ['default'] } })
 })

@@ -21,19 +21,19 @@ export async function fetchOwnGroups(claims: StrictObject, groupsClaim: string, 
 /** A token with too many groups names the place to ask instead (a distributed claim). Contract jwt-oidc §5.10, §6.2. */
 export async function fetchGroupsElsewhere(claims: StrictObject, groupsClaim: string, reach: ProviderReach): Promise<Refusal | undefined> {
   const endpoint = endpointOf(claims, groupsClaim)
-  const failure = 'unknown' in endpoint ? endpoint.unknown : await fetchInto(claims, groupsClaim, endpoint.url, reach)
+  if ('unknown' in endpoint) return unavailable(`unable to get claim sources: ${endpoint.unknown}`)
+  const failure = await fetchInto(claims, groupsClaim, endpoint.url, reach)
   return failure === undefined ? undefined : unavailable(`${quoted(groupsClaim)} claim not found in token: ${failure}`)
 }
 
 const unavailable = (text: string): Refusal => refusal('groups_unavailable', text)
 
 function endpointOf(claims: StrictObject, groupsClaim: string): { readonly url: string } | { readonly unknown: string } {
-  const absent = (why: string) => ({ unknown: `unable to get claim sources: ${why}` })
   const source = lookupClaim(claims, `/_claim_names/${groupsClaim}`)
-  if (typeof source !== 'string') return absent(`unable to locate groups claim ${quoted(groupsClaim)} in _claim_names`)
+  if (typeof source !== 'string') return { unknown: `unable to locate groups claim ${quoted(groupsClaim)} in _claim_names` }
   const path = `/_claim_sources/${source}/endpoint`
   const endpoint = lookupClaim(claims, path)
-  return typeof endpoint === 'string' ? { url: currentUrl(endpoint) } : absent(`unable to locate ${excerpt(path)} in claims`)
+  return typeof endpoint === 'string' ? { url: currentUrl(endpoint) } : { unknown: `unable to locate ${excerpt(path)} in claims` }
 }
 
 function currentUrl(text: string): string {

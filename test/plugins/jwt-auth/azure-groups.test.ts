@@ -56,10 +56,10 @@ describe('groups a token only points at, contract jwt-oidc §6.2, §8.8', () => 
     const source = (endpoint: unknown) => ({ _claim_names: { groups: 's' }, _claim_sources: { s: { endpoint } } })
 
     expect(verdict(await logIn(server, provider))).toBe(
-      `${missing}unable to get claim sources: unable to locate groups claim "groups" in _claim_names`,
+      `400 failed to fetch groups: unable to get claim sources: unable to locate groups claim "groups" in _claim_names`,
     )
     expect(verdict(await logIn(server, provider, source(undefined)))).toBe(
-      `${missing}unable to get claim sources: unable to locate /_claim_sources/s/endpoint in claims`,
+      `400 failed to fetch groups: unable to get claim sources: unable to locate /_claim_sources/s/endpoint in claims`,
     )
     for (const endpoint of ['', 'file:///etc/passwd', 'nonsense', 'http://127.0.0.1:1/']) {
       expect(verdict(await logIn(server, provider, source(endpoint)))).toMatch(`${missing}unable to call Microsoft Graph API: `)
