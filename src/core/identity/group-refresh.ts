@@ -25,7 +25,8 @@ export async function groupRefresh(parts: GroupParts, login: GroupLogin, changed
     // an alias may have been read that goes with its group at this moment
     if (!external.some((group) => group.id === id) && (await reader.group(id)) !== undefined) joins.push(id)
   }
-  const unchanged: GroupRefresh = { matched, memberships: current, entries: [], counts: () => [], written: () => undefined }
+  const groupIds = [...wanted]
+  const unchanged: GroupRefresh = { matched, groupIds, memberships: current, entries: [], counts: () => [], written: () => undefined }
   if (joins.length === 0 && leaves.length === 0) return unchanged
 
   const direct = [...current.direct.map(({ id }) => id).filter((id) => !leaves.includes(id)), ...joins].sort()
@@ -38,6 +39,7 @@ export async function groupRefresh(parts: GroupParts, login: GroupLogin, changed
   if (login.entity === 'kept' && entity === undefined) return unchanged
   return {
     matched,
+    groupIds,
     memberships,
     entries: [
       ...joins.flatMap((id) => membershipRows(id, login.entityId, true)),

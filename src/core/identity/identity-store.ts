@@ -53,6 +53,10 @@ export type LoginIdentity = {
   readonly identity: Identity
   /** Group names that matched: what a renewal of the token looks at. Contract tokens §3.5. */
   readonly groupAliases: readonly string[]
+  /** Ids of the groups they stand for. */
+  readonly groupIds: readonly string[]
+  /** The name was not known here: its entity is made by this login. */
+  readonly isNew: boolean
   /** Empty for a known name with known metadata and groups. */
   readonly entries: readonly ViewEntry[]
   /** Further entries, to be asked for once, in the same turn as the write is given to storage. */
@@ -200,6 +204,8 @@ export class IdentityStore {
     return {
       identity,
       groupAliases: groups?.matched ?? [],
+      groupIds: groups?.groupIds ?? [],
+      isNew: isFresh,
       entries: groups === undefined ? entries : [...entries, ...groups.entries],
       counts: () => groups?.counts() ?? [],
       written: () => {
@@ -362,6 +368,8 @@ const policiesOf = (holders: readonly { readonly policies: readonly string[] }[]
 const unchanged = (identity: Identity, groups: GroupRefresh | undefined): LoginIdentity => ({
   identity,
   groupAliases: groups?.matched ?? [],
+  groupIds: groups?.groupIds ?? [],
+  isNew: false,
   entries: [],
   counts: () => [],
   written: ignore,

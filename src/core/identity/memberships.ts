@@ -28,6 +28,8 @@ export type GroupLogin = {
 export type GroupRefresh = {
   /** Names that stand for a group here, each once: what a renewal of the token looks at. */
   readonly matched: readonly string[]
+  /** Ids of the groups those names stand for. */
+  readonly groupIds: readonly string[]
   /** The groups afterwards. */
   readonly memberships: MembershipsOf
   /** Empty when nothing changes. */
@@ -62,7 +64,7 @@ const noChange = async (): Promise<MembershipChange> => ({ entries: [], written:
 export const noMemberships: Memberships = {
   inTurn: (work) => work(),
   membershipsOf: async () => none,
-  refreshForLogin: async () => ({ matched: [], memberships: none, entries: [], counts: () => [], written: () => undefined }),
+  refreshForLogin: async () => ({ matched: [], groupIds: [], memberships: none, entries: [], counts: () => [], written: () => undefined }),
   refresh: async () => undefined,
   entityGone: noChange,
   entitiesMoved: noChange,

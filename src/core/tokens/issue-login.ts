@@ -51,14 +51,31 @@ export type LoginRequest = {
 
 /** Entity, alias and token of a login, in one write. Contract tokens §3.1 steps 3 to 7. */
 export async function issueLogin(parts: LoginParts, request: LoginRequest): Promise<Issued> {
-  const { mount, auth } = request
-  const alias: LoginAlias = { namespace: mount.namespace, mountAccessor: mount.accessor, ...auth.alias, groupNames: auth.groupNames }
-  return withLoginIdentity(parts.identity, alias, (login) => issue(parts, request, login))
+  return withLoginIdentity(parts.identity, aliasOfLogin(request), (login) => issue(parts, request, login))
 }
+
+/** What a login would come to. */
+export type LoginPlan = {
+  readonly login: LoginIdentity
+  readonly draft: TokenDraft
+  readonly warnings: readonly string[]
+}
+
+/** The same login with nothing written. Throws what the login would throw. */
+export async function planLogin(parts: LoginParts, request: LoginRequest): Promise<LoginPlan> {
+  const login = await parts.identity.forLogin(aliasOfLogin(request))
+  return { login, ...loginDraft(parts, request, login) }
+}
+
+const aliasOfLogin = ({ mount, auth }: LoginRequest): LoginAlias => ({
+  namespace: mount.namespace,
+  mountAccessor: mount.accessor,
+  ...auth.alias,
+  groupNames: auth.groupNames,
+})
 
 /** Undefined: someone else changed the entity in the meantime. */
 async function issue(parts: LoginParts, request: LoginRequest, login: LoginIdentity): Promise<Issued | undefined> {
-  if (login.identity.entity.disabled) throw refuse('denied', 'permission denied', { reason: 'entity_disabled' })
   const { draft, warnings } = loginDraft(parts, request, login)
   const minted = draft.type === 'batch' ? await parts.tokens.mintBatch(draft) : parts.tokens.mint(draft)
   if (!(await writeWithIdentity(parts.view, minted, login))) return undefined
@@ -71,6 +88,7 @@ function loginDraft(
   { mount, namespacePath = '', path, auth }: LoginRequest,
   { identity, groupAliases }: LoginIdentity,
 ): { draft: TokenDraft; warnings: string[] } {
+  if (identity.entity.disabled) throw refuse('denied', 'permission denied', { reason: 'entity_disabled' })
   const type = loginTokenType(mount.config.token_type, auth.tokenType)
   const life = lifetime(mountTtl(mount.config, parts.systemTtl), auth, parts.clock.now())
   if (!life.ok) throw refuse('invalid', life.reason)
