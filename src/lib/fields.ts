@@ -166,7 +166,12 @@ export function convertFields<Schema extends z.ZodObject>(schema: Schema, input:
 }
 
 /** Of several faults the one of the field that is declared first is told, in whatever order they were sent. */
-function convertOne(name: string, converter: Converter, converters: ReadonlyMap<string, Converter>, input: Readonly<Record<string, unknown>>): unknown {
+function convertOne(
+  name: string,
+  converter: Converter,
+  converters: ReadonlyMap<string, Converter>,
+  input: Readonly<Record<string, unknown>>,
+): unknown {
   try {
     return converter.convert(input[name])
   } catch (error) {
