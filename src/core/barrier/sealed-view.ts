@@ -71,12 +71,16 @@ export class SealedView implements View {
 
   async write(batch: readonly ViewEntry[]): Promise<boolean> {
     await this.#parts.keyring.ensure(batch.length)
-    const sealed = batch.map(({ key, value, expect }): BatchEntry => {
-      const full = this.#prefix + key
+    const sealed = batch.map(({ key: given, value, expect, from }): BatchEntry => {
+      const full = from === 'root' ? given : this.#prefix + given
       const entry = { key: full, value: this.#seal(full, value) }
       return expect === undefined ? entry : { ...entry, expect }
     })
     return await this.#storage.write(sealed)
+  }
+
+  fromRoot(entry: ViewEntry): ViewEntry {
+    return entry.from === 'root' ? entry : { ...entry, key: this.#prefix + entry.key, from: 'root' }
   }
 
   async putIfAbsent(key: string, value: unknown): Promise<boolean> {

@@ -1,7 +1,8 @@
 import type { keep, Range } from '../../storage/storage.ts'
 
 export type ViewRecord = { key: string; value: unknown; revision: number }
-export type ViewEntry = { key: string; value: unknown; expect?: 'absent' | number }
+/** `from: 'root'`: its key counts from the root of everything stored, whatever the view it is written by. */
+export type ViewEntry = { key: string; value: unknown; expect?: 'absent' | number; from?: 'root' }
 
 /**
  * One slice of storage under a prefix, sealed: keys are relative to the prefix, values are JSON. A value read from a view with `numbers: 'literal'`
@@ -20,6 +21,8 @@ export interface View {
   take(key: string): Promise<unknown>
   /** A `value` of undefined deletes. False when an expectation did not hold. */
   write(batch: readonly ViewEntry[]): Promise<boolean>
+  /** The same entry for a batch that is written by another view: one step over several places. */
+  fromRoot(entry: ViewEntry): ViewEntry
   putIfAbsent(key: string, value: unknown): Promise<boolean>
   deletePrefix(prefix: string): Promise<void>
   /** A narrower view. */

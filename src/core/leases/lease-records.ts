@@ -34,8 +34,10 @@ export class LeaseRecords {
     return stored && { lease: readLease(stored.value), revision: stored.revision }
   }
 
-  async add(lease: Lease): Promise<void> {
-    if (!(await this.#view.write(entriesOf(lease)))) throw fail('internal', 'internal error', { cause: new Error('a lease id was given twice') })
+  /** `alongside` is written in the same step. */
+  async add(lease: Lease, alongside: readonly ViewEntry[] = []): Promise<void> {
+    if (!(await this.#view.write([...entriesOf(lease), ...alongside])))
+      throw fail('internal', 'internal error', { cause: new Error('a lease id was given twice') })
     this.#watch.added(leaseKey(lease))
     this.#noteSchedule(lease)
   }

@@ -140,9 +140,10 @@ export class LeaseStore implements AsyncDisposable {
     const lease = newLease({ mount, path, secret, token, owner, life, now, random })
     const ends = token.num_uses < 0
     try {
-      await this.#records.add(ends ? { ...lease, expire_time: now, ended: true } : lease)
+      await this.#records.add(ends ? { ...lease, expire_time: now, ended: true } : lease, secret.alongside?.(lease))
     } catch (cause) {
       await this.#revokeUnstored(lease)
+      secret.abandoned?.()
       throw fail('internal', 'internal error', { cause })
     }
     if (ends) {
@@ -184,6 +185,11 @@ export class LeaseStore implements AsyncDisposable {
     await this.#revoker.revoke(ref).catch((error: unknown) => {
       if (!(error instanceof RevocationFailure)) throw error
     })
+  }
+
+  /** The record of a lease, for the engine that made it; undefined when there is none. */
+  find(ref: LeaseRef): Promise<Lease | undefined> {
+    return this.#records.find(ref)
   }
 
   /** What a look-up shows; undefined for an id this namespace does not know. Contract tokens §6.3. */

@@ -1,4 +1,5 @@
 import { fail } from '../../errors.ts'
+import type { ViewEntry } from '../barrier/view.ts'
 
 /** What an engine hands out with a secret so that it can be taken back. Spans are seconds, 0 is unset. Contract tokens §6.2. */
 export type LeasedSecret = {
@@ -7,6 +8,10 @@ export type LeasedSecret = {
   readonly renewable: boolean
   /** What the engine needs to renew or revoke it; never shown. */
   readonly internal: Readonly<Record<string, unknown>>
+  /** Written in one step with the lease, entries from the root: what the engine keeps until there is a lease, or from then on. */
+  alongside?(lease: LeaseRef): readonly ViewEntry[]
+  /** Told when no lease of it could be stored: the engine makes sure that nothing of the secret is left. */
+  abandoned?(): void
 }
 
 /**

@@ -25,6 +25,22 @@ describe('a view', () => {
     expect(await house.storage.listKeys('mount/1/')).toEqual(['mount/1/config', 'mount/1/role/a', 'mount/1/role/b'])
   })
 
+  test('writes what lies in several places in one step', async () => {
+    await using house = await aBarrierHouse()
+    const barrier = await house.open()
+    const mount = barrier.view('mount/1/', { numbers: 'literal' })
+    const core = barrier.view('core/')
+    await mount.write([{ key: 'intent/a', value: 1 }])
+    const elsewhere = [mount.fromRoot({ key: 'intent/a', value: undefined }), mount.view('row/').fromRoot({ key: 'b', value: 2 })]
+
+    const refused = await core.write([{ key: 'lease/b', value: true, expect: 7 }, ...elsewhere])
+    expect([refused, await mount.listKeys('')]).toEqual([false, ['intent/a']])
+    const written = await core.write([{ key: 'lease/b', value: true, expect: 'absent' }, ...elsewhere.map((entry) => core.fromRoot(entry))])
+
+    expect([written, await mount.listKeys(''), await core.listKeys('')]).toEqual([true, ['row/b'], ['lease/b']])
+    expect(await mount.view('', { numbers: 'plain' }).get('row/b')).toBe(2)
+  })
+
   test.each([[null], [false], [0], [''], ['é😀\u0000'], [[1, [2]]], [{ a: { b: [] } }]])('gives back what was written: %j', async (value) => {
     await using house = await aBarrierHouse()
     const view = (await house.open()).view('')

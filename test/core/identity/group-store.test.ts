@@ -53,6 +53,7 @@ function counted(view: View): { view: View; reads: string[]; written: string[] }
       return view.write(batch)
     },
     putIfAbsent: (key, value) => view.putIfAbsent(key, value),
+    fromRoot: (entry) => view.fromRoot(entry),
     deletePrefix: (prefix) => view.deletePrefix(prefix),
     view: (prefix, options) => view.view(prefix, options),
   }

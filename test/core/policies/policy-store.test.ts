@@ -228,6 +228,7 @@ class HeldReads {
       take: (key) => view.take(key),
       write: (batch) => view.write(batch),
       putIfAbsent: (key, value) => view.putIfAbsent(key, value),
+      fromRoot: (entry) => view.fromRoot(entry),
       deletePrefix: (prefix) => view.deletePrefix(prefix),
       view: (prefix, options) => view.view(prefix, options),
     }
