@@ -9,25 +9,28 @@ import type { Role } from './role.ts'
 import type { StrictObject } from './strict-json.ts'
 import type { Trace } from './trace.ts'
 
-type Reach = Omit<ProviderReach, 'caPem'>
-
-export type ClaimsContext = Reach & { readonly config: Config; readonly trace: Trace }
+export type ClaimsContext = Omit<ProviderReach, 'caPem'> & { readonly config: Config; readonly trace: Trace }
 
 /**
  * From claims that are vouched for to what the token may do: who it is, then whether the role takes them. One for the JWT login and the OIDC flow.
- * Undefined when something refused and the trace goes on. Contract jwt-oidc §4.1 steps 10 and 11, §5.6 steps 11 and 12.
+ * Undefined when something refused and the trace goes on. Only what a provider has to be asked for is waited for. Contract jwt-oidc §4.1 steps 10 and 11,
+ * §5.6 steps 11 and 12.
  */
-export async function loginByClaims(claims: StrictObject, role: Role, { config, trace, ...reach }: ClaimsContext): Promise<LoginAuth | undefined> {
+export function loginByClaims(claims: StrictObject, role: Role, context: ClaimsContext): LoginAuth | undefined | Promise<LoginAuth | undefined> {
   const { record } = role
+  const { config, trace } = context
   const name = trace.value('user_claim', readUserClaim(claims, record.user_claim ?? '', record.user_claim_json_pointer ?? false))
   trace.check('provider', providerRefusal(config))
   const mapped = trace.value('metadata', readMetadata(claims, record.claim_mappings ?? null, role.name))
-  const names = readGroupNames(claims, record.groups_claim ?? '', config, reach)
-  const groups = trace.value('groups', names instanceof Promise ? await names : names)
-  // the groups claim is now in the form bound claims shall see
-  for (const bound of role.boundClaims) trace.check('bound_claims', validating(checkBoundClaim(claims, bound)))
-  if (name === undefined || mapped === undefined || groups === undefined) return undefined
-  return grant(role, { name, metadata: mapped.metadata, groups })
+  const finish = (named: readonly string[] | Refusal): LoginAuth | undefined => {
+    const groups = trace.value('groups', named)
+    // the groups claim is now in the form bound claims shall see
+    for (const bound of role.boundClaims) trace.check('bound_claims', validating(checkBoundClaim(claims, bound)))
+    if (name === undefined || mapped === undefined || groups === undefined) return undefined
+    return grant(role, { name, metadata: mapped.metadata, groups })
+  }
+  const groups = readGroupNames(claims, record.groups_claim ?? '', context)
+  return groups instanceof Promise ? groups.then(finish) : finish(groups)
 }
 
 function providerRefusal({ provider_config, oidc_discovery_url }: Config): Refusal | undefined {
@@ -36,9 +39,10 @@ function providerRefusal({ provider_config, oidc_discovery_url }: Config): Refus
 }
 
 /** Contract jwt-oidc §4.8. */
-function readGroupNames(claims: StrictObject, groupsClaim: string, config: Config, reach: Reach): ReturnType<typeof groupsThroughProvider> {
+function readGroupNames(claims: StrictObject, groupsClaim: string, context: ClaimsContext): ReturnType<typeof groupsThroughProvider> {
   if (groupsClaim === '') return []
-  return groupsThroughProvider(claims, groupsClaim, config.provider_config, { ...reach, caPem: config.oidc_discovery_ca_pem })
+  const { config, outbound, accessToken, signal } = context
+  return groupsThroughProvider(claims, groupsClaim, config.provider_config, { outbound, caPem: config.oidc_discovery_ca_pem, accessToken, signal })
 }
 
 const validating = (refused: Refusal | undefined): Refusal | undefined => refused && { ...refused, text: `error validating claims: ${refused.text}` }

@@ -31,18 +31,18 @@ export type RegisteredClaims = {
   readonly issuedAt: number
 }
 
-/** A check of a token, and why it was not passed. */
-export type TokenCheck = readonly [name: 'claims' | 'issuer' | 'subject' | 'audience' | 'times', refused: Refusal | undefined]
+/** Told of each check of a token, and why it was not passed. */
+export type NoteCheck = (name: 'claims' | 'issuer' | 'subject' | 'audience' | 'times', refused: Refusal | undefined) => void
 
 /** Contract jwt-oidc §4.5 rows 1 to 9, in that order; without sane types there is nothing more to check. `nowMs` is milliseconds since the epoch. */
-export function* tokenChecks(claims: StrictObject, rules: TokenRules, nowMs: number, mode: LeewayMode = leewayMode): Generator<TokenCheck, void> {
+export function checkToken(claims: StrictObject, rules: TokenRules, nowMs: number, note: NoteCheck, mode: LeewayMode = leewayMode): void {
   const registered = readRegistered(claims)
-  if ('reason' in registered) return yield ['claims', registered]
-  yield ['claims', undefined]
-  yield ['issuer', checkIssuer(registered.issuer, rules.bound_issuer)]
-  yield ['subject', checkSubject(registered.subject, rules.bound_subject)]
-  yield ['audience', checkAudience(registered.audiences, rules.bound_audiences)]
-  yield ['times', checkTimes(registered, rules, nowMs, mode)]
+  if ('reason' in registered) return note('claims', registered)
+  note('claims', undefined)
+  note('issuer', checkIssuer(registered.issuer, rules.bound_issuer))
+  note('subject', checkSubject(registered.subject, rules.bound_subject))
+  note('audience', checkAudience(registered.audiences, rules.bound_audiences))
+  note('times', checkTimes(registered, rules, nowMs, mode))
 }
 
 /** Row 1: sane types. Names are exact; a spelling that differs in case is another claim. */

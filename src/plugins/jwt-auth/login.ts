@@ -3,7 +3,7 @@ import type { LoginAuth } from '../../core/tokens/issue-login.ts'
 import { addressMatches } from '../../lib/cidr.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { supportedAlgorithms } from './algorithms.ts'
-import { checkUnboundAudience, tokenChecks } from './claims.ts'
+import { checkToken, checkUnboundAudience } from './claims.ts'
 import { loginByClaims } from './claims-login.ts'
 import type { Config } from './jwt-config.ts'
 import type { VerifiedToken } from './keyset.ts'
@@ -47,8 +47,9 @@ export async function examineJwt(input: LoginInput, context: LoginContext, trace
   const token = trace.value('signature', await ready.keyset.verify(input.jwt))
   if (token === undefined) return undefined
   checkVerified(token, { role, config: ready.config, nowMs: context.now() }, trace)
-  const reach = { outbound: context.outbound, accessToken: input.distributed_claim_access_token, signal: undefined }
-  return loginByClaims(token.claims, role, { config: ready.config, trace, ...reach })
+  const { config } = ready
+  const accessToken = input.distributed_claim_access_token
+  return loginByClaims(token.claims, role, { config, trace, outbound: context.outbound, accessToken, signal: undefined })
 }
 
 /** Contract jwt-oidc §4.1 steps 2 and 3, §5.1 steps 3 and 5; the name is lower-case. */
@@ -79,8 +80,8 @@ function checkVerified(
     not_before_leeway: record.not_before_leeway ?? 0,
     clock_skew_leeway: record.clock_skew_leeway ?? 0,
   }
-  for (const [name, refused] of tokenChecks(claims, rules, nowMs)) {
+  checkToken(claims, rules, nowMs, (name, refused) => {
     trace.check(name, refused && { ...refused, text: `error validating token: ${refused.text}` })
-  }
+  })
   trace.check('audience', checkUnboundAudience(claims, boundAudiences))
 }

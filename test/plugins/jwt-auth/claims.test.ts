@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import {
   asList,
   checkAudience,
+  checkToken as walkToken,
   checkUnboundAudience,
   type LeewayMode,
   readGroups,
   readMetadata,
   readUserClaim,
   type TokenRules,
-  tokenChecks,
 } from '../../../src/plugins/jwt-auth/claims.ts'
 
 const now = 1_800_000_000
@@ -19,8 +19,10 @@ function rules(given: Partial<TokenRules> = {}): TokenRules {
 }
 
 /** The first check that is not passed. */
-function checkToken(...given: Parameters<typeof tokenChecks>) {
-  return [...tokenChecks(...given)].find(([, refused]) => refused !== undefined)?.[1]
+function checkToken(claims: Parameters<typeof walkToken>[0], given: TokenRules, at: number, mode?: LeewayMode) {
+  const refusals: ReturnType<typeof checkAudience>[] = []
+  walkToken(claims, given, at, (_name, refused) => refusals.push(refused), mode)
+  return refusals.find((refused) => refused !== undefined)
 }
 
 const valid = { iat: now - 5, nbf: now - 5, exp: now + 600 }
