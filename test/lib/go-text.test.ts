@@ -28,3 +28,16 @@ test('texts of a caller are quoted and cut', () => {
   expect(quoted('x'.repeat(1000)).length).toBeLessThan(300)
   expect(excerpt('short')).toBe('short')
 })
+
+test.each([
+  ['letters, marks, signs and blanks', 'é “x” ☕ 😀 a b', '"é “x” ☕ 😀 a b"'],
+  ['quotes and backslashes', '"\\', String.raw`"\"\\"`],
+  ['what has a letter of its own', '\u0007\b\f\n\r\t\v', String.raw`"\a\b\f\n\r\t\v"`],
+  ['other control characters', '\0\u001b\u007f', String.raw`"\x00\x1b\x7f"`],
+  ['blanks but the usual one', '\u00a0\u2028\u3000', String.raw`"\u00a0\u2028\u3000"`],
+  ['what cannot be seen', '\u0080\u00ad\u200b\ufeff\u202e', String.raw`"\u0080\u00ad\u200b\ufeff\u202e"`],
+  ['the same of the upper planes', '\u{e0001}', String.raw`"\U000e0001"`],
+  ['half a character', '\ud83d', '"\ufffd"'],
+])('as Go quotes %s', (_, text, written) => {
+  expect(quoted(text)).toBe(written)
+})

@@ -67,6 +67,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
 
   resource(app, `${base}/preview`, {
     help: 'Check a message and see it as user interfaces would, without keeping it.',
+    collection: true,
     exists: () => false,
     write: {
       summary: 'Preview a message',

@@ -179,6 +179,8 @@ describe('contract custom-messages §7.3: preview', () => {
     for (const verb of ['GET', 'DELETE', 'PATCH', 'LIST']) {
       expect((await house.root.call(verb, preview, verb === 'PATCH' ? plain : undefined, mergePatch)).status).toBe(405)
     }
+    for (const verb of ['GET', 'DELETE', 'LIST']) expect((await house.root.call(verb, `${preview}/`)).status).toBe(405)
+    expect((await house.root.write(`${preview}/`, plain)).body).toEqual(errors("cannot write to a path ending in '/'"))
   })
 })
 

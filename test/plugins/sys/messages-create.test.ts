@@ -52,6 +52,16 @@ describe('contract custom-messages §6, create: what is refused', () => {
       text: unconverted('link', wrongType('map[string]interface {}', 'string', '[0]')),
     },
     { row: '31', sent: { ...plain, link: { 'say "hi"': '' } }, text: 'missing url for "say \\"hi\\"" key in link parameter value' },
+    {
+      row: 'V8: what cannot be printed',
+      sent: { ...plain, link: { 'a\0\u200b\n': '' } },
+      text: String.raw`missing url for "a\x00\u200b\n" key in link parameter value`,
+    },
+    {
+      row: 'V6: what cannot be printed',
+      sent: { ...plain, link: { '\u007f': 1 } },
+      text: String.raw`invalid url for "\x7f" key in link parameter value`,
+    },
     { row: '32', sent: { ...plain, end_time: plain.start_time }, text: reversed },
     { row: '32 to the nanosecond', sent: { ...plain, start_time: '2024-01-01T00:00:00.000000001Z', end_time: plain.start_time }, text: reversed },
     { row: '33', sent: { ...plain, end_time: '2023-01-01T00:00:00Z' }, text: reversed },
