@@ -1,7 +1,8 @@
 import { type DiscoveryDocument, DiscoveryError, discover } from './discovery.ts'
-import { JwksKeyset, type Keyset, type KeysetParts, type VerifiedToken } from './keyset.ts'
+import { JwksKeyset, type Keyset, type KeysetParts, type KeysetSource, type VerifiedToken } from './keyset.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { KeySource } from './remote-keys.ts'
+import { SourceHistory } from './source-history.ts'
 
 /** A provider that could be reached: its metadata and its keys. */
 export type ReadyProvider = { readonly document: DiscoveryDocument; readonly keys: JwksKeyset }
@@ -13,6 +14,7 @@ export type ReadyProvider = { readonly document: DiscoveryDocument; readonly key
 export class DiscoveredProvider implements Keyset {
   readonly #source: KeySource
   readonly #parts: KeysetParts
+  readonly #history: SourceHistory
   #ready: ReadyProvider | undefined
   #discovering: Promise<ReadyProvider> | undefined
   #lastError = 'asked too often'
@@ -20,6 +22,7 @@ export class DiscoveredProvider implements Keyset {
   constructor(source: KeySource, parts: KeysetParts) {
     this.#source = source
     this.#parts = parts
+    this.#history = new SourceHistory(parts)
   }
 
   async verify(token: string): Promise<VerifiedToken | Refusal> {
@@ -29,6 +32,22 @@ export class DiscoveredProvider implements Keyset {
     } catch (error) {
       if (!(error instanceof DiscoveryError)) throw error
       return refusal('keys_unavailable', `error configuring token validator: keyset configuration error: ${error.message}`)
+    }
+  }
+
+  sources(): readonly KeysetSource[] {
+    const published = this.#ready?.keys.sources() ?? []
+    const keys = published.flatMap((source) => source.keys)
+    const histories = [this.#history, ...published.flatMap((source) => source.histories)]
+    return [{ kind: 'discovery', url: this.#source.url, keys, histories }]
+  }
+
+  async refresh(): Promise<void> {
+    try {
+      const { keys } = await this.ready()
+      await keys.refresh()
+    } catch (error) {
+      if (!(error instanceof DiscoveryError)) throw error
     }
   }
 
@@ -44,7 +63,7 @@ export class DiscoveredProvider implements Keyset {
 
   async #discover(): Promise<ReadyProvider> {
     try {
-      const document = await discover(this.#parts.outbound, this.#source)
+      const document = await this.#history.of((note) => discover(this.#parts.outbound, this.#source, note))
       this.#ready = { document, keys: new JwksKeyset({ url: document.jwks_uri, caPem: this.#source.caPem }, this.#parts) }
       return this.#ready
     } catch (error) {

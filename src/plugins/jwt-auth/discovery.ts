@@ -1,5 +1,6 @@
 import { type OutboundClient, OutboundError } from '../../core/outbound.ts'
 import { excerpt, quoted } from '../../lib/go-text.ts'
+import type { AnswerNote } from './source-history.ts'
 
 /** What is used of an OpenID provider's metadata; "" where the document is silent. */
 export type DiscoveryDocument = {
@@ -15,10 +16,15 @@ export class DiscoveryError extends Error {
 }
 
 /** Fetches a provider's metadata. Throws `DiscoveryError`. Contract jwt-oidc §2.3. */
-export async function discover(outbound: OutboundClient, { url, caPem }: { url: string; caPem: string }): Promise<DiscoveryDocument> {
+export async function discover(
+  outbound: OutboundClient,
+  { url, caPem }: { url: string; caPem: string },
+  note?: AnswerNote,
+): Promise<DiscoveryDocument> {
   const answer = await outbound.get(`${url.replace(/\/$/, '')}/.well-known/openid-configuration`, { caPem }).catch((error: unknown) => {
     throw new DiscoveryError(error instanceof OutboundError ? error.message : 'discovery failed', { cause: error })
   })
+  if (note !== undefined) note.date = answer.headers.date
   if (answer.status !== 200) {
     throw new DiscoveryError(`${answer.status} ${answer.statusText}: ${excerpt(answer.body.toString('utf8', 0, 1024))}`)
   }

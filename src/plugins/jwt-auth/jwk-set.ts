@@ -18,17 +18,25 @@ export class JwkSet {
   /** With a key id only the keys that have that very id, without one all. Contract jwt-oidc §4.3. */
   candidates(keyId: string): KeyObject[] {
     const named = keyId === '' ? this.#keys : this.#keys.filter((key) => key.id === keyId)
-    return named.map((key) => key.ready()).filter((key) => key !== undefined)
+    return named.map((key) => key.ready).filter((key) => key !== undefined)
   }
 
   hasKeyId(keyId: string): boolean {
     return this.#keys.some((key) => key.id === keyId)
   }
 
+  /** The keys that can verify something. Makes all of them ready. */
+  usable(): readonly UsableKey[] {
+    return this.#keys.flatMap(({ id, algorithm, ready: key }) => (key === undefined ? [] : [{ id, algorithm, key }]))
+  }
+
   get isEmpty(): boolean {
     return this.#keys.length === 0
   }
 }
+
+/** A key with its id and the algorithm it is said to be for, both "" where the set is silent. */
+export type UsableKey = { readonly id: string; readonly algorithm: string; readonly key: KeyObject }
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -45,15 +53,17 @@ const isObject = (value: unknown): value is Members => typeof value === 'object'
 
 class LazyKey {
   readonly id: string
+  readonly algorithm: string
   #members: Members | undefined
   #key: KeyObject | undefined
 
   constructor(members: Members) {
     this.id = typeof members.kid === 'string' ? members.kid : ''
+    this.algorithm = typeof members.alg === 'string' ? members.alg : ''
     this.#members = members
   }
 
-  ready(): KeyObject | undefined {
+  get ready(): KeyObject | undefined {
     if (this.#members !== undefined) {
       this.#key = publicKeyOf(this.#members)
       this.#members = undefined

@@ -3,16 +3,17 @@ import type { OutboundClient } from '../../core/outbound.ts'
 import { excerpt, quoted } from '../../lib/go-text.ts'
 import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from './algorithms.ts'
 import type { FetchBuckets } from './fetch-bucket.ts'
-import type { JwkSet } from './jwk-set.ts'
+import type { JwkSet, UsableKey } from './jwk-set.ts'
 import { type Jws, type JwsLimits, parseClaims, parseJws } from './jws.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { KeyFetchError, type KeySource, RemoteKeys } from './remote-keys.ts'
 import { verifyWithAny } from './signature.ts'
+import type { SourceHistory, SourceHistoryParts } from './source-history.ts'
 import type { StrictObject } from './strict-json.ts'
 import type { VerificationGate } from './verification-gate.ts'
 
 /** What all key sets share. */
-export type KeysetParts = {
+export type KeysetParts = SourceHistoryParts & {
   readonly outbound: OutboundClient
   readonly buckets: FetchBuckets
   readonly gate: VerificationGate
@@ -23,7 +24,23 @@ export type KeysetParts = {
 export type VerifiedToken = { readonly claims: StrictObject; readonly algorithm: Algorithm }
 
 /** The keys of a mount: verify a token's signature, or say why not in the text the caller is told. Contract jwt-oidc §4.2–4.4. */
-export type Keyset = { verify(token: string): Promise<VerifiedToken | Refusal> }
+export type Keyset = {
+  verify(token: string): Promise<VerifiedToken | Refusal>
+  /** Where its keys come from, with those it has now. */
+  sources(): readonly KeysetSource[]
+  /** Fetches now what can be fetched, unless that was done too often of late. What fails is told by the sources. */
+  refresh(): Promise<void>
+}
+
+/** One place keys come from. */
+export type KeysetSource = {
+  readonly kind: 'static' | 'jwks' | 'discovery'
+  /** Empty for keys of the configuration. */
+  readonly url: string
+  readonly keys: readonly UsableKey[]
+  /** Of all that is fetched from there. */
+  readonly histories: readonly SourceHistory[]
+}
 
 const validating = 'error validating token: '
 const signing = `${validating}error verifying token signature: `
@@ -48,6 +65,14 @@ export class StaticKeyset implements Keyset {
     if (!(await verifyWithAny(jws, jws.algorithm, this.#keys, this.#parts.gate))) return refusal('signature_invalid', signing + noStaticKey)
     return prefixed(signing, verified(jws, jws.algorithm, noStaticKey))
   }
+
+  sources(): readonly KeysetSource[] {
+    return [{ kind: 'static', url: '', keys: this.#keys.map((key) => ({ id: '', algorithm: '', key })), histories: [] }]
+  }
+
+  async refresh(): Promise<void> {
+    // there is nothing to fetch
+  }
 }
 
 /** Keys of one JWKS URL. */
@@ -70,6 +95,30 @@ export class JwksKeyset implements Keyset {
   verifySignature(jws: ReadableJws): Promise<VerifiedToken | Refusal> {
     return verifyWithRemote(jws, this.#keys, this.#parts.gate)
   }
+
+  sources(): readonly KeysetSource[] {
+    return [sourceOf(this.#keys)]
+  }
+
+  refresh(): Promise<void> {
+    return refreshed(this.#keys)
+  }
+}
+
+const sourceOf = ({ source, current, history }: RemoteKeys): KeysetSource => ({
+  kind: 'jwks',
+  url: source.url,
+  keys: current?.usable() ?? [],
+  histories: [history],
+})
+
+/** The history of the source knows why it failed. */
+async function refreshed(keys: RemoteKeys): Promise<void> {
+  try {
+    await keys.newerThan(keys.current)
+  } catch (error) {
+    if (!(error instanceof KeyFetchError)) throw error
+  }
 }
 
 /** Several JWKS URLs; the key id says which, the first that has it wins. Without a key id all are tried in order. Contract jwt-oidc §4.4, D11. */
@@ -88,6 +137,14 @@ export class MultiJwksKeyset implements Keyset {
     if (jws.keyId === '') return this.#verifyWithEach(jws)
     const known = this.#pairWith(jws.keyId) ?? (await this.#refreshedPairWith(jws.keyId))
     return 'reason' in known ? known : prefixed(signing, await verifyWithRemote(jws, known, this.#parts.gate))
+  }
+
+  sources(): readonly KeysetSource[] {
+    return this.#pairs.map(sourceOf)
+  }
+
+  async refresh(): Promise<void> {
+    await Promise.all(this.#pairs.map(refreshed))
   }
 
   async #verifyWithEach(jws: ReadableJws): Promise<VerifiedToken | Refusal> {

@@ -3,14 +3,13 @@ import type { LoginAuth } from '../../core/tokens/issue-login.ts'
 import { addressMatches } from '../../lib/cidr.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { supportedAlgorithms } from './algorithms.ts'
-import { checkToken, checkUnboundAudience } from './claims.ts'
+import { checkToken, checkUnboundAudience, type TokenRules } from './claims.ts'
 import { loginByClaims } from './claims-login.ts'
 import type { Config } from './jwt-config.ts'
-import type { VerifiedToken } from './keyset.ts'
 import type { MountState } from './mount-state.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { Role } from './role.ts'
-import { strictTrace, type Trace } from './trace.ts'
+import { type ReadToken, strictTrace, type Trace } from './trace.ts'
 
 export type LoginInput = {
   readonly role: string
@@ -44,7 +43,7 @@ export async function examineJwt(input: LoginInput, context: LoginContext, trace
   trace.check('token', input.jwt === '' ? refusal('token_missing', 'missing token') : undefined)
   // before any work on the signature
   trace.check('address', checkAddress(role, context.remoteAddress))
-  const token = trace.value('signature', await ready.keyset.verify(input.jwt))
+  const token = await trace.claims(() => ready.keyset.verify(input.jwt))
   if (token === undefined) return undefined
   checkVerified(token, { role, config: ready.config, nowMs: context.now() }, trace)
   const { config } = ready
@@ -64,24 +63,26 @@ export const checkAddress = ({ record }: Role, remoteAddress: string): Refusal |
 
 /** What is left of step 8 once the signature is good, and step 9. */
 function checkVerified(
-  { claims, algorithm }: VerifiedToken,
-  { role: { record }, config, nowMs }: { role: Role; config: Config; nowMs: number },
+  { claims, algorithm }: ReadToken,
+  { role, config, nowMs }: { role: Role; config: Config; nowMs: number },
   trace: Trace,
 ): void {
   const accepted: readonly string[] = config.jwt_supported_algs.length > 0 ? config.jwt_supported_algs : supportedAlgorithms
   const unexpected = 'error validating token: invalid algorithm (alg) header parameter: token signed with unexpected algorithm'
   trace.check('algorithm', accepted.includes(algorithm) ? undefined : refusal('algorithm_not_allowed', unexpected))
-  const boundAudiences = record.bound_audiences ?? []
-  const rules = {
-    bound_issuer: config.bound_issuer,
-    bound_subject: record.bound_subject ?? '',
-    bound_audiences: boundAudiences,
-    expiration_leeway: record.expiration_leeway ?? 0,
-    not_before_leeway: record.not_before_leeway ?? 0,
-    clock_skew_leeway: record.clock_skew_leeway ?? 0,
-  }
+  const rules = tokenRules(role, config)
   checkToken(claims, rules, nowMs, (name, refused) => {
     trace.check(name, refused && { ...refused, text: `error validating token: ${refused.text}` })
   })
-  trace.check('audience', checkUnboundAudience(claims, boundAudiences))
+  trace.check('audience', checkUnboundAudience(claims, rules.bound_audiences))
 }
+
+/** What a token of this role is held against. */
+export const tokenRules = ({ record }: Role, config: Config): TokenRules => ({
+  bound_issuer: config.bound_issuer,
+  bound_subject: record.bound_subject ?? '',
+  bound_audiences: record.bound_audiences ?? [],
+  expiration_leeway: record.expiration_leeway ?? 0,
+  not_before_leeway: record.not_before_leeway ?? 0,
+  clock_skew_leeway: record.clock_skew_leeway ?? 0,
+})

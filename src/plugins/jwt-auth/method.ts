@@ -59,6 +59,8 @@ export class JwtMethod {
       buckets: new FetchBuckets(parts.clock),
       gate: new VerificationGate(maxVerifications),
       limits: { maxTokenSize: parts.maxJwtSize },
+      clock: parts.clock,
+      onFetch: () => undefined,
     }
   }
 

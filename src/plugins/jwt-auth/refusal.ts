@@ -58,7 +58,7 @@ const checkOf = {
   address_not_bound: 'address',
   keys_unavailable: 'signature',
   audience_unbound: 'audience',
-  token_malformed: 'token',
+  token_malformed: 'signature',
   algorithm_unsupported: 'signature',
   key_unknown: 'signature',
   signature_invalid: 'signature',
@@ -98,7 +98,7 @@ const checkOf = {
 export type CheckName = (typeof checkOf)[ReasonCode]
 
 /** Reasons that the core gives once the JWT is accepted. */
-const coreChecks = { metadata_invalid: 'metadata', policy_forbidden: 'policies', entity_disabled: 'entity' }
+const coreChecks = { metadata_invalid: 'metadata', policy_forbidden: 'policies', entity_disabled: 'entity' } as const
 
 const checkByReason: ReadonlyMap<string, string> = new Map(Object.entries({ ...checkOf, ...coreChecks }))
 

@@ -2,6 +2,7 @@ import { type OutboundClient, OutboundError } from '../../core/outbound.ts'
 import { excerpt } from '../../lib/go-text.ts'
 import type { FetchBuckets } from './fetch-bucket.ts'
 import { JwkSet } from './jwk-set.ts'
+import { type AnswerNote, SourceHistory, type SourceHistoryParts } from './source-history.ts'
 
 /** Where keys are published, and the PEM roots that vouch for the connection ("" for the system's). */
 export type KeySource = { readonly url: string; readonly caPem: string }
@@ -12,10 +13,11 @@ export class KeyFetchError extends Error {
 }
 
 /** Fetches one JWK set. Throws `KeyFetchError`. */
-export async function fetchJwkSet(outbound: OutboundClient, { url, caPem }: KeySource): Promise<JwkSet> {
+export async function fetchJwkSet(outbound: OutboundClient, { url, caPem }: KeySource, note?: AnswerNote): Promise<JwkSet> {
   const answer = await outbound.get(url, { caPem }).catch((error: unknown) => {
     throw new KeyFetchError(`get keys failed ${error instanceof OutboundError ? error.message : 'for an unknown cause'}`, { cause: error })
   })
+  if (note !== undefined) note.date = answer.headers.date
   const body = () => excerpt(answer.body.toString('utf8', 0, 1024))
   if (answer.status !== 200) throw new KeyFetchError(`get keys failed: ${answer.status} ${answer.statusText} ${body()}`)
   try {
@@ -31,14 +33,16 @@ export async function fetchJwkSet(outbound: OutboundClient, { url, caPem }: KeyS
  */
 export class RemoteKeys {
   readonly source: KeySource
+  readonly history: SourceHistory
   readonly #outbound: OutboundClient
   readonly #buckets: FetchBuckets
   #current: JwkSet | undefined
   #fetching: Promise<JwkSet> | undefined
   #lastError: KeyFetchError | undefined
 
-  constructor(source: KeySource, { outbound, buckets }: { outbound: OutboundClient; buckets: FetchBuckets }) {
+  constructor(source: KeySource, { outbound, buckets, ...parts }: SourceHistoryParts & { outbound: OutboundClient; buckets: FetchBuckets }) {
     this.source = source
+    this.history = new SourceHistory(parts)
     this.#outbound = outbound
     this.#buckets = buckets
   }
@@ -65,7 +69,7 @@ export class RemoteKeys {
 
   async #fetch(): Promise<JwkSet> {
     try {
-      this.#current = await fetchJwkSet(this.#outbound, this.source)
+      this.#current = await this.history.of((note) => fetchJwkSet(this.#outbound, this.source, note))
       this.#lastError = undefined
       return this.#current
     } catch (error) {

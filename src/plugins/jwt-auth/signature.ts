@@ -1,5 +1,5 @@
 import { constants, type KeyObject, verify } from 'node:crypto'
-import type { Algorithm } from './algorithms.ts'
+import { type Algorithm, supportedAlgorithms } from './algorithms.ts'
 import type { Jws } from './jws.ts'
 import type { VerificationGate } from './verification-gate.ts'
 
@@ -56,6 +56,9 @@ function fits(scheme: Scheme, key: KeyObject): boolean {
   if (scheme.keyType === 'ec') return curve === scheme.curve
   return scheme.keyType !== 'rsa' || bits >= minRsaBits
 }
+
+/** What a key can verify. */
+export const algorithmsOf = (key: KeyObject): Algorithm[] => supportedAlgorithms.filter((name) => fits(schemes[name], key))
 
 const isHeavy = (scheme: Scheme, key: KeyObject): boolean =>
   scheme.keyType === 'ec' ? scheme.curve !== 'prime256v1' : scheme.keyType === 'rsa' && factsOf(key).bits > heavyAboveRsaBits

@@ -1,5 +1,6 @@
 import { refuse, type ServiceError } from '../../errors.ts'
 import type { CheckName, Refusal } from './refusal.ts'
+import type { StrictObject } from './strict-json.ts'
 
 /**
  * Told of every check of a login, in the order they are made. The login's own trace ends at the first refusal by throwing; one that only notes them
@@ -10,7 +11,12 @@ export type Trace = {
   check(name: CheckName, refused: Refusal | undefined): void
   /** A step that gives something. Undefined where it was refused and the walk goes on all the same. */
   value<T extends object | string>(name: CheckName, result: T | Refusal): T | undefined
+  /** The claims to go on with, once a signature vouches for them. Only who makes no token of it goes on with others. */
+  claims(verify: () => Promise<ReadToken | Refusal>): Promise<ReadToken | undefined>
 }
+
+/** Claims and the algorithm of the token they stood in. */
+export type ReadToken = { readonly claims: StrictObject; readonly algorithm: string }
 
 /** Whether a step refused instead of giving something. */
 export const isRefusal = (result: object | string): result is Refusal => typeof result === 'object' && 'reason' in result && 'text' in result
@@ -27,6 +33,11 @@ export const strictTrace: Trace = {
     if (refused !== undefined) throw thrown(refused)
   },
   value<T extends object | string>(_name: CheckName, result: T | Refusal): T {
+    if (isRefusal(result)) throw thrown(result)
+    return result
+  },
+  async claims(verify) {
+    const result = await verify()
     if (isRefusal(result)) throw thrown(result)
     return result
   },

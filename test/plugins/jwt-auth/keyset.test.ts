@@ -20,6 +20,8 @@ function aHouse(clock = new FakeClock()): { parts: KeysetParts; clock: FakeClock
   const parts = {
     outbound: new OutboundClient({ deny: [] }),
     buckets: new FetchBuckets(clock),
+    clock,
+    onFetch: () => {},
     gate: new VerificationGate(64),
     limits: { maxTokenSize: 512 * 1024 },
   }

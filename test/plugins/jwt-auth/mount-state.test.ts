@@ -9,7 +9,14 @@ test('fields of a later version survive writes of the configuration and of a rol
   await using core = await openCoreView()
   const { view, clock } = core
   const outbound = new OutboundClient({ deny: [] })
-  const state = new MountState(view, { outbound, buckets: new FetchBuckets(clock), gate: new VerificationGate(1), limits: { maxTokenSize: 0 } })
+  const state = new MountState(view, {
+    outbound,
+    buckets: new FetchBuckets(clock),
+    gate: new VerificationGate(1),
+    limits: { maxTokenSize: 0 },
+    clock,
+    onFetch: () => {},
+  })
   await view.write([
     { key: 'config', value: { jwt_validation_pubkeys: ['old'], oidc_public_client: true } },
     { key: 'role/dev', value: { role_type: 'jwt', user_claim: 'sub', policies: ['a'], token_replay_protection: true } },

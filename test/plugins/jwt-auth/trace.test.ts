@@ -4,7 +4,7 @@ import { FetchBuckets } from '../../../src/plugins/jwt-auth/fetch-bucket.ts'
 import { examineJwt, jwtLogin } from '../../../src/plugins/jwt-auth/login.ts'
 import { MountState } from '../../../src/plugins/jwt-auth/mount-state.ts'
 import type { CheckName, Refusal } from '../../../src/plugins/jwt-auth/refusal.ts'
-import { isRefusal, type Trace } from '../../../src/plugins/jwt-auth/trace.ts'
+import { isRefusal, type ReadToken, type Trace } from '../../../src/plugins/jwt-auth/trace.ts'
 import { VerificationGate } from '../../../src/plugins/jwt-auth/verification-gate.ts'
 import { openCoreView } from '../../support/core-view.ts'
 import { aSigner } from './signer.ts'
@@ -21,6 +21,10 @@ class NotingTrace implements Trace {
     this.check(name, isRefusal(result) ? result : undefined)
     return isRefusal(result) ? undefined : result
   }
+
+  async claims(verify: () => Promise<ReadToken | Refusal>): Promise<ReadToken | undefined> {
+    return this.value('signature', await verify())
+  }
 }
 
 const signer = aSigner('ES256')
@@ -33,7 +37,13 @@ const good = { iss: 'https://ci', sub: 'alice', aud: 'gate', iat: now, exp: now 
 
 async function walked(claims: object, { remoteAddress = '127.0.0.1', by = signer } = {}) {
   await using core = await openCoreView()
-  const parts = { outbound: new OutboundClient({ deny: [] }), buckets: new FetchBuckets(core.clock), gate: new VerificationGate(8) }
+  const parts = {
+    outbound: new OutboundClient({ deny: [] }),
+    buckets: new FetchBuckets(core.clock),
+    gate: new VerificationGate(8),
+    clock: core.clock,
+    onFetch: () => {},
+  }
   const state = new MountState(core.view, { ...parts, limits: { maxTokenSize: 0 } })
   await core.view.write([
     { key: 'config', value: { jwt_validation_pubkeys: [signer.pem], bound_issuer: 'https://ci' } },

@@ -21,7 +21,14 @@ type Given = { claims?: object; config?: object; login?: Partial<PendingLogin>; 
 async function verdict({ claims = {}, config = {}, login = {}, token = (all) => rsa.sign(all) }: Given): Promise<string> {
   await using provider = await startProvider({ '/jwks': jwksOf(rsa, ec) })
   const limits = { maxTokenSize: 0 }
-  const house = { outbound: new OutboundClient({ deny: [] }), buckets: new FetchBuckets(new FakeClock()), gate: new VerificationGate(8), limits }
+  const house = {
+    outbound: new OutboundClient({ deny: [] }),
+    buckets: new FetchBuckets(new FakeClock()),
+    gate: new VerificationGate(8),
+    limits,
+    clock: new FakeClock(),
+    onFetch: () => {},
+  }
   const keys = new JwksKeyset({ url: `${provider.url}/jwks`, caPem: '' }, house)
   const valid = { iss: issuer, sub: 'bob', aud: 'abc', iat: now - 5, exp: now + 300, nonce: 'n_1' }
   const all = Object.fromEntries(Object.entries({ ...valid, ...claims }).filter(([, value]) => value !== undefined))

@@ -1,0 +1,79 @@
+import { excerpt } from '../../lib/go-text.ts'
+import type { Clock } from '../../lib/clock.ts'
+
+/** Told of each answer while it is made use of. */
+export type AnswerNote = { date: string | undefined }
+
+/** How far another clock is ahead of ours, in whole seconds (negative: behind), and when that was seen. */
+export type ClockOffset = { readonly seconds: number; readonly measuredAt: number }
+
+export type SourceHistoryParts = {
+  readonly clock: Clock
+  /** Told of each fetch that is over. */
+  onFetch(succeeded: boolean): void
+}
+
+/** What became of the fetches from one place. Times are milliseconds since the epoch. */
+export class SourceHistory {
+  readonly #parts: SourceHistoryParts
+  #fetches = 0
+  #isReachable: boolean | null = null
+  #fetchedAt: number | undefined
+  #lastError: { readonly time: number; readonly text: string } | undefined
+  #offset: ClockOffset | undefined
+
+  constructor(parts: SourceHistoryParts) {
+    this.#parts = parts
+  }
+
+  get fetches(): number {
+    return this.#fetches
+  }
+
+  /** Null: not tried yet. */
+  get isReachable(): boolean | null {
+    return this.#isReachable
+  }
+
+  /** When the last one succeeded. */
+  get fetchedAt(): number | undefined {
+    return this.#fetchedAt
+  }
+
+  get lastError(): { readonly time: number; readonly text: string } | undefined {
+    return this.#lastError
+  }
+
+  get offset(): ClockOffset | undefined {
+    return this.#offset
+  }
+
+  /** Makes one fetch and remembers how it went. */
+  async of<T>(fetch: (note: AnswerNote) => Promise<T>): Promise<T> {
+    const { clock, onFetch } = this.#parts
+    const sent = clock.now()
+    const note: AnswerNote = { date: undefined }
+    this.#fetches += 1
+    try {
+      const fetched = await fetch(note)
+      this.#isReachable = true
+      this.#fetchedAt = clock.now()
+      onFetch(true)
+      return fetched
+    } catch (error) {
+      this.#isReachable = false
+      this.#lastError = { time: clock.now(), text: excerpt(error instanceof Error ? error.message : 'failed') }
+      onFetch(false)
+      throw error
+    } finally {
+      this.#offset = measured(note.date, sent, clock.now()) ?? this.#offset
+    }
+  }
+}
+
+/** A `Date` header is cut to whole seconds: half of one is added. The answer was written half the round trip ago. Contract jwt-oidc §11.1. */
+function measured(date: string | undefined, sent: number, received: number): ClockOffset | undefined {
+  const told = date === undefined ? Number.NaN : Date.parse(date)
+  if (Number.isNaN(told)) return undefined
+  return { seconds: Math.round((told + 500 - (sent + received) / 2) / 1000) + 0, measuredAt: received }
+}
