@@ -9,7 +9,8 @@ export const groupData = (group: Group, details: GroupDetails, mountOf: MountOf)
   type: group.type,
   policies: orNull(group.policies),
   metadata: group.metadata,
-  member_entity_ids: orNull(details.memberEntityIds),
+  // a list that logins have emptied is one that was set
+  member_entity_ids: details.modifyIndex > group.modify_index ? details.memberEntityIds : orNull(details.memberEntityIds),
   member_group_ids: orNull(details.memberGroupIds),
   parent_group_ids: orNull(details.parentGroupIds),
   alias: group.alias === null ? {} : aliasFields(group.alias, group.namespace_id, mountOf),
