@@ -1,0 +1,46 @@
+/** The few ASN.1 values of ITU-T X.690 that an X.509 certificate is made of, each as its DER bytes. */
+export const der = {
+  sequence: (...parts: Uint8Array[]) => element(0x30, ...parts),
+  set: (...parts: Uint8Array[]) => element(0x31, ...parts),
+  /** A positive integer of these bytes. */
+  integer: (bytes: Uint8Array) => element(0x02, ...((bytes[0] ?? 0) > 0x7f ? [Uint8Array.of(0)] : []), bytes),
+  boolean: (value: boolean) => element(0x01, Uint8Array.of(value ? 0xff : 0)),
+  octets: (bytes: Uint8Array) => element(0x04, bytes),
+  /** Whole bytes, or the leading bits of the last byte when `unusedBits` says so. */
+  bits: (bytes: Uint8Array, unusedBits = 0) => element(0x03, Uint8Array.of(unusedBits), bytes),
+  text: (value: string) => element(0x0c, Buffer.from(value, 'utf8')),
+  /** RFC 5280 §4.1.2.5: two digits of the year before 2050, four from then on. */
+  time: (date: Date) => {
+    const text = `${date.toISOString().replace(/[-:T]/g, '').slice(0, 14)}Z`
+    return date.getUTCFullYear() < 2050 ? element(0x17, Buffer.from(text.slice(2), 'latin1')) : element(0x18, Buffer.from(text, 'latin1'))
+  },
+  /** An object identifier written with dots. */
+  oid: (dotted: string) => element(0x06, Uint8Array.from(oidBytes(dotted))),
+  /** `[number]` around other values. */
+  explicit: (number: number, ...parts: Uint8Array[]) => element(0xa0 + number, ...parts),
+  /** `[number]` instead of a primitive type's own mark. */
+  implicit: (number: number, bytes: Uint8Array) => element(0x80 + number, bytes),
+}
+
+function element(tag: number, ...parts: Uint8Array[]): Uint8Array {
+  const content = Buffer.concat(parts)
+  return Buffer.concat([Uint8Array.of(tag, ...lengthBytes(content.length)), content])
+}
+
+function lengthBytes(length: number): number[] {
+  if (length < 0x80) return [length]
+  const bytes: number[] = []
+  for (let rest = length; rest > 0; rest = Math.floor(rest / 256)) bytes.unshift(rest % 256)
+  return [0x80 + bytes.length, ...bytes]
+}
+
+function oidBytes(dotted: string): number[] {
+  const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number)
+  return [first * 40 + second, ...rest.flatMap(base128)]
+}
+
+function base128(value: number): number[] {
+  const bytes = [value % 128]
+  for (let rest = Math.floor(value / 128); rest > 0; rest = Math.floor(rest / 128)) bytes.unshift((rest % 128) + 0x80)
+  return bytes
+}

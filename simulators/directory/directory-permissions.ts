@@ -1,0 +1,52 @@
+import { ApiError } from './api-error.ts'
+import type { Call } from './service.ts'
+import type { Settings } from './settings.ts'
+import type { Application, Holder, Tenant } from './tenant.ts'
+
+const applicationWrite = ['Application.ReadWrite.All', 'Directory.ReadWrite.All']
+const owned = 'Application.ReadWrite.OwnedBy'
+const applicationRead = [...applicationWrite, owned, 'Application.Read.All', 'Directory.Read.All']
+const groupWrite = ['GroupMember.ReadWrite.All', 'Group.ReadWrite.All', 'Directory.ReadWrite.All']
+const groupRead = [...groupWrite, 'GroupMember.Read.All', 'Group.Read.All', 'Directory.Read.All']
+const organizationRead = ['Organization.Read.All', 'Organization.ReadWrite.All', 'Directory.Read.All', 'Directory.ReadWrite.All']
+
+/** What a named profile puts into the `roles` of the root's tokens. */
+export function rolesOf(permissions: Settings['directoryPermissions']): string[] {
+  const rest = ['GroupMember.ReadWrite.All', 'Organization.Read.All']
+  if (permissions === 'None') return []
+  if (permissions === 'All') return ['Application.ReadWrite.All', ...rest]
+  return permissions === 'OwnedBy' ? [owned, ...rest] : permissions
+}
+
+const has = ({ caller }: Call, wanted: readonly string[]) => caller?.roles?.some((role) => wanted.includes(role)) === true
+
+const insufficient = () => new ApiError(403, 'Authorization_RequestDenied', 'Insufficient privileges to complete the operation.')
+
+function need(call: Call, wanted: readonly string[]): void {
+  if (!has(call, wanted)) throw insufficient()
+}
+
+/** The checks of the directory API, each throws the 403 of Contract cloud-engine §7.2. They go by the roles in the token, as the real one does. */
+export const mayCaller = {
+  readApplications: (call: Call) => need(call, applicationRead),
+  createApplication: (call: Call) => need(call, [...applicationWrite, owned]),
+  /** With `OwnedBy` only what the caller made; its own application is not among that. */
+  changeHolder: (call: Call, holder: Holder) => {
+    if (!has(call, applicationWrite) && !(has(call, [owned]) && holder.ownerId === call.caller?.oid)) throw insufficient()
+  },
+  readGroups: (call: Call) => need(call, groupRead),
+  changeMembers: (call: Call) => need(call, groupWrite),
+  readOrganization: (call: Call) => need(call, organizationRead),
+}
+
+/** Whether the caller may have a service principal made for this application; with `OwnedBy` only for its own. */
+export function mayMakePrincipalFor(call: Call, application: Application | undefined): boolean {
+  mayCaller.createApplication(call)
+  return has(call, applicationWrite) || (application !== undefined && application.ownerId === call.caller?.oid)
+}
+
+/** Gives the root what the settings say, from its next token on. */
+export function grantRoot(tenant: Tenant, rootPrincipalId: string, settings: Settings): void {
+  const principal = tenant.principals.get(rootPrincipalId)
+  if (principal !== undefined) principal.roles = rolesOf(settings.directoryPermissions)
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+import { makePassword } from './passwords.ts'
+import type { Application, Principal, RoleDefinition, Tenant } from './tenant.ts'
+
+/** Fixtures are this old, so that no delay concerns them. */
+const yearMs = 365 * 86_400_000
+
+const everything = { actions: ['*'], notActions: [], dataActions: [], notDataActions: [] }
+
+/** Contract cloud-engine §7.4: five definitions of the real cloud, and two that share a name. */
+const roleDefinitions: Omit<RoleDefinition, 'seq'>[] = [
+  {
+    name: '8e3af657-a8ff-443c-a75c-2fe8c4bcb635',
+    roleName: 'Owner',
+    description: 'Grants full access, including the right to assign roles.',
+    permissions: [everything],
+  },
+  {
+    name: 'b24988ac-6180-42a0-ab88-20f7382dd24c',
+    roleName: 'Contributor',
+    description: 'Grants full access, except the right to assign roles.',
+    permissions: [
+      {
+        ...everything,
+        notActions: ['Microsoft.Authorization/*/Delete', 'Microsoft.Authorization/*/Write', 'Microsoft.Authorization/elevateAccess/Action'],
+      },
+    ],
+  },
+  {
+    name: 'acdd72a7-3385-48ef-bd42-f606fba81ae7',
+    roleName: 'Reader',
+    description: 'Views all, changes nothing.',
+    permissions: [{ ...everything, actions: ['*/read'] }],
+  },
+  {
+    name: 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b',
+    roleName: 'Storage Blob Data Owner',
+    description: 'Full access to blob containers and data.',
+    permissions: [
+      {
+        actions: ['Microsoft.Storage/storageAccounts/blobServices/containers/*'],
+        notActions: [],
+        dataActions: ['Microsoft.Storage/storageAccounts/blobServices/containers/blobs/*'],
+        notDataActions: [],
+      },
+    ],
+  },
+  {
+    name: '18d7d88d-d35e-4fb5-a5c3-7773c20a72d9',
+    roleName: 'User Access Administrator',
+    description: 'Manages access to resources.',
+    permissions: [{ ...everything, actions: ['*/read', 'Microsoft.Authorization/*', 'Microsoft.Support/*'] }],
+  },
+]
+
+export type Root = { application: Application; principal: Principal; secret: string; secretKeyId: string }
+
+/** Fills the tenant: groups, definitions, resource groups, and the root with a password that lasts ten years. */
+export function addFixtures(tenant: Tenant, now: number): Root {
+  for (const displayName of ['foo', 'bar', 'multiple', 'multiple']) addGroup(tenant, displayName)
+  for (const definition of roleDefinitions) tenant.roleDefinitions.set(definition.name, { ...definition, seq: tenant.nextSeq() })
+  for (const roleName of ['multiple', 'multiple']) addRoleDefinition(tenant, { roleName })
+  for (const name of ['web', 'data']) tenant.resourceGroups.add(name)
+  const createdAt = now - yearMs
+  const password = makePassword({ displayName: 'typed in by an operator', startsAt: createdAt, endsAt: now + 10 * yearMs, createdAt })
+  const application = tenant.addApplication({ displayName: 'gatehouse root', createdAt, passwords: [password], fixture: true })
+  const principal = tenant.addPrincipal({ appId: application.appId, displayName: application.displayName, createdAt, fixture: true })
+  return { application, principal, secret: password.secretText, secretKeyId: password.keyId }
+}
+
+export function addGroup(tenant: Tenant, displayName: string): { id: string } {
+  const group = { id: randomUUID(), displayName, memberIds: new Set<string>(), seq: tenant.nextSeq() }
+  tenant.groups.set(group.id, group)
+  return { id: group.id }
+}
+
+export function addRoleDefinition(tenant: Tenant, { roleName, actions = ['*/read'] }: { roleName: string; actions?: string[] }): { name: string } {
+  const name = randomUUID()
+  const permissions = [{ actions, notActions: [], dataActions: [], notDataActions: [] }]
+  tenant.roleDefinitions.set(name, { name, roleName, description: '', permissions, seq: tenant.nextSeq() })
+  return { name }
+}
+
+/** Gives the root these roles on the subscription, and no others there. */
+export function assignRootRoles(tenant: Tenant, principal: Principal, roleNames: readonly string[], now: number): void {
+  for (const assignment of tenant.assignmentsOf(principal.id)) if (assignment.fixture) tenant.removeAssignment(assignment)
+  for (const roleName of roleNames) {
+    const definition = tenant.roleDefinitions.values().find((one) => one.roleName === roleName)
+    if (definition === undefined) throw new Error(`there is no role definition '${roleName}'`)
+    tenant.addAssignment({
+      name: randomUUID(),
+      scope: `/subscriptions/${tenant.subscriptionId}`,
+      roleDefinitionName: definition.name,
+      roleDefinitionId: `/subscriptions/${tenant.subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${definition.name}`,
+      principalId: principal.id,
+      principalType: 'ServicePrincipal',
+      createdAt: now,
+      fixture: true,
+    })
+  }
+}

@@ -1,0 +1,64 @@
+import { ApiError } from './api-error.ts'
+import { isSeen, type Lived } from './consistency.ts'
+import { readFilter } from './filter.ts'
+import { pageOf } from './paging.ts'
+import type { Call, Reply } from './service.ts'
+
+const guid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+
+/** The id as it is stored; a text that is none is refused. */
+export function readId(text: string | undefined): string {
+  if (text === undefined || !guid.test(text)) throw new ApiError(400, 'Request_BadRequest', `Invalid object identifier '${text}'.`)
+  return text.toLowerCase()
+}
+
+export const resourceMissing = (id: string) =>
+  new ApiError(404, 'Request_ResourceNotFound', `Resource '${id}' does not exist or one of its queried reference-property objects are not present.`)
+
+/** The thing if this replica has it, else 404. */
+export function getSeen<T extends Lived>(call: Call, things: ReadonlyMap<string, T>, id: string): T {
+  const thing = things.get(id)
+  if (thing === undefined || !isSeen(call.view, thing, 'changeToRead')) throw resourceMissing(id)
+  return thing
+}
+
+export type Listing<T> = {
+  context: string
+  items: Iterable<T>
+  /** What `$filter` may ask for. */
+  properties(item: T): Record<string, string | readonly string[]>
+  names: readonly string[]
+  show(item: T): Record<string, unknown>
+  pageSize: number
+}
+
+/** A page of a list as the request filters, selects and sizes it. */
+export function listReply<T extends { seq: number }>(call: Call, { context, items, properties, names, show, pageSize }: Listing<T>): Reply {
+  const filter = call.query.get('$filter')
+  const holds = filter === null ? () => true : readFilter(filter, names)
+  const { items: page, next } = pageOf(
+    call,
+    [...items].filter((item) => holds(properties(item))),
+    pageSize,
+  )
+  const value = page.map((item) => select(call, show(item)))
+  return { status: 200, body: { '@odata.context': contextOf(call, context), ...(next !== undefined && { '@odata.nextLink': next }), value } }
+}
+
+export const contextOf = (call: Call, name: string) => `${call.origin}/v1.0/$metadata#${name}`
+
+/** One thing, with its context. */
+export const entityReply = (
+  call: Call,
+  { status = 200, context, entity }: { status?: number; context: string; entity: Record<string, unknown> },
+): Reply => ({
+  status,
+  body: { '@odata.context': contextOf(call, `${context}/$entity`), ...select(call, entity) },
+})
+
+function select(call: Call, entity: Record<string, unknown>): Record<string, unknown> {
+  const names = call.query.get('$select')?.split(',')
+  return names === undefined
+    ? entity
+    : Object.fromEntries(Object.entries(entity).filter(([name]) => names.some((one) => one.trim().toLowerCase() === name.toLowerCase())))
+}

@@ -1,0 +1,131 @@
+import { ApiError } from './api-error.ts'
+import { isSeen } from './consistency.ts'
+import { mayCaller } from './directory-permissions.ts'
+import type { GraphParts } from './graph.ts'
+import { entityReply, getSeen, listReply, readId, resourceMissing } from './graph-answers.ts'
+import { addPassword, livePasswords, removePassword, showPassword } from './passwords.ts'
+import type { Call, Reply, Route } from './service.ts'
+import type { Application } from './tenant.ts'
+
+const audiences = ['AzureADMyOrg', 'AzureADMultipleOrgs', 'AzureADandPersonalMicrosoftAccount', 'PersonalMicrosoftAccount']
+const longestName = 256
+
+/** Applications and their passwords. Contract cloud-engine §7.2. */
+export function applicationRoutes(parts: GraphParts): Route[] {
+  const { tenant, settings } = parts
+  const changed = (call: Call): Application => {
+    const application = getSeen(call, tenant.applications, readId(call.params.id))
+    // a replica may still show what is gone; to change it, it must be there
+    if (application.deletedAt !== undefined) throw resourceMissing(application.id)
+    mayCaller.changeHolder(call, application)
+    return application
+  }
+  return [
+    { operation: 'createApplication', method: 'POST', path: /^\/v1\.0\/applications\/?$/, handle: (call) => create(parts, call) },
+    { operation: 'listApplications', method: 'GET', path: /^\/v1\.0\/applications\/?$/, handle: (call) => list(parts, call) },
+    {
+      operation: 'getApplication',
+      method: 'GET',
+      path: /^\/v1\.0\/applications(?:\/(?<id>[^/]+)|\(appId='(?<appId>[^']+)'\))$/,
+      handle: (call) => {
+        mayCaller.readApplications(call)
+        const id =
+          call.params.appId === undefined ? readId(call.params.id) : (tenant.applicationByAppId(readId(call.params.appId))?.id ?? call.params.appId)
+        return entityReply(call, { context: 'applications', entity: showApplication(getSeen(call, tenant.applications, id)) })
+      },
+    },
+    {
+      operation: 'deleteApplication',
+      method: 'DELETE',
+      path: /^\/v1\.0\/applications\/(?<id>[^/]+)$/,
+      handle: (call) => {
+        tenant.deleteApplication(changed(call), call.view.now)
+        return { status: 204 }
+      },
+    },
+    {
+      operation: 'addApplicationPassword',
+      method: 'POST',
+      path: /^\/v1\.0\/applications\/(?<id>[^/]+)\/addPassword$/,
+      handle: (call) => entityReply(call, { context: 'microsoft.graph.passwordCredential', entity: addPassword(call, changed(call), settings()) }),
+    },
+    {
+      operation: 'removeApplicationPassword',
+      method: 'POST',
+      path: /^\/v1\.0\/applications\/(?<id>[^/]+)\/removePassword$/,
+      handle: (call) => {
+        removePassword(call, changed(call))
+        return { status: 204 }
+      },
+    },
+  ]
+}
+
+export const showApplication = (application: Application) => ({
+  id: application.id,
+  deletedDateTime: application.deletedAt === undefined ? null : new Date(application.deletedAt).toISOString(),
+  appId: application.appId,
+  displayName: application.displayName,
+  createdDateTime: new Date(application.createdAt).toISOString(),
+  signInAudience: application.signInAudience,
+  tags: application.tags,
+  identifierUris: [],
+  keyCredentials: [],
+  passwordCredentials: livePasswords(application).map(showPassword),
+})
+
+/** What an application can be filtered by. */
+export const applicationProperties = ({ id, appId, displayName, tags, signInAudience }: Application) => ({
+  id,
+  appId,
+  displayName,
+  tags,
+  signInAudience,
+})
+export const applicationNames = ['id', 'appId', 'displayName', 'tags', 'signInAudience']
+
+function create({ tenant, settings }: GraphParts, call: Call): Reply {
+  mayCaller.createApplication(call)
+  const { displayName, signInAudience = 'AzureADMyOrg', tags = [] } = call.body
+  if (typeof displayName !== 'string' || displayName === '') {
+    throw new ApiError(400, 'Request_BadRequest', "A value is required for property 'displayName' of resource 'Application'.")
+  }
+  if (displayName.length > longestName || typeof signInAudience !== 'string' || !audiences.includes(signInAudience)) {
+    throw invalidValue(displayName.length > longestName ? 'displayName' : 'signInAudience')
+  }
+  if (!Array.isArray(tags) || !tags.every(isTag)) throw invalidValue('tags')
+  checkQuota(tenant.quotaUsed(), settings().quotas.directoryObjects)
+  const application = tenant.addApplication({
+    displayName,
+    signInAudience,
+    tags: [...new Set(tags)],
+    createdAt: call.view.now,
+    ownerId: call.caller?.oid ?? null,
+  })
+  return entityReply(call, { status: 201, context: 'applications', entity: showApplication(application) })
+}
+
+function list({ tenant, settings }: GraphParts, call: Call): Reply {
+  mayCaller.readApplications(call)
+  return listReply(call, {
+    context: 'applications',
+    items: tenant.applications.values().filter((application) => isSeen(call.view, application, 'changeToList')),
+    properties: applicationProperties,
+    names: applicationNames,
+    show: showApplication,
+    pageSize: settings().pageSize,
+  })
+}
+
+/** Contract cloud-engine §7.2: 403 when the directory is full. */
+export function checkQuota(used: number, most: number | null): void {
+  if (most === null || used < most) return
+  const message =
+    'The directory object quota limit for the Tenant has been exceeded. Please ask your administrator to increase the quota limit or delete objects to reduce the used quota.'
+  throw new ApiError(403, 'Directory_QuotaExceeded', message)
+}
+
+const isTag = (tag: unknown): tag is string => typeof tag === 'string' && tag.length >= 1 && tag.length <= 256
+
+const invalidValue = (name: string) =>
+  new ApiError(400, 'Request_BadRequest', `Invalid value specified for property '${name}' of resource 'Application'.`)

@@ -1,0 +1,86 @@
+import { hasHeard } from './consistency.ts'
+import { mayCaller } from './directory-permissions.ts'
+import type { GraphParts } from './graph.ts'
+import { entityReply, listReply, readId, resourceMissing } from './graph-answers.ts'
+import { applicationNames, applicationProperties, showApplication } from './graph-applications.ts'
+import { principalNames, principalProperties, showPrincipal } from './graph-service-principals.ts'
+import type { Call, Route } from './service.ts'
+import type { Application, Holder, Principal } from './tenant.ts'
+
+/** What was deleted and can still be purged. Contract cloud-engine §7.2. */
+export function deletedRoutes({ tenant, settings }: GraphParts): Route[] {
+  const inBin = (call: Call) => (holder: Holder) => holder.deletedAt !== undefined && hasHeard(call.view, holder.deletedAt, 'deletedToBin')
+  const find = (call: Call): { application?: Application; principal?: Principal } => {
+    const id = readId(call.params.id)
+    const application = tenant.applications.get(id)
+    const principal = tenant.principals.get(id)
+    if (application !== undefined && inBin(call)(application)) return { application }
+    if (principal !== undefined && inBin(call)(principal)) return { principal }
+    throw resourceMissing(id)
+  }
+  return [
+    {
+      operation: 'listDeletedApplications',
+      method: 'GET',
+      path: /^\/v1\.0\/directory\/deletedItems\/microsoft\.graph\.application$/i,
+      handle: (call) => {
+        mayCaller.readApplications(call)
+        return listReply(call, {
+          context: 'applications',
+          items: tenant.applications.values().filter(inBin(call)),
+          properties: applicationProperties,
+          names: applicationNames,
+          show: showApplication,
+          pageSize: settings().pageSize,
+        })
+      },
+    },
+    {
+      operation: 'listDeletedServicePrincipals',
+      method: 'GET',
+      path: /^\/v1\.0\/directory\/deletedItems\/microsoft\.graph\.servicePrincipal$/i,
+      handle: (call) => {
+        mayCaller.readApplications(call)
+        return listReply(call, {
+          context: 'servicePrincipals',
+          items: tenant.principals.values().filter(inBin(call)),
+          properties: principalProperties,
+          names: principalNames,
+          show: showPrincipal,
+          pageSize: settings().pageSize,
+        })
+      },
+    },
+    {
+      operation: 'getDeleted',
+      method: 'GET',
+      path: /^\/v1\.0\/directory\/deletedItems\/(?<id>[^/]+)$/,
+      handle: (call) => {
+        mayCaller.readApplications(call)
+        const { application, principal } = find(call)
+        const entity = {
+          ...(application && { '@odata.type': '#microsoft.graph.application', ...showApplication(application) }),
+          ...(principal && { '@odata.type': '#microsoft.graph.servicePrincipal', ...showPrincipal(principal) }),
+        }
+        return entityReply(call, { context: 'directoryObjects', entity })
+      },
+    },
+    {
+      operation: 'purgeDeleted',
+      method: 'DELETE',
+      path: /^\/v1\.0\/directory\/deletedItems\/(?<id>[^/]+)$/,
+      handle: (call) => {
+        const { application, principal } = find(call)
+        if (application !== undefined) {
+          mayCaller.changeHolder(call, application)
+          tenant.purgeApplication(application, call.view.now)
+        }
+        if (principal !== undefined) {
+          mayCaller.changeHolder(call, principal)
+          tenant.purgePrincipal(principal)
+        }
+        return { status: 204 }
+      },
+    },
+  ]
+}

@@ -1,0 +1,143 @@
+import { ApiError } from './api-error.ts'
+import { hasHeard, isSeen } from './consistency.ts'
+import { mayCaller } from './directory-permissions.ts'
+import type { GraphParts } from './graph.ts'
+import { entityReply, listReply, readId, resourceMissing } from './graph-answers.ts'
+import { principalNames, principalProperties, showPrincipal } from './graph-service-principals.ts'
+import type { Call, Reply, Route } from './service.ts'
+import type { Group } from './tenant.ts'
+
+/** Groups, their members, and what the organization says of its quota. Contract cloud-engine §7.2. */
+export function groupRoutes(parts: GraphParts): Route[] {
+  const { tenant, settings } = parts
+  const groupOf = (call: Call): Group => {
+    const id = readId(call.params.id)
+    const group = tenant.groups.get(id)
+    if (group === undefined) throw resourceMissing(id)
+    return group
+  }
+  return [
+    {
+      operation: 'listGroups',
+      method: 'GET',
+      path: /^\/v1\.0\/groups\/?$/,
+      handle: (call) => {
+        mayCaller.readGroups(call)
+        const properties = ({ id, displayName }: Group) => ({ id, displayName })
+        const items = tenant.groups.values()
+        return listReply(call, { context: 'groups', items, properties, names: ['id', 'displayName'], show: showGroup, pageSize: settings().pageSize })
+      },
+    },
+    {
+      operation: 'getGroup',
+      method: 'GET',
+      path: /^\/v1\.0\/groups\/(?<id>[^/]+)$/,
+      handle: (call) => {
+        mayCaller.readGroups(call)
+        return entityReply(call, { context: 'groups', entity: showGroup(groupOf(call)) })
+      },
+    },
+    {
+      operation: 'listGroupMembers',
+      method: 'GET',
+      path: /^\/v1\.0\/groups\/(?<id>[^/]+)\/members$/,
+      handle: (call) => {
+        mayCaller.readGroups(call)
+        const items = [...groupOf(call).memberIds].flatMap((id) => tenant.principals.get(id) ?? [])
+        const show = (principal: (typeof items)[number]) => ({ '@odata.type': '#microsoft.graph.servicePrincipal', ...showPrincipal(principal) })
+        return listReply(call, {
+          context: 'directoryObjects',
+          items,
+          properties: principalProperties,
+          names: principalNames,
+          show,
+          pageSize: settings().pageSize,
+        })
+      },
+    },
+    {
+      operation: 'addGroupMember',
+      method: 'POST',
+      path: /^\/v1\.0\/groups\/(?<id>[^/]+)\/members\/\$ref$/,
+      handle: (call) => addMember(parts, call, groupOf),
+    },
+    {
+      operation: 'removeGroupMember',
+      method: 'DELETE',
+      path: /^\/v1\.0\/groups\/(?<id>[^/]+)\/members\/(?<member>[^/]+)\/\$ref$/,
+      handle: (call) => {
+        mayCaller.changeMembers(call)
+        const member = readId(call.params.member)
+        if (!groupOf(call).memberIds.delete(member)) throw resourceMissing(member)
+        return { status: 204 }
+      },
+    },
+    {
+      operation: 'deleteGroupMemberObject',
+      method: 'DELETE',
+      path: /^\/v1\.0\/groups\/(?<id>[^/]+)\/members\/(?<member>[^/]+)$/,
+      handle: () => {
+        throw new ApiError(
+          400,
+          'SimulatorRefused',
+          'Without /$ref this request deletes the member itself, not its membership. The stand-in never does that.',
+        )
+      },
+    },
+    {
+      operation: 'getOrganization',
+      method: 'GET',
+      path: /^\/v1\.0\/organization(?:\/(?<id>[^/]+))?$/,
+      handle: (call) => organization(parts, call),
+    },
+  ]
+}
+
+const showGroup = ({ id, displayName }: Group) => ({
+  id,
+  deletedDateTime: null,
+  displayName,
+  groupTypes: [],
+  mailEnabled: false,
+  securityEnabled: true,
+})
+
+const memberReference = /\/(?:directoryObjects|servicePrincipals)\/([^/?#]+)$/
+
+function addMember({ tenant }: GraphParts, call: Call, groupOf: (call: Call) => Group): Reply {
+  mayCaller.changeMembers(call)
+  const group = groupOf(call)
+  const reference = call.body['@odata.id']
+  const url = typeof reference === 'string' ? URL.parse(reference) : null
+  const named = memberReference.exec(url?.pathname ?? '')?.[1]
+  if (url === null || named === undefined)
+    throw new ApiError(400, 'Request_BadRequest', "The value of '@odata.id' is not a reference to a directory object.")
+  // DEV-13: a reference to another cloud's host points at nothing here
+  if (url.origin !== call.origin) throw new ApiError(400, 'Request_BadRequest', `Resource '${reference}' is not of this directory.`)
+  const id = readId(named)
+  const member = tenant.principals.get(id)
+  if (member === undefined || !isSeen(call.view, member, 'changeToRead') || member.deletedAt !== undefined) throw resourceMissing(id)
+  if (!hasHeard(call.view, member.createdAt, 'servicePrincipalToGroup')) throw resourceMissing(id)
+  if (group.memberIds.has(id)) {
+    const message = "One or more added object references already exist for the following modified properties: 'members'."
+    throw new ApiError(400, 'Request_BadRequest', message)
+  }
+  group.memberIds.add(id)
+  return { status: 204 }
+}
+
+const defaultQuota = 50_000
+
+/** The quota is told only when it is asked for by `$select`, as the real one does. */
+function organization({ tenant, settings }: GraphParts, call: Call): Reply {
+  mayCaller.readOrganization(call)
+  const asked = call.query.get('$select')?.includes('directorySizeQuota') === true
+  const quota = { used: tenant.quotaUsed(), total: settings().quotas.directoryObjects ?? defaultQuota }
+  const entity = { id: tenant.tenantId, displayName: 'Simulated Directory', tenantType: 'AAD', ...(asked && { directorySizeQuota: quota }) }
+  if (call.params.id !== undefined) {
+    if (readId(call.params.id) !== tenant.tenantId) throw resourceMissing(call.params.id)
+    return entityReply(call, { context: 'organization', entity })
+  }
+  const items = [{ seq: 1 }]
+  return listReply(call, { context: 'organization', items, properties: () => ({}), names: [], show: () => entity, pageSize: settings().pageSize })
+}

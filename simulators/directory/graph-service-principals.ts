@@ -1,0 +1,146 @@
+import { ApiError } from './api-error.ts'
+import { hasHeard, isSeen } from './consistency.ts'
+import { mayCaller, mayMakePrincipalFor } from './directory-permissions.ts'
+import type { GraphParts } from './graph.ts'
+import { entityReply, getSeen, listReply, readId, resourceMissing } from './graph-answers.ts'
+import { checkQuota } from './graph-applications.ts'
+import { addPassword, livePasswords, removePassword, showPassword } from './passwords.ts'
+import type { Call, Reply, Route } from './service.ts'
+import type { Principal } from './tenant.ts'
+
+/** Service principals and their passwords. Contract cloud-engine §7.2. */
+export function principalRoutes(parts: GraphParts): Route[] {
+  const { tenant, settings } = parts
+  const changed = (call: Call): Principal => {
+    const principal = getSeen(call, tenant.principals, readId(call.params.id))
+    if (principal.deletedAt !== undefined) throw resourceMissing(principal.id)
+    mayCaller.changeHolder(call, principal)
+    return principal
+  }
+  const passwordsKnown = (call: Call): Principal => {
+    const principal = changed(call)
+    if (!hasHeard(call.view, principal.createdAt, 'servicePrincipalToPassword')) throw resourceMissing(principal.id)
+    return principal
+  }
+  // the third way of saying the same comes round with the next request
+  let refusals = 0
+  return [
+    {
+      operation: 'createServicePrincipal',
+      method: 'POST',
+      path: /^\/v1\.0\/servicePrincipals\/?$/,
+      handle: (call) => create(parts, call, () => refusals++),
+    },
+    {
+      operation: 'listServicePrincipals',
+      method: 'GET',
+      path: /^\/v1\.0\/servicePrincipals\/?$/,
+      handle: (call) => {
+        mayCaller.readApplications(call)
+        return listReply(call, {
+          context: 'servicePrincipals',
+          items: tenant.principals.values().filter((principal) => isSeen(call.view, principal, 'changeToList')),
+          properties: principalProperties,
+          names: principalNames,
+          show: showPrincipal,
+          pageSize: settings().pageSize,
+        })
+      },
+    },
+    {
+      operation: 'getServicePrincipal',
+      method: 'GET',
+      path: /^\/v1\.0\/servicePrincipals(?:\/(?<id>[^/]+)|\(appId='(?<appId>[^']+)'\))$/,
+      handle: (call) => {
+        mayCaller.readApplications(call)
+        const id =
+          call.params.appId === undefined ? readId(call.params.id) : (tenant.principalByAppId(readId(call.params.appId))?.id ?? call.params.appId)
+        return entityReply(call, { context: 'servicePrincipals', entity: showPrincipal(getSeen(call, tenant.principals, id)) })
+      },
+    },
+    {
+      operation: 'deleteServicePrincipal',
+      method: 'DELETE',
+      path: /^\/v1\.0\/servicePrincipals\/(?<id>[^/]+)$/,
+      handle: (call) => {
+        tenant.deletePrincipal(changed(call), call.view.now)
+        return { status: 204 }
+      },
+    },
+    {
+      operation: 'addServicePrincipalPassword',
+      method: 'POST',
+      path: /^\/v1\.0\/servicePrincipals\/(?<id>[^/]+)\/addPassword$/,
+      handle: (call) =>
+        entityReply(call, { context: 'microsoft.graph.passwordCredential', entity: addPassword(call, passwordsKnown(call), settings()) }),
+    },
+    {
+      operation: 'removeServicePrincipalPassword',
+      method: 'POST',
+      path: /^\/v1\.0\/servicePrincipals\/(?<id>[^/]+)\/removePassword$/,
+      handle: (call) => {
+        removePassword(call, passwordsKnown(call))
+        return { status: 204 }
+      },
+    },
+  ]
+}
+
+export const showPrincipal = (principal: Principal) => ({
+  id: principal.id,
+  deletedDateTime: principal.deletedAt === undefined ? null : new Date(principal.deletedAt).toISOString(),
+  accountEnabled: true,
+  appDisplayName: principal.displayName,
+  appId: principal.appId,
+  createdDateTime: new Date(principal.createdAt).toISOString(),
+  displayName: principal.displayName,
+  servicePrincipalNames: [principal.appId],
+  servicePrincipalType: 'Application',
+  tags: [],
+  keyCredentials: [],
+  passwordCredentials: livePasswords(principal).map(showPassword),
+})
+
+/** What a service principal can be filtered by. */
+export const principalProperties = ({ id, appId, displayName }: Principal) => ({ id, appId, displayName })
+export const principalNames = ['id', 'appId', 'displayName']
+
+function create({ tenant, settings }: GraphParts, call: Call, nextRefusal: () => number): Reply {
+  const { appId: asked } = call.body
+  if (typeof asked !== 'string')
+    throw new ApiError(400, 'Request_BadRequest', "A value is required for property 'appId' of resource 'ServicePrincipal'.")
+  const appId = readId(asked)
+  const application = tenant.applicationByAppId(appId)
+  const { view } = call
+  const mayMake = mayMakePrincipalFor(call, application)
+  if (application === undefined || application.deletedAt !== undefined) throw noBackingApplication(appId)
+  if (!hasHeard(view, application.createdAt, 'applicationToServicePrincipal')) throw notThereYet(appId, nextRefusal())
+  if (!mayMake) throw notLocal()
+  const former = tenant.principalByAppId(appId)
+  if (former !== undefined && (former.deletedAt === undefined || !hasHeard(view, former.deletedAt, 'deletedServicePrincipalName'))) {
+    const message = `The service principal cannot be created, updated, or restored because the service principal name ${appId} is already in use.`
+    const details = [{ code: 'ObjectConflict', message, target: 'servicePrincipalNames' }]
+    throw new ApiError(409, 'Request_MultipleObjectsWithSameKeyValue', message, { details })
+  }
+  checkQuota(tenant.quotaUsed(), settings().quotas.directoryObjects)
+  const principal = tenant.addPrincipal({ appId, displayName: application.displayName, createdAt: view.now, ownerId: call.caller?.oid ?? null })
+  return entityReply(call, { status: 201, context: 'servicePrincipals', entity: showPrincipal(principal) })
+}
+
+/** One cause, three answers: the real service gives now this, now that. */
+function notThereYet(appId: string, turn: number): ApiError {
+  if (turn % 3 === 0) return resourceMissing(appId)
+  return turn % 3 === 1 ? noBackingApplication(appId) : notLocal()
+}
+
+function noBackingApplication(appId: string): ApiError {
+  const message = `The appId '${appId}' of the service principal does not reference a valid application object.`
+  return new ApiError(400, 'Request_BadRequest', message, { details: [{ code: 'NoBackingApplicationObject', message, target: 'appId' }] })
+}
+
+const notLocal = () =>
+  new ApiError(
+    403,
+    'Authorization_RequestDenied',
+    'When using this permission, the backing application of the service principal being created must in the local tenant',
+  )

@@ -1,0 +1,48 @@
+import { ApiError } from './api-error.ts'
+import { applicationRoutes } from './graph-applications.ts'
+import { deletedRoutes } from './graph-deleted.ts'
+import { groupRoutes } from './graph-groups.ts'
+import { principalRoutes } from './graph-service-principals.ts'
+import type { Call, Reply, Service } from './service.ts'
+import type { Settings } from './settings.ts'
+import type { Tenant } from './tenant.ts'
+import type { TokenClaims } from './tokens.ts'
+
+export type GraphParts = {
+  tenant: Tenant
+  settings(): Settings
+  /** The caller of a good token. */
+  caller(call: Call): TokenClaims | 'missing' | 'expired' | 'stranger' | 'audience'
+}
+
+/** Microsoft Graph v1.0, as far as Contract cloud-engine §7.2 goes. */
+export function graphService(parts: GraphParts): Service {
+  return {
+    name: 'directory',
+    routes: [...applicationRoutes(parts), ...principalRoutes(parts), ...groupRoutes(parts), ...deletedRoutes(parts)],
+    admit: (call) => admit(parts, call),
+    refusal,
+    unknown: () => {
+      throw new ApiError(400, 'BadRequest', 'Resource not found for the segment.')
+    },
+    throttled: () => new ApiError(429, 'TooManyRequests', 'Too many requests.', {}),
+  }
+}
+
+const tokenTexts = {
+  missing: 'Access token is empty.',
+  expired: 'Lifetime validation failed, the token is expired.',
+  stranger: 'IDX14100: JWT is not well formed, or its signing key is not known.',
+  audience: 'Access token validation failure. Invalid audience.',
+}
+
+function admit({ caller }: GraphParts, call: Call): TokenClaims {
+  const found = caller(call)
+  if (typeof found === 'string') throw new ApiError(401, 'InvalidAuthenticationToken', tokenTexts[found])
+  return found
+}
+
+function refusal({ status, code, message, details }: ApiError, { view, requestId, clientRequestId }: Call): Reply {
+  const innerError = { date: new Date(view.now).toISOString().slice(0, 19), 'request-id': requestId, 'client-request-id': clientRequestId }
+  return { status, body: { error: { code, message, ...(details !== undefined && { details }), innerError } } }
+}

@@ -1,0 +1,90 @@
+import { livePasswords, makePassword } from './passwords.ts'
+import type { FederatedCredential, Tenant } from './tenant.ts'
+
+/** What a test, or a person at the control port, does past the API. */
+export type Hand = {
+  addGroup(displayName: string): { id: string }
+  addRoleDefinition(fields: { roleName: string; actions?: string[] }): { name: string; id: string }
+  addResourceGroup(name: string): { scope: string }
+  /** An application with its service principal that the engine did not make. */
+  addApplication(fields: {
+    displayName: string
+    signInAudience?: string
+    tags?: string[]
+    federated?: FederatedCredential[]
+    /** Default a year ago, where no delay reaches. */
+    createdAt?: number
+  }): { id: string; appId: string; servicePrincipalId: string }
+  /** A password on an application; its text may be chosen, its end may be past. */
+  addPassword(
+    applicationId: string,
+    fields?: { displayName?: string; secretText?: string; lifetimeSeconds?: number },
+  ): { keyId: string; secretText: string }
+  /** Deletes whatever has this id: an application or service principal (softly), a password by its key id, a role assignment by its name or path. */
+  remove(id: string): void
+  /** Purges what was deleted. */
+  purge(id: string): void
+}
+
+type Makers = {
+  addGroup(tenant: Tenant, displayName: string): { id: string }
+  addRoleDefinition(tenant: Tenant, fields: { roleName: string; actions?: string[] }): { name: string }
+}
+
+const yearMs = 365 * 86_400_000
+
+export function handOf(tenant: Tenant, now: () => number, { addGroup, addRoleDefinition }: Makers): Hand {
+  return {
+    addGroup: (displayName) => addGroup(tenant, displayName),
+    addRoleDefinition: (fields) => {
+      const { name } = addRoleDefinition(tenant, fields)
+      return { name, id: `/subscriptions/${tenant.subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${name}` }
+    },
+    addResourceGroup: (name) => {
+      tenant.resourceGroups.add(name)
+      return { scope: `/subscriptions/${tenant.subscriptionId}/resourceGroups/${name}` }
+    },
+    addApplication: ({ createdAt = now() - yearMs, ...fields }) => {
+      const { id, appId, displayName } = tenant.addApplication({ ...fields, createdAt, fixture: true })
+      const principal = tenant.addPrincipal({ appId, displayName, createdAt, fixture: true })
+      return { id, appId, servicePrincipalId: principal.id }
+    },
+    addPassword: (applicationId, { displayName = 'by hand', lifetimeSeconds = 3600, secretText } = {}) => {
+      const application = tenant.applications.get(applicationId)
+      if (application === undefined) throw new Error(`there is no application '${applicationId}'`)
+      const password = makePassword({
+        displayName,
+        startsAt: application.createdAt,
+        endsAt: now() + lifetimeSeconds * 1000,
+        createdAt: application.createdAt,
+        ...(secretText !== undefined && { secretText }),
+      })
+      application.passwords.push(password)
+      return { keyId: password.keyId, secretText: password.secretText }
+    },
+    remove: (id) => remove(tenant, id, now()),
+    purge: (id) => {
+      const [application, principal] = [tenant.applications.get(id), tenant.principals.get(id)]
+      if (application?.deletedAt !== undefined) tenant.purgeApplication(application, now())
+      else if (principal?.deletedAt !== undefined) tenant.purgePrincipal(principal)
+      else throw new Error(`nothing deleted has the id '${id}'`)
+    },
+  }
+}
+
+function remove(tenant: Tenant, id: string, now: number): void {
+  const application = tenant.applications.get(id)
+  const principal = tenant.principals.get(id)
+  const assignment = tenant.assignments.get((id.split('/').at(-1) ?? id).toLowerCase())
+  if (application !== undefined) tenant.deleteApplication(application, now)
+  else if (principal !== undefined) tenant.deletePrincipal(principal, now)
+  else if (assignment !== undefined) tenant.removeAssignment(assignment)
+  else removePassword(tenant, id, now)
+}
+
+function removePassword(tenant: Tenant, id: string, now: number): void {
+  const holders = [...tenant.applications.values(), ...tenant.principals.values()]
+  const password = holders.flatMap(livePasswords).find(({ keyId }) => keyId === id)
+  if (password === undefined) throw new Error(`nothing has the id '${id}'`)
+  password.deletedAt = now
+}

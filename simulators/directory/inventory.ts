@@ -1,0 +1,94 @@
+import { livePasswords } from './passwords.ts'
+import { assignmentId } from './role-assignments.ts'
+import type { Application, Assignment, Holder, Principal, Tenant } from './tenant.ts'
+
+/** One thing that exists. Fixtures are left out, but not what was added to them over the API. */
+export type Thing = {
+  kind: 'application' | 'service-principal' | 'password' | 'role-assignment' | 'group-member'
+  /** Object id; of a password its key id, of an assignment its whole path, of a membership `<group>/<member>`. */
+  id: string
+  name: string
+  /** Client id of the application it belongs to; null when that is purged. */
+  clientId: string | null
+  /** Soft-deleted: it can be purged. */
+  deleted: boolean
+  createdAt: string
+  tags?: readonly string[]
+  /** Of a password: its text. */
+  secret?: string
+}
+
+/** Everything that exists and was made over the API. */
+export function inventoryOf(tenant: Tenant): Thing[] {
+  const holders: [Holder, Thing['kind']][] = [
+    ...tenant.applications.values().map((one): [Application, Thing['kind']] => [one, 'application']),
+    ...tenant.principals.values().map((one): [Principal, Thing['kind']] => [one, 'service-principal']),
+  ]
+  return [
+    ...holders.flatMap(([holder, kind]) => [...(holder.fixture ? [] : [holderThing(holder, kind)]), ...passwordThings(holder)]),
+    ...[...tenant.assignments.values()].filter(({ fixture }) => !fixture).map((assignment) => assignmentThing(tenant, assignment)),
+    ...[...tenant.groups.values()].flatMap(({ id, displayName, memberIds }) =>
+      [...memberIds].map((memberId) => memberThing(tenant, { id: `${id}/${memberId}`, name: displayName, memberId })),
+    ),
+  ]
+}
+
+/** What is in use: the client ids somebody holds, and the secrets of theirs that must work. */
+export type InUse = { clientIds?: readonly string[] | undefined; secrets?: readonly string[] | undefined }
+
+/**
+ * What exists and belongs to nothing in use. The passwords of an application that is not a test's own must be among `secrets`.
+ * What is soft-deleted is no debris; a role assignment of what is deleted is.
+ */
+export function debrisOf(tenant: Tenant, { clientIds = [], secrets = [] }: InUse): Thing[] {
+  const [clients, texts] = [new Set(clientIds), new Set(secrets)]
+  return inventoryOf(tenant).filter(({ kind, deleted, clientId, secret }) => {
+    if (kind === 'password') return !deleted && !texts.has(secret ?? '')
+    return !deleted && (clientId === null || !clients.has(clientId))
+  })
+}
+
+const holderThing = (holder: Holder, kind: Thing['kind']): Thing => ({
+  kind,
+  id: holder.id,
+  name: holder.displayName,
+  clientId: holder.appId,
+  deleted: holder.deletedAt !== undefined,
+  createdAt: new Date(holder.createdAt).toISOString(),
+  ...('tags' in holder && { tags: [holder.tags].flat().map(String) }),
+})
+
+/** A fixture's own passwords are fixtures: they are older than it. */
+const passwordThings = (holder: Holder): Thing[] =>
+  livePasswords(holder)
+    .filter(({ createdAt }) => !holder.fixture || createdAt > holder.createdAt)
+    .map((password) => ({
+      kind: 'password',
+      id: password.keyId,
+      name: password.displayName ?? '',
+      clientId: holder.appId,
+      deleted: holder.deletedAt !== undefined,
+      createdAt: new Date(password.createdAt).toISOString(),
+      secret: password.secretText,
+    }))
+
+const assignmentThing = (tenant: Tenant, assignment: Assignment): Thing => ({
+  kind: 'role-assignment',
+  id: assignmentId(assignment),
+  name: tenant.roleDefinitions.get(assignment.roleDefinitionName)?.roleName ?? '',
+  clientId: tenant.principals.get(assignment.principalId)?.appId ?? null,
+  deleted: false,
+  createdAt: new Date(assignment.createdAt).toISOString(),
+})
+
+const memberThing = (tenant: Tenant, { id, name, memberId }: { id: string; name: string; memberId: string }): Thing => {
+  const principal = tenant.principals.get(memberId)
+  return {
+    kind: 'group-member',
+    id,
+    name,
+    clientId: principal?.appId ?? null,
+    deleted: false,
+    createdAt: new Date(principal?.createdAt ?? 0).toISOString(),
+  }
+}

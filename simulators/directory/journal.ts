@@ -1,0 +1,72 @@
+import type { Operation, ServiceName } from './operations.ts'
+
+/** One request, noted when all of it has come; what became of it is added when that is known. */
+export type JournalEntry = {
+  /** Milliseconds since the epoch when it came, by the clock of the stand-in. */
+  at: number
+  service: ServiceName
+  operation: Operation
+  method: string
+  path: string
+  query: string
+  replica: number
+  /** Whether it had an Authorization header. */
+  hasToken: boolean
+  /** Who the token, or the token request, names. */
+  clientId?: string | undefined
+  clientRequestId: string
+  requestId: string
+  /** As it came, secrets left out. */
+  body?: Record<string, unknown>
+  /** Absent while, or when, there is no answer. */
+  status?: number
+  /** Of the error. */
+  code?: string
+  fault?: string
+}
+
+export type JournalFilter = { service?: ServiceName; operation?: Operation; method?: string }
+
+export type Journal = {
+  note(entry: JournalEntry): void
+  entries(filter?: JournalFilter): JournalEntry[]
+  clear(): void
+  /** Resolves when so many requests of this operation have come, and were dealt with as far as they are, since the journal was last cleared. */
+  arrived(operation: Operation, count?: number): Promise<void>
+}
+
+const limit = 200_000
+
+export function makeJournal(): Journal {
+  let entries: JournalEntry[] = []
+  const countByOperation = new Map<Operation, number>()
+  let waiting: { operation: Operation; count: number; resolve: () => void }[] = []
+
+  const isThere = (operation: Operation, count: number) => (countByOperation.get(operation) ?? 0) >= count
+
+  return {
+    note: (entry) => {
+      if (entry.body !== undefined) entry.body = withoutSecrets(entry.body)
+      entries.push(entry)
+      if (entries.length > limit) entries = entries.slice(limit / 2)
+      countByOperation.set(entry.operation, (countByOperation.get(entry.operation) ?? 0) + 1)
+      const due = waiting.filter(({ operation, count }) => isThere(operation, count))
+      waiting = waiting.filter((one) => !due.includes(one))
+      for (const { resolve } of due) resolve()
+    },
+    entries: (filter = {}) =>
+      entries.filter(
+        ({ service, operation, method }) =>
+          (filter.service ?? service) === service && (filter.operation ?? operation) === operation && (filter.method ?? method) === method,
+      ),
+    clear: () => {
+      entries = []
+      countByOperation.clear()
+    },
+    arrived: (operation, count = 1) =>
+      isThere(operation, count) ? Promise.resolve() : new Promise((resolve) => waiting.push({ operation, count, resolve })),
+  }
+}
+
+const withoutSecrets = (body: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(body).filter(([name]) => name !== 'client_secret' && name !== 'client_assertion'))

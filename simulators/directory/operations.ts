@@ -1,0 +1,46 @@
+/** The three services of the stand-in. */
+export const services = ['login', 'directory', 'resource-manager'] as const
+export type ServiceName = (typeof services)[number]
+
+/** Every request the stand-in knows, by the name that faults and the journal use. `unknown` is any other. */
+export const operations = [
+  'discovery',
+  'instanceDiscovery',
+  'keys',
+  'token',
+  'createApplication',
+  'getApplication',
+  'listApplications',
+  'deleteApplication',
+  'addApplicationPassword',
+  'removeApplicationPassword',
+  'createServicePrincipal',
+  'getServicePrincipal',
+  'listServicePrincipals',
+  'deleteServicePrincipal',
+  'addServicePrincipalPassword',
+  'removeServicePrincipalPassword',
+  'getGroup',
+  'listGroups',
+  'listGroupMembers',
+  'addGroupMember',
+  'removeGroupMember',
+  'deleteGroupMemberObject',
+  'getDeleted',
+  'listDeletedApplications',
+  'listDeletedServicePrincipals',
+  'purgeDeleted',
+  'getOrganization',
+  'getRoleDefinition',
+  'listRoleDefinitions',
+  'putRoleAssignment',
+  'getRoleAssignment',
+  'listRoleAssignments',
+  'deleteRoleAssignment',
+  'listPermissions',
+  'getSubscription',
+  'listResourceGroups',
+  'getResourceGroup',
+  'unknown',
+] as const
+export type Operation = (typeof operations)[number]

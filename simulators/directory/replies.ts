@@ -1,0 +1,135 @@
+import type { ServerResponse } from 'node:http'
+import { ApiError } from './api-error.ts'
+import type { Fault } from './fault-fields.ts'
+import type { FaultBox } from './faults.ts'
+import type { Reply } from './service.ts'
+
+/** A whole answer; a string goes out as it is. */
+export function sendReply(response: ServerResponse, { status, body, headers = {} }: Reply): void {
+  if (body === undefined) {
+    response.writeHead(status, status === 204 ? headers : { ...headers, 'content-length': '0' }).end()
+    return
+  }
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...headers, 'content-length': Buffer.byteLength(text) }).end(text)
+}
+
+export type Sabotage = {
+  fault: Fault
+  /** Does what the request asks for. */
+  act(): Reply
+  refuse(error: ApiError): Reply
+  throttled(): ApiError
+  send(reply: Reply): void
+  response: ServerResponse
+  faults: FaultBox
+  closing: AbortSignal
+}
+
+/** Answers in the ordered wrong way; returns when it has. */
+export async function answerWith(sabotage: Sabotage): Promise<void> {
+  const { fault, act, refuse, send, response } = sabotage
+  switch (fault.kind) {
+    case 'status':
+      send(statusReply(fault, refuse))
+      break
+    case 'throttled': {
+      const { status, code, message } = sabotage.throttled()
+      send(refuse(new ApiError(status, code, message, { headers: retryAfter(fault.retryAfterSeconds) })))
+      break
+    }
+    case 'redirect':
+      send({ status: 307, headers: { location: fault.url } })
+      break
+    case 'dropped':
+      response.destroy()
+      break
+    case 'silent':
+      await untilClosed(sabotage)
+      break
+    case 'lost':
+      act()
+      response.destroy()
+      break
+    case 'cut':
+      await cut(response, act())
+      break
+    case 'empty':
+      send({ status: act().status })
+      break
+    case 'html':
+      act()
+      send({ status: 200, body: '<!doctype html><title>Sign in</title>\n', headers: { 'content-type': 'text/html' } })
+      break
+    case 'slow':
+      await answerAfter(sabotage, act(), (done) => {
+        const timer = setTimeout(done, fault.delayMs)
+        return () => clearTimeout(timer)
+      })
+      break
+    case 'held':
+      await answerAfter(sabotage, act(), (done) => sabotage.faults.hold(done))
+      break
+    case 'foreign-next-link':
+      send(withNextLink(act(), `${fault.origin}/next?$skiptoken=1`))
+      break
+    case 'huge':
+      send(padded(act(), fault.bytes))
+      break
+  }
+}
+
+function statusReply(fault: Fault & { kind: 'status' }, refuse: (error: ApiError) => Reply): Reply {
+  const headers = retryAfter(fault.retryAfterSeconds)
+  if (fault.body !== undefined) return { status: fault.status, body: fault.body, headers }
+  const { code, message } = { ...(standardErrors[fault.status] ?? { code: 'UnknownError', message: 'Ordered by the test.' }) }
+  return refuse(new ApiError(fault.status, fault.code ?? code, fault.message ?? message, { headers }))
+}
+
+const standardErrors: Record<number, { code: string; message: string }> = {
+  500: { code: 'InternalServerError', message: 'The server has encountered an internal error. Please retry the request.' },
+  502: { code: 'BadGateway', message: 'Bad gateway.' },
+  503: { code: 'ServiceUnavailable', message: 'The service is temporarily unavailable.' },
+  504: { code: 'GatewayTimeout', message: 'The gateway did not receive a response from upstream in time.' },
+}
+
+const retryAfter = (value: number | string | undefined): Record<string, string> => (value === undefined ? {} : { 'retry-after': String(value) })
+
+async function cut(response: ServerResponse, reply: Reply): Promise<void> {
+  const text = JSON.stringify(reply.body ?? {})
+  response.writeHead(reply.status === 204 ? 200 : reply.status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) + 1 })
+  await new Promise<void>((resolve) => response.write(text.slice(0, Math.ceil(text.length / 2)), () => resolve()))
+  response.destroy()
+}
+
+async function untilClosed({ response, closing }: Sabotage): Promise<void> {
+  await new Promise<void>((resolve) => {
+    response.on('close', resolve)
+    closing.addEventListener('abort', () => resolve(), { once: true })
+  })
+  response.destroy()
+}
+
+/** Sends when `arrange` calls back, unless the client or the stand-in has gone by then. */
+async function answerAfter({ response, closing, send }: Sabotage, reply: Reply, arrange: (done: () => void) => () => void): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const cancel = arrange(resolve)
+    const give = () => {
+      cancel()
+      resolve()
+    }
+    response.on('close', give)
+    closing.addEventListener('abort', give, { once: true })
+  })
+  if (!response.destroyed && !closing.aborted) send(reply)
+}
+
+function withNextLink(reply: Reply, link: string): Reply {
+  if (typeof reply.body !== 'object' || reply.body === null || !('value' in reply.body)) return reply
+  return { ...reply, body: { ...reply.body, nextLink: link, '@odata.nextLink': link } }
+}
+
+function padded(reply: Reply, bytes: number): Reply {
+  const body = typeof reply.body === 'object' ? reply.body : {}
+  return { ...reply, status: reply.status === 204 ? 200 : reply.status, body: { ...body, padding: 'x'.repeat(bytes) } }
+}

@@ -1,0 +1,33 @@
+import { readFilter } from './filter.ts'
+import { pageOf } from './paging.ts'
+import type { Call, Reply } from './service.ts'
+
+/** A path of the resource manager, whose letter case does not count; the dots in it are dots, the rest a regular expression. */
+export const arm = (path: string): RegExp => new RegExp(`^${path.replaceAll('.', '\\.').replaceAll('\\.*', '.*')}/?$`, 'i')
+
+export type ArmListing<T> = {
+  pageSize: number
+  show(item: T): Record<string, unknown>
+  /** What `$filter` may ask for, besides `atScope()`, which is for the caller to heed. */
+  properties?: ((item: T) => Record<string, string>) | undefined
+  names?: readonly string[]
+}
+
+/** A page of a list as the request filters and sizes it. */
+export function listOf<T extends { seq: number }>(
+  call: Call,
+  all: readonly T[],
+  { pageSize, show, properties = () => ({}), names = [] }: ArmListing<T>,
+): Reply {
+  const asked = call.query
+    .get('$filter')
+    ?.trim()
+    .replace(/^atScope\(\)(?: and )?/i, '')
+  const holds = asked === undefined || asked === '' ? () => true : readFilter(asked, names, 'BadRequestFormat')
+  const { items, next } = pageOf(
+    call,
+    all.filter((item) => holds(properties(item))),
+    pageSize,
+  )
+  return { status: 200, body: { value: items.map(show), ...(next !== undefined && { nextLink: next }) } }
+}

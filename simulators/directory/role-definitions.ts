@@ -1,0 +1,67 @@
+import { checkAccess } from './access.ts'
+import { ApiError } from './api-error.ts'
+import type { ResourceManagerParts } from './resource-manager.ts'
+import { arm, listOf } from './resource-manager-answers.ts'
+import { checkScope, tidyScope } from './scope.ts'
+import type { Route } from './service.ts'
+import type { RoleDefinition, Tenant } from './tenant.ts'
+
+const provider = '/providers/Microsoft.Authorization/roleDefinitions'
+const action = 'Microsoft.Authorization/roleDefinitions/read'
+
+/** Role definitions, which are fixtures here. Contract cloud-engine §7.3. */
+export function definitionRoutes({ tenant, settings }: ResourceManagerParts): Route[] {
+  return [
+    {
+      operation: 'listRoleDefinitions',
+      method: 'GET',
+      path: arm(`(?<scope>.*)${provider}`),
+      handle: (call) => {
+        const scope = tidyScope(call.params.scope ?? '')
+        checkScope(tenant, scope)
+        checkAccess(tenant, call, { action, scope })
+        return listOf(call, [...tenant.roleDefinitions.values()], {
+          pageSize: settings().pageSize,
+          show: (definition) => showDefinition(tenant, definition),
+          properties: ({ roleName }) => ({ roleName, type: 'BuiltInRole' }),
+          names: ['roleName', 'type'],
+        })
+      },
+    },
+    {
+      operation: 'getRoleDefinition',
+      method: 'GET',
+      path: arm(`(?<scope>.*)${provider}/(?<name>[^/]+)`),
+      handle: (call) => {
+        const scope = tidyScope(call.params.scope ?? '')
+        checkScope(tenant, scope)
+        // a built-in definition is everybody's to read
+        if (scope !== '/') checkAccess(tenant, call, { action, scope })
+        return { status: 200, body: showDefinition(tenant, getDefinition(tenant, call.params.name ?? '')) }
+      },
+    },
+  ]
+}
+
+/** The definition of that name (a GUID), or 404. */
+export function getDefinition({ roleDefinitions }: Tenant, name: string): RoleDefinition {
+  const definition = roleDefinitions.get(name.toLowerCase())
+  if (definition === undefined)
+    throw new ApiError(404, 'RoleDefinitionDoesNotExist', `The specified role definition with ID '${name.replaceAll('-', '')}' does not exist.`)
+  return definition
+}
+
+export const definitionId = ({ subscriptionId }: Tenant, { name }: RoleDefinition) => `/subscriptions/${subscriptionId}${provider}/${name}`
+
+const showDefinition = (tenant: Tenant, definition: RoleDefinition) => ({
+  id: definitionId(tenant, definition),
+  type: 'Microsoft.Authorization/roleDefinitions',
+  name: definition.name,
+  properties: {
+    roleName: definition.roleName,
+    type: 'BuiltInRole',
+    description: definition.description,
+    assignableScopes: ['/'],
+    permissions: definition.permissions,
+  },
+})

@@ -1,0 +1,237 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { ApiError } from './api-error.ts'
+import type { Certificates } from './certificates.ts'
+import type { View } from './consistency.ts'
+import type { FaultBox } from './faults.ts'
+import type { JournalEntry } from './journal.ts'
+import type { Operation, ServiceName } from './operations.ts'
+import { answerWith, sendReply } from './replies.ts'
+import type { TokenClaims } from './tokens.ts'
+
+/** One request as a handler sees it. */
+export type Call = {
+  operation: Operation
+  service: ServiceName
+  method: string
+  path: string
+  /** Of this service, without trailing slash. */
+  origin: string
+  params: Readonly<Record<string, string>>
+  query: URLSearchParams
+  headers: IncomingMessage['headers']
+  /** The members of a JSON object or of a form. */
+  body: Record<string, unknown>
+  view: View
+  caller: TokenClaims | undefined
+  requestId: string
+  clientRequestId: string
+}
+
+export type Reply = { status: number; body?: unknown; headers?: Record<string, string> }
+
+export type Route = {
+  operation: Operation
+  method: string
+  /** Matches the path with its escapes resolved; named groups become params. */
+  path: RegExp
+  handle(call: Call): Reply
+}
+
+export type Service = {
+  name: ServiceName
+  routes: readonly Route[]
+  /** Before the route: who calls, and whether the request is one at all. Gives back the caller. */
+  admit(call: Call): TokenClaims | undefined
+  refusal(error: ApiError, call: Call): Reply
+  unknown(call: Call): Reply
+  throttled(): ApiError
+}
+
+/** What all services share. */
+export type Surroundings = {
+  certificates: Certificates
+  faults: FaultBox
+  /** The time as the stand-in knows it. */
+  now(): number
+  nextView(service: ServiceName): View
+  /** Throws a refusal when this request is one too many. */
+  meter(service: ServiceName): { retryAfterSeconds: number } | undefined
+  note(entry: JournalEntry): void
+  closing: AbortSignal
+}
+
+/** A service that listens. */
+export type RunningService = AsyncDisposable & { url: string; goDown(): Promise<void>; comeBack(): Promise<void> }
+
+const host = '127.0.0.1'
+const bodyLimit = 1_048_576
+
+export async function startService(service: Service, surroundings: Surroundings, port = 0): Promise<RunningService> {
+  const { cert, key } = surroundings.certificates
+  const server = createServer({ cert, key, keepAliveTimeout: 60_000 }, (request, response) => void answer(request, response))
+  const boundPort = await listen(server, port)
+  const origin = `https://${host}:${boundPort}`
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const call = callOf(service, request, { origin, view: surroundings.nextView(service.name) })
+    const entry: JournalEntry = journalEntryOf(call)
+    try {
+      const bad = await readBody(request, call)
+      entry.body = call.body
+      surroundings.note(entry)
+      await serve(service, surroundings, { call, entry, request, response, bad })
+    } catch {
+      // the client went away before its request was whole
+      entry.fault ??= 'gone'
+      response.destroy()
+    }
+  }
+
+  return {
+    url: origin,
+    goDown: () => stop(server),
+    comeBack: async () => void (await listen(server, boundPort)),
+    [Symbol.asyncDispose]: () => stop(server),
+  }
+}
+
+type Exchange = { call: Call; entry: JournalEntry; request: IncomingMessage; response: ServerResponse; bad: ApiError | undefined }
+
+async function serve(service: Service, surroundings: Surroundings, { call, entry, response, bad }: Exchange): Promise<void> {
+  const fault = surroundings.faults.take(call.service, call.operation)
+  if (fault !== undefined) entry.fault = fault.kind
+  const act = (): Reply => {
+    const limited = surroundings.meter(call.service)
+    try {
+      if (limited !== undefined) {
+        const { status, code, message } = service.throttled()
+        throw new ApiError(status, code, message, { headers: { 'retry-after': String(limited.retryAfterSeconds) } })
+      }
+      if (bad !== undefined) throw bad
+      call.caller = service.admit(call)
+      entry.clientId = call.caller?.appid ?? entry.clientId
+      const route = service.routes.find(({ operation }) => operation === call.operation)
+      return route === undefined ? service.unknown(call) : route.handle(call)
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      entry.code = error.code
+      return refuse(error)
+    }
+  }
+  const refuse = (error: ApiError): Reply => {
+    const reply = service.refusal(error, call)
+    return { ...reply, headers: { ...reply.headers, ...error.headers } }
+  }
+  const standing = headersOf(call)
+  const send = (reply: Reply): void => {
+    entry.status = reply.status
+    sendReply(response, { ...reply, headers: { ...standing, ...reply.headers } })
+  }
+  if (fault === undefined) send(act())
+  else
+    await answerWith({ fault, act, refuse, throttled: service.throttled, send, response, faults: surroundings.faults, closing: surroundings.closing })
+}
+
+function callOf(service: Service, request: IncomingMessage, { origin, view }: { origin: string; view: View }): Call {
+  const method = request.method ?? 'GET'
+  const url = URL.parse((request.url ?? '/').replace(/^\/{2,}/, '/'), origin)
+  const path = url?.pathname ?? '/'
+  const found = findRoute(service.routes, method, path)
+  const clientRequestId = String(request.headers['client-request-id'] ?? request.headers['x-ms-client-request-id'] ?? randomUUID())
+  return {
+    operation: found?.operation ?? 'unknown',
+    service: service.name,
+    method,
+    path,
+    origin,
+    params: found?.params ?? {},
+    query: url?.searchParams ?? new URLSearchParams(),
+    headers: request.headers,
+    body: {},
+    view,
+    caller: undefined,
+    requestId: randomUUID(),
+    clientRequestId,
+  }
+}
+
+function findRoute(routes: readonly Route[], method: string, path: string): { operation: Operation; params: Record<string, string> } | undefined {
+  let plain: string
+  try {
+    plain = decodeURIComponent(path)
+  } catch {
+    return undefined
+  }
+  for (const route of routes) {
+    const match = route.method === method ? route.path.exec(plain) : null
+    if (match !== null) return { operation: route.operation, params: { ...match.groups } }
+  }
+  return undefined
+}
+
+/** Fills in the body; gives back what is wrong with it. */
+async function readBody(request: IncomingMessage, call: Call): Promise<ApiError | undefined> {
+  let text = ''
+  for await (const chunk of request.setEncoding('utf8')) {
+    text += chunk
+    if (text.length > bodyLimit) return new ApiError(413, 'RequestEntityTooLarge', 'The request body is too large.')
+  }
+  if (text === '') return undefined
+  if (String(request.headers['content-type']).startsWith('application/x-www-form-urlencoded')) {
+    call.body = Object.fromEntries(new URLSearchParams(text))
+    return undefined
+  }
+  const unreadable = new ApiError(
+    400,
+    'BadRequest',
+    'Unable to read JSON request payload. Please ensure Content-Type header is set and payload is of valid JSON format.',
+  )
+  try {
+    const body: unknown = JSON.parse(text)
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) return unreadable
+    call.body = { ...body }
+    return undefined
+  } catch {
+    return unreadable
+  }
+}
+
+const journalEntryOf = (call: Call): JournalEntry => ({
+  at: call.view.now,
+  service: call.service,
+  operation: call.operation,
+  method: call.method,
+  path: call.path,
+  query: call.query.toString(),
+  replica: call.view.replica,
+  hasToken: call.headers.authorization !== undefined,
+  clientRequestId: call.clientRequestId,
+  requestId: call.requestId,
+})
+
+const headersOf = (call: Call): Record<string, string> => ({
+  date: new Date(call.view.now).toUTCString(),
+  'cache-control': 'no-store',
+  ...(call.service === 'resource-manager'
+    ? { 'x-ms-request-id': call.requestId, 'x-ms-correlation-request-id': call.clientRequestId }
+    : { 'request-id': call.requestId, 'client-request-id': call.clientRequestId, 'x-ms-request-id': call.requestId }),
+})
+
+async function listen(server: Server, port: number): Promise<number> {
+  server.listen(port, host)
+  await once(server, 'listening')
+  // a TCP server that listens has an AddressInfo
+  return (server.address() as AddressInfo).port
+}
+
+async function stop(server: Server): Promise<void> {
+  if (!server.listening) return
+  const closed = once(server, 'close')
+  server.close()
+  server.closeAllConnections()
+  await closed
+}
