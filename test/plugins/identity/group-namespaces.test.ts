@@ -25,7 +25,7 @@ test('members from above leave the groups below when they end or are merged, and
   await root.write('identity/entity/batch-delete', { entity_ids: [one] })
   expect(await members()).toEqual([three])
   expect(Object.values((await two.client.read('auth/token/lookup-self')).body.data?.external_namespace_policies ?? {})).toEqual([['p']])
-  expect(await house.read('group', team)).toMatchObject({ parent_group_ids: [low], member_entity_ids: null })
+  expect(await house.read('group', team)).toMatchObject({ parent_group_ids: [low], member_entity_ids: [] })
 
   for (const path of ['a/sys/namespaces/b', 'sys/namespaces/a']) {
     await root.delete(path)
