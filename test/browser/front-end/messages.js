@@ -33,13 +33,16 @@ async function confirmed(id, box) {
   if (answer.ok) box.remove()
 }
 
-function boxOf(id, { title, message, type, link, acknowledge_required: mustConfirm }) {
+function boxOf(id, { title, message, type, link, dismissible = true, acknowledge_required: mustConfirm }) {
   const box = element(type === 'modal' ? 'dialog' : 'article', '', element('h2', title), element('p', plain(message)))
   box.append(...Object.entries(link ?? {}).map(linkOf))
   if (type === 'modal') {
-    box.open = true
     const button = element('button', 'Confirm')
     button.addEventListener('click', () => (mustConfirm ? confirmed(id, box) : box.remove()))
+    box.append(button)
+  } else if (dismissible) {
+    const button = element('button', 'Close')
+    button.addEventListener('click', () => box.remove())
     box.append(button)
   }
   return box
@@ -53,6 +56,8 @@ function show() {
   ]) {
     document.getElementById(place).replaceChildren(...entries.filter(([, entry]) => entry.type === type).map(([id, entry]) => boxOf(id, entry)))
   }
+  // the one shown last lies on top, and the first is to be read first
+  for (const dialog of [...document.querySelectorAll('dialog')].reverse()) dialog.showModal()
 }
 
 /** When it is to be asked again: undefined when nothing is known to change. */
