@@ -18,6 +18,8 @@ export type ServiceErrorOptions = ErrorOptions & {
   wrapped?: boolean
   /** Stable word for logs, audit and metrics. Contract jwt-oidc §11.7. Never part of the answer. */
   reason?: string
+  /** When another try makes sense, where that is known. */
+  retryAfterSeconds?: number | undefined
 }
 
 /** A failure the caller is told about. Anything else thrown is a bug and answers 500 without detail. */
@@ -26,12 +28,14 @@ export class ServiceError extends Error {
   readonly kind: ErrorKind
   readonly wrapped: boolean
   readonly reason: string | undefined
+  readonly retryAfterSeconds: number | undefined
 
   constructor(kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.kind = kind
     this.wrapped = options.wrapped ?? false
     this.reason = options.reason
+    this.retryAfterSeconds = options.retryAfterSeconds
   }
 }
 

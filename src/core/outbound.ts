@@ -3,6 +3,7 @@ import { lookup as resolve } from 'node:dns'
 import { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions, request as requestPlain } from 'node:http'
 import { Agent as TlsAgent, request as requestTls } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { createSecureContext, getCACertificates } from 'node:tls'
 import { StartError } from '../errors.ts'
 
 export type OutboundOptions = {
@@ -15,6 +16,19 @@ export type OutboundOptions = {
   accept?: string
   /** Beside `accept` and `user-agent`. */
   headers?: Readonly<Record<string, string>>
+}
+
+/** One request of any method; all of it within the time limit. */
+export type OutboundExchange = {
+  method: string
+  url: string
+  headers: Readonly<Record<string, string>>
+  body?: string | undefined
+  /** From `connections`. */
+  agent: TlsAgent
+  timeoutMs: number
+  maxBytes: number
+  signal?: AbortSignal | undefined
 }
 
 export type OutboundResponse = {
@@ -38,12 +52,15 @@ export class OutboundError extends Error {
 }
 
 const maxRedirects = 3
+/** Shorter than servers keep an idle connection, so that none is used while it is being closed. */
+const idleConnectionMs = 4_000
+const connectionsPerHost = 64
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 /** What is posted is sent again only where the answer says so; any other redirect is the answer. */
 const redirectsOfPost: ReadonlySet<number> = new Set([307, 308])
 
 /**
- * The one way out: GET and POST over http and https, without cookies, with limits on time and size, and never to a denied network. The address really
+ * The one way out: over http and https, without cookies, with limits on time and size, and never to a denied network. The address really
  * connected to is the one checked, at each redirect anew; redirects stay on the same scheme, host and port. Names are resolved by the system's
  * resolver, which cannot be interrupted: the request ends at its time limit all the same. Through a proxy, names are the proxy's to resolve.
  * Contract README "limits", operations §1 OUTBOUND_DENY.
@@ -76,6 +93,36 @@ export class OutboundClient {
     return this.#send(url, options, body)
   }
 
+  /**
+   * Connections that are kept for the next request, for services that are called all the time; under the same rules. The certificates are trusted
+   * beside the system's own. An idle connection closes by itself and keeps no process alive.
+   */
+  connections(caPem: string | undefined): TlsAgent {
+    const trusted =
+      caPem === undefined ? {} : { secureContext: createSecureContext({ ca: [...getCACertificates('default'), ...caCertificates(caPem)] }) }
+    return new TlsAgent({
+      ...trusted,
+      keepAlive: true,
+      timeout: idleConnectionMs,
+      maxSockets: connectionsPerHost,
+      lookup: this.#lookup,
+      proxyEnv: this.#proxyAgent?.env,
+    })
+  }
+
+  /** Gives back any answer, a redirect too: none is followed. Throws `OutboundError`. https only. */
+  async exchange({ method, url, headers, body, agent, timeoutMs, maxBytes, signal }: OutboundExchange): Promise<OutboundResponse> {
+    const target = parseUrl(url)
+    if (target.protocol !== 'https:') throw new OutboundError('unsupported protocol scheme or invalid URL')
+    const limit = AbortSignal.timeout(timeoutMs)
+    const options = {
+      agent,
+      headers: { ...headers, 'user-agent': 'gatehouse' },
+      signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
+    }
+    return await this.#once(target, options, { verb: method, body, maxBytes })
+  }
+
   async #send(url: string, options: OutboundOptions, body: string | undefined): Promise<OutboundResponse> {
     const { caPem, timeoutMs = 10_000, maxBytes = 1024 ** 2, accept = 'application/json' } = options
     const limit = AbortSignal.timeout(timeoutMs)
@@ -96,12 +143,12 @@ export class OutboundClient {
 
   async #once(
     target: URL,
-    options: RequestOptions & { ca: string[] | undefined; signal: AbortSignal },
+    options: RequestOptions & { ca?: string[] | undefined; signal: AbortSignal },
     { verb, body, maxBytes }: { verb: string; body: string | undefined; maxBytes: number },
   ): Promise<OutboundResponse> {
     try {
       if (isIP(bareHost(target)) !== 0) this.#refuseDenied(bareHost(target))
-      const response = await this.#exchange(target, { ...options, method: body === undefined ? 'GET' : 'POST' }, body)
+      const response = await this.#exchange(target, { ...options, method: verb.toUpperCase() }, body)
       try {
         return {
           status: response.statusCode ?? 0,
@@ -120,7 +167,7 @@ export class OutboundClient {
   #exchange(target: URL, options: RequestOptions, body: string | undefined): Promise<IncomingMessage> {
     return new Promise((settle, reject) => {
       const proxied = target.protocol === 'https:' && this.#proxyAgent !== undefined
-      const agent = proxied ? new TlsAgent({ keepAlive: false, proxyEnv: this.#proxyAgent?.env }) : false
+      const agent = options.agent ?? (proxied ? new TlsAgent({ keepAlive: false, proxyEnv: this.#proxyAgent?.env }) : false)
       const send = target.protocol === 'https:' ? requestTls : requestPlain
       send(target, { ...options, agent, lookup: this.#lookup }, settle)
         .on('error', reject)

@@ -24,7 +24,7 @@ export const errorBody = (...errors: string[]): string => `${JSON.stringify({ er
 export function errorReply(error: ServiceError, open: boolean): ErrorReply {
   const text = error.wrapped && !open ? causeList(error.message) : error.message
   const status = statusOf[error.kind]
-  const retryAfter = mayPass.has(error.kind) ? retrySeconds(error) : undefined
+  const retryAfter = error.retryAfterSeconds?.toString() ?? (mayPass.has(error.kind) ? retrySeconds(error) : undefined)
   return { status, body: text === '' ? errorBody() : errorBody(text), retryAfter }
 }
 

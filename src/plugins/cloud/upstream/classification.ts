@@ -1,5 +1,5 @@
-import type { UpstreamError, UpstreamOperation } from './upstream-error.ts'
-
+import { fail, refuse, type ServiceError } from '../../../errors.ts'
+import type { UpstreamError, UpstreamOperation, UpstreamService } from './upstream-error.ts'
 
 /**
  * What an error means for the step it happened in:
@@ -13,4 +13,146 @@ export type ErrorClass = {
   readonly permission?: string
 }
 
-export declare function classify(error: UpstreamError, step?: UpstreamOperation): ErrorClass
+/** One row: every part given must hold. `text`: lower case, anywhere in the message. */
+type Row = {
+  kind: ErrorClass['kind']
+  steps?: readonly UpstreamOperation[]
+  service?: UpstreamService
+  status?: number
+  code?: string
+  text?: string
+}
+
+const passwordSteps = [
+  'addApplicationPassword',
+  'addServicePrincipalPassword',
+  'removeApplicationPassword',
+  'removeServicePrincipalPassword',
+] as const
+const replicationSteps = ['createServicePrincipal', 'addServicePrincipalPassword'] as const
+
+/** Texts by which the directory says "not everywhere yet", whatever the code. Contract cloud-engine §4.2; users go on finding more of them. */
+const replicationTexts = [
+  'local tenant',
+  'does not reference a valid application object',
+  'propagation',
+  'please try again',
+  'could not find',
+  'not found',
+  'does not exist',
+  'reference-property',
+]
+
+/** The first row that fits decides. Status and code come first; texts are the fall-back. Contract cloud-engine §4.2, §4.3, §4.6, §7. */
+const rows: readonly Row[] = [
+  { kind: 'credential', service: 'login', code: 'AADSTS7000215' },
+  { kind: 'credential', service: 'login', code: 'AADSTS7000222' },
+  { kind: 'credential', service: 'login', code: 'AADSTS700016' },
+  { kind: 'credential', service: 'login', code: 'AADSTS90002' },
+  { kind: 'credential', service: 'login', code: 'AADSTS900023' },
+  { kind: 'credential', service: 'login', code: 'missing_tenant_id_error' },
+  { kind: 'credential', service: 'login', code: 'unusable_tenant' },
+  { kind: 'throttled', status: 429 },
+
+  { kind: 'limit', code: 'Directory_QuotaExceeded' },
+  { kind: 'limit', code: 'RoleAssignmentLimitExceeded' },
+  { kind: 'limit', code: 'CredentialLifetimeNotAllowedAsPerAppManagementPolicy' },
+  { kind: 'limit', steps: passwordSteps, text: 'size of the object has exceeded its limit' },
+  { kind: 'limit', steps: passwordSteps, text: 'you can only add a maximum of' },
+  { kind: 'limit', steps: passwordSteps, text: 'credential limit has been reached' },
+
+  { kind: 'done', steps: ['addGroupMember'], status: 400, text: 'references already exist' },
+  { kind: 'done', steps: passwordSteps, text: 'no password credential found with keyid' },
+  { kind: 'done', steps: ['deleteRoleAssignment'], status: 404 },
+
+  { kind: 'retry', service: 'directory', status: 409, code: 'Directory_ConcurrencyViolation' },
+  { kind: 'retry', steps: replicationSteps, status: 404 },
+  // the name is held by a principal that is not visible yet, or not gone yet
+  { kind: 'retry', steps: ['createServicePrincipal'], status: 409, code: 'Request_MultipleObjectsWithSameKeyValue' },
+  { kind: 'retry', steps: ['createServicePrincipal'], text: 'is already in use' },
+  { kind: 'retry', steps: ['createServicePrincipal'], status: 400, code: 'NoBackingApplicationObject' },
+  ...replicationTexts.map((text): Row => ({ kind: 'retry', steps: replicationSteps, text })),
+  { kind: 'retry', steps: ['putRoleAssignment'], code: 'PrincipalNotFound' },
+  { kind: 'retry', steps: ['addGroupMember'], status: 404 },
+
+  { kind: 'gone', service: 'directory', status: 404 },
+  { kind: 'gone', service: 'directory', status: 400, text: 'invalid object identifier' },
+  { kind: 'gone', service: 'resource-manager', status: 404 },
+  { kind: 'gone', service: 'resource-manager', code: 'RoleDefinitionDoesNotExist' },
+  { kind: 'gone', service: 'resource-manager', code: 'InvalidSubscriptionId' },
+
+  { kind: 'denied', service: 'directory', status: 403 },
+  { kind: 'denied', service: 'resource-manager', status: 403 },
+]
+
+/** A lost answer is never an answer: it classifies as `final`, and `UpstreamError.lost` says to look first. */
+export function classify(error: UpstreamError, step: UpstreamOperation = error.operation): ErrorClass {
+  if (error.lost) return { kind: 'final' }
+  const text = error.text.toLowerCase()
+  const found = rows.find(
+    (row) =>
+      (row.steps === undefined || row.steps.includes(step)) &&
+      (row.service === undefined || row.service === error.service) &&
+      (row.status === undefined || row.status === error.status) &&
+      (row.code === undefined || row.code === error.code || error.details.includes(row.code)) &&
+      (row.text === undefined || (error.status < 500 && text.includes(row.text))),
+  )
+  if (found?.kind !== 'denied') return { kind: found?.kind ?? 'final' }
+  const permission = missingPermission(error, step)
+  return permission === undefined ? { kind: 'denied' } : { kind: 'denied', permission }
+}
+
+/** Graph application permissions, and actions of Resource Manager: the least that lets each call through. */
+const permissionOf: Partial<Record<UpstreamOperation, string>> = {
+  createApplication: 'Application.ReadWrite.OwnedBy',
+  getApplication: 'Application.ReadWrite.OwnedBy',
+  findApplications: 'Application.ReadWrite.OwnedBy',
+  deleteApplication: 'Application.ReadWrite.OwnedBy',
+  purgeDeleted: 'Application.ReadWrite.OwnedBy',
+  getDeleted: 'Application.ReadWrite.OwnedBy',
+  listDeletedApplications: 'Application.ReadWrite.OwnedBy',
+  // passwords are added to applications others own, too
+  addApplicationPassword: 'Application.ReadWrite.All',
+  removeApplicationPassword: 'Application.ReadWrite.All',
+  createServicePrincipal: 'Application.ReadWrite.OwnedBy',
+  getServicePrincipal: 'Application.ReadWrite.OwnedBy',
+  findServicePrincipal: 'Application.ReadWrite.OwnedBy',
+  addServicePrincipalPassword: 'Application.ReadWrite.OwnedBy',
+  removeServicePrincipalPassword: 'Application.ReadWrite.OwnedBy',
+  deleteServicePrincipal: 'Application.ReadWrite.OwnedBy',
+  getGroup: 'GroupMember.ReadWrite.All',
+  findGroups: 'GroupMember.ReadWrite.All',
+  addGroupMember: 'GroupMember.ReadWrite.All',
+  removeGroupMember: 'GroupMember.ReadWrite.All',
+  organization: 'Organization.Read.All',
+  getRoleDefinition: 'Microsoft.Authorization/roleDefinitions/read',
+  findRoleDefinitions: 'Microsoft.Authorization/roleDefinitions/read',
+  putRoleAssignment: 'Microsoft.Authorization/roleAssignments/write',
+  deleteRoleAssignment: 'Microsoft.Authorization/roleAssignments/delete',
+  permissions: 'Microsoft.Authorization/permissions/read',
+}
+
+/** Resource Manager names the action it misses; the directory does not. */
+function missingPermission(error: UpstreamError, step: UpstreamOperation): string | undefined {
+  const named = error.service === 'resource-manager' ? /action '([A-Za-z0-9./*]{1,200})'/.exec(error.text)?.[1] : undefined
+  return named ?? permissionOf[step]
+}
+
+const whatCallersMend: ReadonlySet<ErrorClass['kind']> = new Set(['gone', 'denied', 'limit', 'credential'])
+const serviceNames: Record<UpstreamService, string> = { login: 'login service', directory: 'directory', 'resource-manager': 'resource manager' }
+const throttlePauseSeconds = 10
+
+/**
+ * The failure as the caller of the engine is told: 400 for what config, role or rights upstream can mend, 502 for the rest, with `Retry-After` when
+ * it was throttling. `text` stands before the cause. Contract cloud-engine §4.2.
+ */
+export function callerError(error: UpstreamError, text = ''): ServiceError {
+  const { kind, permission } = classify(error)
+  const said = [text, error.message].filter((part) => part !== '').join(': ')
+  const options = { cause: error, reason: `upstream_${kind}` }
+  if (kind === 'denied' && permission !== undefined) return refuse('invalid', `${said}; missing permission: ${permission}`, options)
+  if (whatCallersMend.has(kind)) return refuse('invalid', said, options)
+  if (kind !== 'throttled') return fail('upstream', said, options)
+  const retryAfterSeconds = error.retryAfterMs === undefined ? throttlePauseSeconds : Math.max(1, Math.ceil(error.retryAfterMs / 1000))
+  return fail('upstream', `${said}; throttled by the ${serviceNames[error.service]}`, { ...options, retryAfterSeconds })
+}

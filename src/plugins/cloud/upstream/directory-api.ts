@@ -1,4 +1,10 @@
+import { z } from 'zod'
+import { type RequestKind, readAnswer, type UpstreamAnswer } from './answer.ts'
+import { classify } from './classification.ts'
+import { allPages } from './paging.ts'
+import { foreignAddress, type GraphRequest } from './transport.ts'
 import type { UpstreamCall } from './upstream-call.ts'
+import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
 export type PasswordCredential = {
   readonly keyId: string
@@ -48,7 +54,7 @@ export type DirectoryApi = {
   getDeleted(id: string, call: UpstreamCall): Promise<DeletedObject>
   listDeletedApplications(call: UpstreamCall): Promise<DeletedObject[]>
   addApplicationPassword(id: string, password: NewPassword, call: UpstreamCall): Promise<AddedPassword>
-  /** `gone` when the application is not there, `done` when it has no such password. */
+  /** `gone` when the application is not there; no error when it has no such password. */
   removeApplicationPassword(id: string, keyId: string, call: UpstreamCall): Promise<void>
   /** One that exists already for this client id is given back as it is. */
   createServicePrincipal(appId: string, call: UpstreamCall): Promise<ServicePrincipal>
@@ -64,4 +70,181 @@ export type DirectoryApi = {
   removeGroupMember(groupId: string, objectId: string, call: UpstreamCall): Promise<void>
   /** Objects of the tenant and how many it may have; undefined when the directory does not say. */
   organization(call: UpstreamCall): Promise<{ used: number; total: number } | undefined>
+}
+
+/** One directory request with its token and its tries; gives back what `read` makes of the success. */
+export type DirectorySend = <Result>(
+  request: Omit<GraphRequest, 'service' | 'token'>,
+  call: UpstreamCall,
+  read: (answer: UpstreamAnswer, kind: RequestKind) => Result,
+) => Promise<Result>
+
+const optionalText = z
+  .string()
+  .nullish()
+  .transform((text) => text ?? undefined)
+
+const passwordAnswer = z.object({ keyId: z.string(), displayName: optionalText, hint: optionalText, endDateTime: optionalText })
+const passwords = z
+  .array(passwordAnswer)
+  .nullish()
+  .transform((list) => list ?? [])
+const tags = z
+  .array(z.string())
+  .nullish()
+  .transform((list) => list ?? [])
+
+const applicationAnswer = z.object({
+  id: z.string().min(1),
+  appId: z.string().min(1),
+  displayName: z.string(),
+  tags,
+  createdDateTime: optionalText,
+  passwordCredentials: passwords,
+})
+const addedPasswordAnswer = z.object({ keyId: z.string().min(1), secretText: z.string().min(1), endDateTime: z.string() })
+const servicePrincipalAnswer = z.object({ id: z.string().min(1), appId: z.string().min(1), passwordCredentials: passwords })
+const groupAnswer = z.object({
+  id: optionalText.transform((id) => id ?? ''),
+  displayName: optionalText.transform((name) => name ?? ''),
+})
+const deletedAnswer = z.object({
+  id: z.string().min(1),
+  displayName: optionalText.transform((name) => name ?? ''),
+  tags,
+  deletedDateTime: optionalText,
+})
+const size = z.object({ used: z.number(), total: z.number() })
+const organizationAnswer = z.object({ value: z.array(z.object({ directorySizeQuota: size.nullish() })) })
+
+/** A text inside a `$filter` or a key in parentheses. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+const filtered = (collection: string, filter: string): string => `${collection}?$filter=${encodeURIComponent(filter)}`
+
+/** See `DirectoryApi`. `directoryBase` without `/v1.0`. */
+export function openDirectory(directoryBase: string, send: DirectorySend): DirectoryApi {
+  const get = <Schema extends z.ZodType>(operation: UpstreamOperation, path: string, schema: Schema, call: UpstreamCall) =>
+    send({ operation, method: 'GET', path, repeatable: true }, call, (answer, kind) => readAnswer(kind, answer, schema))
+
+  const remove = (operation: UpstreamOperation, path: string, call: UpstreamCall) =>
+    send({ operation, method: 'DELETE', path, repeatable: true }, call, () => undefined)
+
+  const list = <Item extends z.ZodType>(operation: UpstreamOperation, path: string, item: Item, call: UpstreamCall) =>
+    allPages({ service: 'directory', operation, repeatable: true }, item, path, async (address, read) => {
+      if (address !== path && !address.startsWith(`${directoryBase}/v1.0/`))
+        throw foreignAddress({ service: 'directory', operation, repeatable: true })
+      return await send({ operation, method: 'GET', path: address, repeatable: true }, call, read)
+    })
+
+  const addPassword = (operation: UpstreamOperation, path: string, passwordCredential: NewPassword, call: UpstreamCall) =>
+    send({ operation, method: 'POST', path, body: { passwordCredential }, repeatable: false }, call, (answer, kind) =>
+      readAnswer(kind, answer, addedPasswordAnswer),
+    )
+
+  /** Again for one that is gone already is no harm. */
+  const removePassword = async (operation: UpstreamOperation, path: string, keyId: string, call: UpstreamCall) => {
+    await unlessDone(send({ operation, method: 'POST', path, body: { keyId }, repeatable: true }, call, () => undefined))
+  }
+
+  const findServicePrincipal = async (appId: string, call: UpstreamCall) => {
+    try {
+      return await get('findServicePrincipal', `/servicePrincipals(appId=${encodeURIComponent(quoted(appId))})`, servicePrincipalAnswer, call)
+    } catch (error) {
+      if (error instanceof UpstreamError && classify(error).kind === 'gone') return undefined
+      throw error
+    }
+  }
+
+  return {
+    createApplication: (body, call) =>
+      send({ operation: 'createApplication', method: 'POST', path: '/applications', body, repeatable: false }, call, (answer, kind) =>
+        readAnswer(kind, answer, applicationAnswer),
+      ),
+    getApplication: async (id, call) => get('getApplication', `/applications/${objectId('getApplication', id)}`, applicationAnswer, call),
+    findApplications: (by, call) => list('findApplications', filtered('/applications', applicationFilter(by)), applicationAnswer, call),
+    deleteApplication: async (id, call) => remove('deleteApplication', `/applications/${objectId('deleteApplication', id)}`, call),
+    purgeDeleted: async (id, call) => remove('purgeDeleted', `/directory/deletedItems/${objectId('purgeDeleted', id)}`, call),
+    getDeleted: async (id, call) => get('getDeleted', `/directory/deletedItems/${objectId('getDeleted', id)}`, deletedAnswer, call),
+    listDeletedApplications: (call) => list('listDeletedApplications', '/directory/deletedItems/microsoft.graph.application', deletedAnswer, call),
+    addApplicationPassword: async (id, password, call) =>
+      addPassword('addApplicationPassword', `/applications/${objectId('addApplicationPassword', id)}/addPassword`, password, call),
+    removeApplicationPassword: async (id, keyId, call) =>
+      removePassword('removeApplicationPassword', `/applications/${objectId('removeApplicationPassword', id)}/removePassword`, keyId, call),
+    createServicePrincipal: async (appId, call) => {
+      try {
+        // a second one for the same application is refused, so it is safe to try again
+        return await send(
+          { operation: 'createServicePrincipal', method: 'POST', path: '/servicePrincipals', body: { appId }, repeatable: true },
+          call,
+          (answer, kind) => readAnswer(kind, answer, servicePrincipalAnswer),
+        )
+      } catch (error) {
+        const existing = isNameInUse(error) ? await findServicePrincipal(appId, call) : undefined
+        if (existing === undefined) throw error
+        return existing
+      }
+    },
+    getServicePrincipal: async (id, call) =>
+      get('getServicePrincipal', `/servicePrincipals/${objectId('getServicePrincipal', id)}`, servicePrincipalAnswer, call),
+    findServicePrincipal,
+    addServicePrincipalPassword: async (id, password, call) =>
+      addPassword('addServicePrincipalPassword', `/servicePrincipals/${objectId('addServicePrincipalPassword', id)}/addPassword`, password, call),
+    removeServicePrincipalPassword: async (id, keyId, call) =>
+      removePassword(
+        'removeServicePrincipalPassword',
+        `/servicePrincipals/${objectId('removeServicePrincipalPassword', id)}/removePassword`,
+        keyId,
+        call,
+      ),
+    deleteServicePrincipal: async (id, call) =>
+      remove('deleteServicePrincipal', `/servicePrincipals/${objectId('deleteServicePrincipal', id)}`, call),
+    getGroup: async (id, call) => get('getGroup', `/groups/${objectId('getGroup', id)}`, groupAnswer, call),
+    findGroups: (displayName, call) => list('findGroups', filtered('/groups', `displayName eq ${quoted(displayName)}`), groupAnswer, call),
+    addGroupMember: async (groupId, memberId, call) => {
+      const path = `/groups/${objectId('addGroupMember', groupId)}/members/$ref`
+      const body = { '@odata.id': `${directoryBase}/v1.0/directoryObjects/${objectId('addGroupMember', memberId)}` }
+      const added = send({ operation: 'addGroupMember', method: 'POST', path, body, repeatable: true }, call, () => undefined)
+      await unlessDone(added).catch((error: unknown) => {
+        throw isAboutGroup(error, groupId, memberId) ? new UpstreamError({ ...error, operation: 'getGroup' }) : error
+      })
+    },
+    removeGroupMember: async (groupId, memberId, call) => {
+      const [group, member] = [objectId('removeGroupMember', groupId), objectId('removeGroupMember', memberId)]
+      // without the last segment it would be the member that is deleted
+      await remove('removeGroupMember', `/groups/${group}/members/${member}/$ref`, call)
+    },
+    organization: async (call) => {
+      const { value } = await get('organization', '/organization?$select=directorySizeQuota', organizationAnswer, call)
+      return value[0]?.directorySizeQuota ?? undefined
+    },
+  }
+}
+
+/** As a segment of a path; what cannot be one is no object's id. */
+function objectId(operation: UpstreamOperation, id: string): string {
+  if (id.length <= 256 && id.isWellFormed() && /[^.]/.test(id)) return encodeURIComponent(id)
+  throw new UpstreamError({ service: 'directory', operation, status: 404, code: 'Request_ResourceNotFound', text: 'not the id of an object' })
+}
+
+function applicationFilter(by: { appId: string } | { displayName: string } | { tagPrefix: string }): string {
+  if ('appId' in by) return `appId eq ${quoted(by.appId)}`
+  if ('displayName' in by) return `displayName eq ${quoted(by.displayName)}`
+  return `tags/any(t:startswith(t,${quoted(by.tagPrefix)}))`
+}
+
+const isNameInUse = (error: unknown): boolean =>
+  error instanceof UpstreamError &&
+  (error.code === 'Request_MultipleObjectsWithSameKeyValue' || error.text.toLowerCase().includes('is already in use'))
+
+/** A group that is not there will not come by waiting, as a member may. */
+const isAboutGroup = (error: unknown, groupId: string, memberId: string): error is UpstreamError =>
+  error instanceof UpstreamError && error.status === 404 && error.text.includes(groupId) && !error.text.includes(memberId)
+
+async function unlessDone(asked: Promise<void>): Promise<void> {
+  try {
+    await asked
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || classify(error).kind !== 'done') throw error
+  }
 }

@@ -1,4 +1,11 @@
+import { z } from 'zod'
+import { type RequestKind, readAnswer, type UpstreamAnswer } from './answer.ts'
+import { classify } from './classification.ts'
+import { allPages } from './paging.ts'
+import { resourcePath } from './resource-path.ts'
+import { foreignAddress } from './transport.ts'
 import type { UpstreamCall } from './upstream-call.ts'
+import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
 export type RoleDefinition = { readonly id: string; readonly roleName: string }
 /** `scope` and ids with or without a slash in front; `name` is a UUID of the caller's, which makes the call safe to repeat. */
@@ -16,4 +23,75 @@ export type ResourceManagerApi = {
   deleteRoleAssignment(id: string, call: UpstreamCall): Promise<void>
   /** What the root may do in the subscription. */
   permissions(call: UpstreamCall): Promise<GrantedActions[]>
+}
+
+/** One Resource Manager request with its token and its tries. Every call there is may be repeated. */
+export type ResourceManagerSend = <Result>(
+  request: { operation: UpstreamOperation; method: 'GET' | 'PUT' | 'DELETE'; url: string; body?: object },
+  call: UpstreamCall,
+  read: (answer: UpstreamAnswer, kind: RequestKind) => Result,
+) => Promise<Result>
+
+const definitionAnswer = z
+  .object({ id: z.string().min(1), properties: z.object({ roleName: z.string() }) })
+  .transform(({ id, properties }) => ({ id, roleName: properties.roleName }))
+const actions = z
+  .array(z.string())
+  .nullish()
+  .transform((list) => list ?? [])
+const permissionAnswer = z.object({ actions, notActions: actions })
+
+const apiVersion = 'api-version=2022-04-01'
+
+/** See `ResourceManagerApi`. */
+export function openResourceManager(base: string, subscriptionId: string, send: ResourceManagerSend): ResourceManagerApi {
+  const authorization = (operation: UpstreamOperation) =>
+    `${base}${pathOf(operation, `/subscriptions/${subscriptionId}`)}/providers/Microsoft.Authorization`
+
+  const list = <Item extends z.ZodType>(operation: UpstreamOperation, first: string, item: Item, call: UpstreamCall) => {
+    const kind = { service: 'resource-manager', operation, repeatable: true } as const
+    return allPages(kind, item, first, async (url, read) => {
+      if (URL.parse(url)?.href.startsWith(`${base}/`) !== true) throw foreignAddress(kind)
+      return await send({ operation, method: 'GET', url }, call, read)
+    })
+  }
+
+  return {
+    getRoleDefinition: async (id, call) => {
+      const url = `${base}${pathOf('getRoleDefinition', id)}?${apiVersion}`
+      return await send({ operation: 'getRoleDefinition', method: 'GET', url }, call, (answer, kind) => readAnswer(kind, answer, definitionAnswer))
+    },
+    findRoleDefinitions: async (roleName, call) => {
+      const filter = encodeURIComponent(`roleName eq '${roleName.replaceAll("'", "''")}'`)
+      const url = `${authorization('findRoleDefinitions')}/roleDefinitions?${apiVersion}&$filter=${filter}`
+      return await list('findRoleDefinitions', url, definitionAnswer, call)
+    },
+    putRoleAssignment: async ({ scope, name, roleDefinitionId, principalId }, call) => {
+      const operation = 'putRoleAssignment'
+      const id = `${pathOf(operation, scope)}/providers/Microsoft.Authorization/roleAssignments/${encodeURIComponent(name)}`
+      const body = { properties: { roleDefinitionId, principalId, principalType: 'ServicePrincipal' } }
+      return await send({ operation, method: 'PUT', url: `${base}${id}?${apiVersion}`, body }, call, (answer, kind) =>
+        readAnswer(kind, answer, z.object({ id: z.string().min(1) })),
+      )
+    },
+    deleteRoleAssignment: async (id, call) => {
+      const operation = 'deleteRoleAssignment'
+      try {
+        await send({ operation, method: 'DELETE', url: `${base}${pathOf(operation, id)}?${apiVersion}` }, call, () => undefined)
+      } catch (error) {
+        if (!(error instanceof UpstreamError) || classify(error).kind !== 'done') throw error
+      }
+    },
+    permissions: async (call) => {
+      const url = `${authorization('permissions')}/permissions?${apiVersion}`
+      return await list('permissions', url, permissionAnswer, call)
+    },
+  }
+}
+
+/** What cannot be a path names nothing upstream. Contract cloud-engine §3.4. */
+function pathOf(operation: UpstreamOperation, text: string): string {
+  const path = resourcePath(text)
+  if (path !== undefined) return path
+  throw new UpstreamError({ service: 'resource-manager', operation, status: 404, code: 'InvalidResourceId', text: 'not the id of a resource' })
 }

@@ -44,6 +44,8 @@ export type UpstreamFailure = {
   readonly requestId?: string | undefined
   /** The call was made, its answer did not come, and it is none to repeat: it may have happened. Look before doing it again. */
   readonly lost?: boolean
+  /** Instead of `<code>: <text>`. */
+  readonly message?: string
   readonly cause?: unknown
 }
 
@@ -61,7 +63,8 @@ export class UpstreamError extends Error {
   readonly lost: boolean
 
   constructor(failure: UpstreamFailure) {
-    super([failure.code, failure.text].filter((part) => part !== '').join(': '), failure.cause === undefined ? undefined : { cause: failure.cause })
+    const message = failure.message ?? [failure.code, failure.text].filter((part) => part !== '').join(': ')
+    super(message, failure.cause === undefined ? undefined : { cause: failure.cause })
     this.service = failure.service
     this.operation = failure.operation
     this.status = failure.status

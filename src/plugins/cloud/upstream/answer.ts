@@ -1,0 +1,109 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { z } from 'zod'
+import { UpstreamError, type UpstreamOperation, type UpstreamService } from './upstream-error.ts'
+
+export type UpstreamAnswer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: Buffer }
+
+/** What a request is, as far as its failure is concerned. */
+export type RequestKind = {
+  readonly service: UpstreamService
+  readonly operation: UpstreamOperation
+  /** False: doing it twice makes two. */
+  readonly repeatable: boolean
+}
+
+const longestText = 500
+
+const errorBody = z.object({
+  error: z.object({
+    code: z.string().catch(''),
+    message: z.string().catch(''),
+    innerError: z.object({ 'request-id': z.string() }).optional().catch(undefined),
+    details: z.array(z.object({ code: z.string() })).catch([]),
+  }),
+})
+
+const loginErrorBody = z.object({
+  error: z.string(),
+  error_description: z.string().catch(''),
+  error_codes: z.array(z.number()).catch([]),
+})
+
+/** An answer that is no success, as an error. The services' error bodies: contract cloud-engine §7. Whatever the body is, there is a text. */
+export function failureOf(kind: RequestKind, answer: UpstreamAnswer, now: number): UpstreamError {
+  const { status, headers } = answer
+  const retryAfterMs = retryAfter(headers['retry-after'], now)
+  const said = kind.service === 'login' ? loginFailure(answer.body) : serviceFailure(answer.body)
+  const isRedirect = status >= 300 && status < 400
+  return new UpstreamError({
+    service: kind.service,
+    operation: kind.operation,
+    status,
+    code: isRedirect ? 'redirect_refused' : clean(said.code),
+    text: isRedirect ? `answered with a redirect (${status}), which is not followed` : clean(said.text) || `answered with status ${status}`,
+    details: said.details,
+    retryAfterMs,
+    requestId: headerText(headers['request-id']) ?? headerText(headers['x-ms-request-id']) ?? said.requestId,
+    lost: !kind.repeatable && mayHaveHappened(status, retryAfterMs),
+  })
+}
+
+/** A success whose body is not what was promised: cut off, empty, a page of a proxy. */
+export const unusableAnswer = (kind: RequestKind, status: number): UpstreamError =>
+  new UpstreamError({ ...kind, status, code: 'unusable_answer', text: 'the answer cannot be read', lost: !kind.repeatable })
+
+/** The body of a success. Throws `unusableAnswer`. */
+export function readAnswer<Schema extends z.ZodType>(kind: RequestKind, answer: UpstreamAnswer, schema: Schema): z.output<Schema> {
+  const parsed = schema.safeParse(jsonOf(answer.body))
+  if (!parsed.success) throw unusableAnswer(kind, answer.status)
+  return parsed.data
+}
+
+/** Undefined for what is no JSON. */
+export function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}
+
+/** A server that fails may have done it before; one that says when to come again has not begun. RFC 9110 §10.2.3. */
+const mayHaveHappened = (status: number, retryAfterMs: number | undefined): boolean =>
+  status === 408 || (status >= 500 && !(status === 503 && retryAfterMs !== undefined))
+
+type Said = { code: string; text: string; details: string[]; requestId: string | undefined }
+
+function serviceFailure(body: Buffer): Said {
+  const parsed = errorBody.safeParse(jsonOf(body))
+  if (!parsed.success) return { code: '', text: '', details: [], requestId: undefined }
+  const { code, message, details, innerError } = parsed.data.error
+  return { code, text: message, details: details.map((detail) => detail.code).slice(0, 10), requestId: innerError?.['request-id'] }
+}
+
+function loginFailure(body: Buffer): Said {
+  const parsed = loginErrorBody.safeParse(jsonOf(body))
+  if (!parsed.success) return { code: '', text: '', details: [], requestId: undefined }
+  const [number] = parsed.data.error_codes
+  const text = parsed.data.error_description.split(/ Trace ID:|[\r\n]/, 1)[0] ?? ''
+  const code = number === undefined ? parsed.data.error : `AADSTS${number}`
+  return { code, text: text.startsWith(`${code}: `) ? text.slice(code.length + 2) : text, details: [parsed.data.error], requestId: undefined }
+}
+
+/** Seconds or a date; what is neither is none. RFC 9110 §10.2.3. */
+export function retryAfter(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
+  const at = /^[A-Z][a-z]{2}, /.test(header) ? Date.parse(header) : Number.NaN
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now)
+}
+
+const headerText = (header: string | string[] | undefined): string | undefined =>
+  typeof header === 'string' && /^[\w.:-]{1,100}$/.test(header) ? header : undefined
+
+/** No control characters, no length: it goes into answers and logs. */
+export const clean = (text: string): string =>
+  text
+    .slice(0, longestText)
+    .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    .trim()

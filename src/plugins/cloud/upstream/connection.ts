@@ -1,0 +1,91 @@
+import type { Agent } from 'node:https'
+import { OutboundError, type OutboundClient } from '../../../core/outbound.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { clean, failureOf, type RequestKind, type UpstreamAnswer } from './answer.ts'
+import { deadlineExceeded, noAnswer } from './retry.ts'
+import type { UpstreamCall } from './upstream-call.ts'
+import { UpstreamError } from './upstream-error.ts'
+
+export type UpstreamRequest = RequestKind & {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+}
+
+const attemptMs = 20_000
+const maxBytes = 4 * 1024 ** 2
+
+/** Failures of a connection before anything of the request was sent over it. */
+const beforeSending = /^(?:ECONNREFUSED|ENOTFOUND|EAI_|ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/
+/** Of those, the ones another try would meet again. */
+const lasting = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/
+
+/**
+ * One request over the server's way out (`core/outbound.ts`: denied networks, proxy), at most 20 s and never past the call's deadline, 4 MiB of
+ * answer, no redirects. Which host it goes to is the caller's to have checked. Contract cloud-engine §4.7.
+ */
+export class UpstreamConnection {
+  readonly #outbound: OutboundClient
+  readonly #clock: Clock
+  readonly #caPem: string | undefined
+  #agent: Agent | undefined
+  #clockOffsetMs: number | undefined
+
+  constructor(parts: { outbound: OutboundClient; clock: Clock }, caPem: string | undefined) {
+    this.#outbound = parts.outbound
+    this.#clock = parts.clock
+    this.#caPem = caPem
+  }
+
+  get clockOffsetMs(): number | undefined {
+    return this.#clockOffsetMs
+  }
+
+  /** Gives back successes only. Throws `UpstreamError`. */
+  async send(request: UpstreamRequest, call: UpstreamCall): Promise<UpstreamAnswer> {
+    const { method, url, headers, body } = request
+    const remaining = call.deadline - this.#clock.now()
+    if (call.signal?.aborted === true) throw unsent(request, 'cancelled', 'context canceled')
+    if (remaining <= 0) throw unsent(request, deadlineExceeded, 'context deadline exceeded')
+    this.#agent ??= this.#outbound.connections(this.#caPem)
+    const answer = await this.#outbound
+      .exchange({ method, url, headers, body, agent: this.#agent, timeoutMs: Math.min(attemptMs, remaining), maxBytes, signal: call.signal })
+      .catch((error: unknown) => {
+        throw connectionFailure(request, error)
+      })
+    const now = this.#clock.now()
+    this.#measureClock(answer.headers.date, now)
+    if (answer.status < 200 || answer.status > 299) throw failureOf(request, answer, now)
+    return answer
+  }
+
+  #measureClock(date: string | undefined, now: number): void {
+    const theirs = Date.parse(date ?? '')
+    if (!Number.isNaN(theirs)) this.#clockOffsetMs = theirs - now
+  }
+}
+
+const unsent = ({ service, operation }: RequestKind, code: string, text: string): UpstreamError =>
+  new UpstreamError({ service, operation, status: 0, code, text })
+
+function connectionFailure({ service, operation, repeatable }: RequestKind, error: unknown): UpstreamError {
+  const cause = error instanceof OutboundError ? error.cause : error
+  const code = codeOf(cause)
+  const isDenied = cause instanceof OutboundError
+  return new UpstreamError({
+    service,
+    operation,
+    status: 0,
+    code: isDenied || lasting.test(code) ? 'no_connection' : noAnswer,
+    text: clean(error instanceof Error ? error.message : 'failed'),
+    lost: !repeatable && !isDenied && !beforeSending.test(code),
+    cause: error,
+  })
+}
+
+/** With several addresses tried, that of the first. */
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError) return codeOf(error.errors[0])
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+}
