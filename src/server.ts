@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
@@ -25,7 +26,7 @@ import { MountStore } from './core/mounts/mount-store.ts'
 import { offerEngine } from './core/mounts/mount-types.ts'
 import { NamespaceLife } from './core/namespaces/namespace-life.ts'
 import { NamespaceStore } from './core/namespaces/namespace-store.ts'
-import { OutboundClient } from './core/outbound.ts'
+import { caCertificates, OutboundClient } from './core/outbound.ts'
 import { PolicyStore } from './core/policies/policy-store.ts'
 import { issueLogin } from './core/tokens/issue-login.ts'
 import { createInitialRootToken, ensureDevRootToken, takeRootTokenNote } from './core/tokens/root-token.ts'
@@ -52,7 +53,7 @@ import { type Clock, systemClock } from './lib/clock.ts'
 import { systemCode } from './lib/private-file.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import type { Log } from './log.ts'
-import { cloud } from './plugins/cloud/index.ts'
+import { CloudEngine, cloud, type OperatorSettings } from './plugins/cloud/index.ts'
 import { cubbyhole } from './plugins/cubbyhole/index.ts'
 import { identity } from './plugins/identity/index.ts'
 import { JwtMethod, jwtAuth } from './plugins/jwt-auth/index.ts'
@@ -98,11 +99,13 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   const core = await openCore(config, parts, storage)
   opened.use(core.mounts)
   opened.use(core.namespaceLife)
+  opened.use(core.cloudEngine)
   opened.use(core.leases)
   if (config.background === 'on') {
     core.leases.start()
     opened.use(core.sweeper).start()
     opened.use(core.keyRotator).start()
+    core.cloudEngine.start()
   }
   const state = nodeState(config, core, storage)
   const app = await buildApp(config, parts, core, state)
@@ -236,6 +239,8 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
   const discard = (accessor: string) => {
     revoker.revoke(accessor).catch((err: unknown) => log.error({ err }, 'a spent token could not be removed'))
   }
+  const outbound = new OutboundClient({ deny: config.outboundDeny, httpsProxy: config.httpsProxy, noProxy: config.noProxy })
+  const cloudEngine = new CloudEngine({ mounts, outbound, clock, random, log, operator: await operatorSettings(config) })
   const wrapper = new Wrapper({ tokens, cubbyholes, root, clock, tokenMountOf: (namespace) => mounts.table.at(namespace, 'auth/token/'), discard })
   const tidy = new TokenTidy({ tokens, revoker, view: core, log, endMadeByBatch: (cutOffs) => leases.endCutOff(cutOffs) })
   const sweeper = new TokenSweeper({
@@ -309,10 +314,24 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     shownMessages,
     messageWaits,
     cors,
+    outbound,
+    cloudEngine,
     clusterId,
     clock,
     random,
     system,
+  }
+}
+
+/** What the operator gives the cloud engine. Contract cloud-engine §2.4. */
+async function operatorSettings({ cloud }: Config): Promise<OperatorSettings> {
+  if (cloud.caFile === undefined) return cloud
+  try {
+    const caPem = await readFile(cloud.caFile, 'utf8')
+    if (caCertificates(caPem).length === 0) throw new StartError(2, `CLOUD_CA_FILE: there is no certificate in ${cloud.caFile}`)
+    return { ...cloud, caPem }
+  } catch (cause) {
+    throw cause instanceof StartError ? cause : new StartError(2, `CLOUD_CA_FILE: cannot read ${cloud.caFile}: ${systemCode(cause)}`, { cause })
   }
 }
 
@@ -550,7 +569,7 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
   const policyExists = async (name: string, namespace: string) => (await policies.get(namespace, name)) !== undefined
   const jwtMethod = new JwtMethod({
     mounts,
-    outbound: new OutboundClient({ deny: config.outboundDeny, httpsProxy: config.httpsProxy, noProxy: config.noProxy }),
+    outbound: core.outbound,
     clock,
     random,
     log,
@@ -589,7 +608,7 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     }),
   })
   await app.register(cubbyhole, { prefix: '/cubbyhole', cubbyholes: core.cubbyholes, tokens })
-  await app.register(cloud, { prefix: '/cloud' })
+  for (const type of ['cloud', 'azure'] as const) await app.register(cloud, { prefix: `/${type}`, engine: core.cloudEngine, type })
   for (const { type, routes } of engines ?? []) await app.register(routes, { prefix: `/${type}` })
   const loginParts = { tokens, identity: identities, view: core.core, clock, systemTtl: system }
   await app.register(jwtAuth, {

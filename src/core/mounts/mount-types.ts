@@ -8,7 +8,7 @@ const offered: Record<MountTable, Map<string, PluginName>> = {
   ]),
   secret: new Map([
     ['cloud', 'cloud'],
-    ['azure', 'cloud'],
+    ['azure', 'azure'],
   ]),
 }
 

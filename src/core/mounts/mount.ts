@@ -2,7 +2,7 @@
 export type MountTable = 'auth' | 'secret'
 
 /** The code behind a mount; several type names may share one. */
-export type PluginName = 'jwt' | 'cloud' | 'system' | 'identity' | 'cubbyhole' | 'token'
+export type PluginName = 'jwt' | 'cloud' | 'azure' | 'system' | 'identity' | 'cubbyhole' | 'token'
 
 export type MountConfig = {
   default_lease_ttl: number

@@ -13,7 +13,7 @@ const pendingSecret = z.object({
   application_object_id: z.string(),
 })
 
-const storedConfig = z.looseObject({
+const storedConfig = z.object({
   subscription_id: z.string(),
   tenant_id: z.string(),
   client_id: z.string(),
@@ -65,9 +65,9 @@ export const emptyConfig: ConfigRecord = {
   client_secret_key_id: '',
 }
 
-/** A stored record as a configuration. Throws kind `internal`. */
+/** A stored record as a configuration. Fields of a later version stay as they are. Throws kind `internal`. */
 export function readConfigRecord(stored: unknown): ConfigRecord {
-  const config = storedConfig.safeParse(stored)
+  const config = storedConfig.loose().safeParse(stored)
   if (!config.success)
     throw fail('internal', 'internal error', { cause: new Error('a stored configuration of the cloud engine has not the shape of one') })
   return config.data

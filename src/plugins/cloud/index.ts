@@ -1,7 +1,104 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { unknownPaths } from '../../http/resource.ts'
+import { z } from 'zod'
+import { resource, unknownPaths } from '../../http/resource.ts'
+import { answersOf } from './answers.ts'
+import { configFields, shownConfig } from './config.ts'
+import type { CloudEngine } from './engine.ts'
+import { type FieldNames, fieldNames } from './field-names.ts'
+import { roleFields, shownRole } from './role-input.ts'
+import { configIsNil } from './roles.ts'
 
-/** The cloud credentials engine can be mounted, tuned and moved; its paths come with a later version: each is 404 until then. */
-export const cloud: FastifyPluginAsync = async (app) => {
+export { CloudEngine, type CloudEngineParts } from './engine.ts'
+export type { OperatorSettings } from './settings.ts'
+
+export type CloudParts = { readonly engine: CloudEngine; readonly type: FieldNames['type'] }
+
+const keyList = z.object({ keys: z.array(z.string()) })
+
+/** The cloud credentials engine, below mounts of one type. Contract cloud-engine §1. */
+export const cloud: FastifyPluginAsync<CloudParts> = async (app, { engine, type }) => {
+  const names = fieldNames[type]
+  const answers = answersOf(names)
+
+  resource(app, '/config', {
+    help: 'The root credential, and where it signs in.',
+    exists: async ({ mount }) => (await engine.stateOf(mount).findConfig()) !== undefined,
+    read: {
+      summary: 'Read the configuration',
+      ...answers.config,
+      handle: async ({ mount }) => ({ data: shownConfig(await engine.stateOf(mount).findConfig()) }),
+    },
+    write: {
+      summary: 'Change the configuration',
+      input: configFields,
+      handle: async ({ mount, input }) => {
+        await engine.putConfig(mount, input)
+        return undefined
+      },
+    },
+    delete: {
+      summary: 'Delete the configuration',
+      handle: async ({ mount }) => {
+        await engine.deleteConfig(mount)
+        return undefined
+      },
+    },
+  })
+
+  resource(app, '/rotate-root', {
+    help: 'A new secret for the root credential.',
+    write: {
+      summary: 'Rotate the root secret; the new one counts as soon as it works',
+      handle: async ({ mount, call }) => {
+        await engine.rotateRoot(mount, call.requestId)
+        return undefined
+      },
+    },
+  })
+
+  resource(app, '/roles', {
+    help: 'The roles of this mount.',
+    collection: true,
+    list: {
+      summary: 'List the roles',
+      output: keyList,
+      handle: async ({ mount }) => ({ data: { keys: await engine.stateOf(mount).roleNames() } }),
+    },
+  })
+
+  resource(app, '/roles/:name', {
+    help: 'A role: what a credential may do, and for how long.',
+    canonical: (below) => below.toLowerCase(),
+    exists: async ({ mount, params }) => (await engine.stateOf(mount).findRole(roleName(params))) !== undefined,
+    read: {
+      summary: 'Read a role',
+      ...answers.role,
+      handle: async ({ mount, params }) => {
+        const state = engine.stateOf(mount)
+        if ((await state.findConfig()) === undefined) throw configIsNil()
+        const role = await state.findRole(roleName(params))
+        return role && { data: shownRole(role, names) }
+      },
+    },
+    write: {
+      summary: 'Create or update a role',
+      input: roleFields[type],
+      handle: async ({ mount, params, input, call }) => {
+        await engine.putRole(mount, roleName(params), input, call.requestId)
+        return undefined
+      },
+    },
+    delete: {
+      summary: 'Delete a role, and the application it keeps',
+      statuses: [204, 200],
+      handle: async ({ mount, params, call }) => {
+        const warnings = await engine.deleteRole(mount, roleName(params), call.requestId)
+        return warnings.length === 0 ? undefined : { warnings }
+      },
+    },
+  })
+
   unknownPaths(app)
 }
+
+const roleName = ({ name }: { name: string }): string => name.toLowerCase()

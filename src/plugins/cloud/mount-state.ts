@@ -7,7 +7,7 @@ import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { type ConfigRecord, readConfigRecord } from './config-record.ts'
 import { type FieldNames, namesOf } from './field-names.ts'
-import type { IntentLog } from './intents/intent.ts'
+import type { Intents } from './intents/intents.ts'
 import { type RoleRecord, readRole } from './role-record.ts'
 import { effectiveSettings, type OperatorSettings } from './settings.ts'
 import type { Upstream, UpstreamSettings } from './upstream/index.ts'
@@ -21,7 +21,7 @@ export type MountStateParts = {
   /** One application at a time, whichever mounts share it. */
   readonly applications: Turns
   openUpstream(settings: UpstreamSettings): Upstream
-  openIntents(state: MountState): IntentLog
+  openIntents(mount: Mount, state: MountState): Intents
 }
 
 const maxCachedRoles = 10_000
@@ -40,10 +40,12 @@ export class MountState {
   readonly names: FieldNames
   /** Stays when the mount moves. */
   readonly accessor: string
-  readonly intents: IntentLog
+  readonly intents: Intents
   readonly #parts: MountStateParts
   #config: Promise<ConfigRecord | undefined> | undefined
   #upstream: { readonly ready: ReadyUpstream; readonly until: number } | undefined
+  /** Counts changes of the configuration. */
+  #changes = 0
   readonly #roles = new RecordCache<RoleRecord>(maxCachedRoles)
   readonly #turns = new Turns()
 
@@ -52,7 +54,7 @@ export class MountState {
     this.names = namesOf(mount)
     this.accessor = mount.accessor
     this.#parts = parts
-    this.intents = parts.openIntents(this)
+    this.intents = parts.openIntents(mount, this)
   }
 
   get operator(): OperatorSettings {
@@ -66,13 +68,13 @@ export class MountState {
   }
 
   async #loadConfig(): Promise<ConfigRecord | undefined> {
-    let config: ConfigRecord | undefined
+    const changes = this.#changes
     try {
       const stored = await this.view.get(configKey)
-      config = stored === undefined ? undefined : readConfigRecord(stored)
-      return config
-    } finally {
-      if (config === undefined) this.#config = undefined
+      return stored === undefined ? undefined : readConfigRecord(stored)
+    } catch (error) {
+      if (changes === this.#changes) this.#config = undefined
+      throw error
     }
   }
 
@@ -92,6 +94,7 @@ export class MountState {
         }
         throw fail('unavailable', 'the configuration is changed by too many at once')
       } finally {
+        this.#changes += 1
         this.#config = undefined
         this.#upstream = undefined
       }
@@ -102,12 +105,16 @@ export class MountState {
   async upstream(): Promise<ReadyUpstream> {
     const now = this.#parts.clock.now()
     if (this.#upstream !== undefined && now < this.#upstream.until) return this.#upstream.ready
-    const reading = this.findConfig()
-    const settings = effectiveSettings(await reading, this.#parts.operator)
-    const ready = { ...this.#parts.openUpstream(settings), settings }
+    const changes = this.#changes
+    const ready = this.open(effectiveSettings(await this.findConfig(), this.#parts.operator))
     // not kept when the configuration was changed meanwhile
-    if (this.#config === reading || this.#config === undefined) this.#upstream = { ready, until: now + upstreamLifeMs }
+    if (changes === this.#changes) this.#upstream = { ready, until: now + upstreamLifeMs }
     return ready
+  }
+
+  /** A client of its own, for other settings than the effective ones. */
+  open(settings: UpstreamSettings): ReadyUpstream {
+    return Object.assign(this.#parts.openUpstream(settings), { settings })
   }
 
   /** `name` is lower-case. */
@@ -130,7 +137,8 @@ export class MountState {
 
   async #writeRole(name: string, value: RoleRecord | undefined, alongside: readonly ViewEntry[]): Promise<void> {
     try {
-      await this.view.write([{ key: rolePrefix + name, value }, ...alongside])
+      const isWritten = await this.view.write([{ key: rolePrefix + name, value }, ...alongside])
+      if (!isWritten) throw new Error('what was to be written with a role was changed meanwhile')
     } finally {
       this.#roles.drop(name)
     }
@@ -145,6 +153,11 @@ export class MountState {
   /** Writes and deletions of one role, one after the other. */
   inRoleTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
     return this.#turns.take(rolePrefix + name, work)
+  }
+
+  /** Steps of a rotation of the root secret, one after the other. */
+  inRotationTurn<T>(work: () => Promise<T>): Promise<T> {
+    return this.#turns.take('rotation', work)
   }
 
   /** Changes of one application's passwords, one after the other. Contract cloud-engine §4.3. */

@@ -17,7 +17,7 @@ const managedApplication = z.object({
   group_ids: z.array(z.string()),
 })
 
-const storedRole = z.looseObject({
+const storedRole = z.object({
   /** Object id of the application credentials are added to; empty: each credential gets its own. Of a managed application, its id. */
   application_object_id: z.string(),
   /** Client id of that application; empty when there is none. */
@@ -58,9 +58,9 @@ export const emptyRole: RoleRecord = {
   tags: null,
 }
 
-/** A stored record as a role. Throws kind `internal`. */
+/** A stored record as a role. Fields of a later version stay as they are. Throws kind `internal`. */
 export function readRole(stored: unknown): RoleRecord {
-  const role = storedRole.safeParse(stored)
+  const role = storedRole.loose().safeParse(stored)
   if (!role.success) throw fail('internal', 'internal error', { cause: new Error('a stored role of the cloud engine has not the shape of one') })
   return role.data
 }

@@ -173,7 +173,7 @@ test('a mount keeps the name of its type, and its ids show it', () => {
   const secret = enable('secret', 'new', { type: 'azure' })
 
   expect(auth).toMatchObject({ type: 'oidc', plugin: 'jwt', accessor: expect.stringMatching(/^auth_oidc_[0-9a-f]{8}$/) })
-  expect(secret).toMatchObject({ type: 'azure', plugin: 'cloud', accessor: expect.stringMatching(/^azure_[0-9a-f]{8}$/) })
+  expect(secret).toMatchObject({ type: 'azure', plugin: 'azure', accessor: expect.stringMatching(/^azure_[0-9a-f]{8}$/) })
   expect(auth.uuid).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
 })
 

@@ -1,0 +1,125 @@
+import type { Mount } from '../../core/mounts/mount.ts'
+import type { MountStore } from '../../core/mounts/mount-store.ts'
+import type { OutboundClient } from '../../core/outbound.ts'
+import { Turns } from '../../core/turns.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Random } from '../../lib/random.ts'
+import { changedConfig, type ConfigInput } from './config.ts'
+import { Intents } from './intents/intents.ts'
+import { MountState, type MountStateParts } from './mount-state.ts'
+import type { RoleInput } from './role-input.ts'
+import { deleteRole, type RoleWork, writeRole } from './roles.ts'
+import { RootRotation } from './root-rotation.ts'
+import { droppedPending, hasSameCredential, type RotationLog, rotateRoot } from './rotate-root.ts'
+import type { OperatorSettings } from './settings.ts'
+import { openUpstream, type UpstreamParts } from './upstream/index.ts'
+import { callWithin } from './upstream-work.ts'
+
+export type CloudEngineParts = {
+  readonly mounts: Pick<MountStore, 'viewOf' | 'table' | 'enter'>
+  readonly outbound: OutboundClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: RotationLog
+  readonly operator: OperatorSettings
+  /** How long is waited before something is tried again; tests only. */
+  readonly pause?: UpstreamParts['pause']
+}
+
+/** The engine over all its mounts: each has its own state, found by the mount's uuid, so it stays when the mount moves. */
+export class CloudEngine implements AsyncDisposable {
+  readonly rotation: RootRotation
+  readonly #parts: CloudEngineParts
+  readonly #stateParts: MountStateParts
+  readonly #stateByUuid = new Map<string, MountState>()
+
+  constructor(parts: CloudEngineParts) {
+    const { mounts, outbound, clock, random, log, operator, pause } = parts
+    this.#parts = parts
+    this.#stateParts = {
+      clock,
+      operator,
+      applications: new Turns(),
+      openUpstream: (settings) => openUpstream(settings, pause === undefined ? { outbound, clock } : { outbound, clock, pause }),
+      openIntents: (mount, state) => this.#openIntents(mount, state),
+    }
+    const enter = (mount: Mount) => mounts.enter(mount)
+    this.rotation = new RootRotation({ mounts: () => this.mounts(), stateOf: (mount) => this.stateOf(mount), enter, clock, random, log })
+  }
+
+  /** Begins what happens by itself, in the background. */
+  start(): void {
+    this.rotation.start()
+  }
+
+  /** Mounts of the engine that are not being removed. */
+  mounts(): Mount[] {
+    return [...this.#parts.mounts.table.all()].filter(({ plugin, tainted }) => (plugin === 'cloud' || plugin === 'azure') && !tainted)
+  }
+
+  stateOf(mount: Mount): MountState {
+    const known = this.#stateByUuid.get(mount.uuid)
+    if (known !== undefined) return known
+    this.#dropGone()
+    const state = new MountState(mount, this.#parts.mounts.viewOf(mount).view('', { numbers: 'plain' }), this.#stateParts)
+    this.#stateByUuid.set(mount.uuid, state)
+    return state
+  }
+
+  #dropGone(): void {
+    for (const [uuid, state] of this.#stateByUuid) {
+      if (this.#parts.mounts.table.byUuid(uuid) !== undefined) continue
+      this.#stateByUuid.delete(uuid)
+      state.intents[Symbol.asyncDispose]().catch((err: unknown) => this.#parts.log.error({ err }, 'work for a mount that is gone could not be ended'))
+    }
+  }
+
+  /** Contract cloud-engine §2.2. A secret that was about to follow another one is removed. */
+  async putConfig(mount: Mount, input: ConfigInput): Promise<void> {
+    const { clock, operator } = this.#parts
+    const state = this.stateOf(mount)
+    let dropped: readonly string[] = []
+    await state.changeConfig((before) => {
+      const config = changedConfig(before, input, { operator, now: clock.now() })
+      const gone = droppedPending(state, before !== undefined && !hasSameCredential(before, config) ? before.pending : undefined)
+      dropped = gone.ids
+      return { config, alongside: gone.entries }
+    })
+    state.intents.undo(dropped)
+  }
+
+  /** Contract cloud-engine §2.5. */
+  deleteConfig(mount: Mount): Promise<void> {
+    return this.stateOf(mount).changeConfig((before) => (before === undefined ? 'keep' : { config: undefined }))
+  }
+
+  /** Contract cloud-engine §5.1. */
+  rotateRoot(mount: Mount, correlationId: string): Promise<void> {
+    return rotateRoot(this.#work(mount, correlationId))
+  }
+
+  /** Contract cloud-engine §3.1. */
+  putRole(mount: Mount, name: string, input: RoleInput, correlationId: string): Promise<void> {
+    return writeRole(name, input, this.#work(mount, correlationId))
+  }
+
+  /** Gives back what there is to warn of. Contract cloud-engine §3.7. */
+  deleteRole(mount: Mount, name: string, correlationId: string): Promise<string[]> {
+    return deleteRole(name, this.#work(mount, correlationId))
+  }
+
+  #work(mount: Mount, correlationId: string): RoleWork {
+    const { clock, random } = this.#parts
+    return { state: this.stateOf(mount), clock, random, call: callWithin(clock, correlationId) }
+  }
+
+  #openIntents(mount: Mount, state: MountState): Intents {
+    const { clock, random, log } = this.#parts
+    return new Intents({ view: state.view, clock, random, log, mount: mount.path, undo: async () => ({ done: false, later: 'not begun' }) })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.rotation[Symbol.asyncDispose]()
+    await Promise.all([...this.#stateByUuid.values()].map(({ intents }) => intents[Symbol.asyncDispose]()))
+  }
+}

@@ -1,0 +1,185 @@
+import { fail, refuse } from '../../errors.ts'
+import { formatTime } from '../../lib/time.ts'
+import { type ConfigRecord, defaultRootPasswordTtl, type PendingSecret } from './config-record.ts'
+import type { Intent } from './intents/intent.ts'
+import type { MountState } from './mount-state.ts'
+import { configIsNil } from './roles.ts'
+import { effectiveClientSecret, suppliesCredential } from './settings.ts'
+import { type Application, type PasswordCredential, UpstreamError } from './upstream/index.ts'
+import { rootPasswordName, rootPasswordPrefix } from './upstream-names.ts'
+import { orRefuse, type UpstreamWork } from './upstream-work.ts'
+
+export type RotationWork = Omit<UpstreamWork, 'upstream'>
+
+/** Makes the next root secret and keeps it beside the current one, which goes on until the new one works. Contract cloud-engine §5.1, DEV-17. */
+export function rotateRoot({ state, call, clock, random }: RotationWork): Promise<void> {
+  return state.inRotationTurn(async () => {
+    const config = await state.findConfig()
+    if (config === undefined) throw configIsNil()
+    if (suppliesCredential(state.operator)) throw refuse('invalid', 'cannot rotate root: client credentials are provided by the environment')
+    if (effectiveClientSecret(config, state.operator) === '') throw refuse('invalid', 'cannot rotate root: no client secret is configured')
+    const upstream = await state.upstream()
+    const application = await ownApplication({ state, upstream, call, clock, random })
+    const lifetime = config.root_password_ttl || defaultRootPasswordTtl
+    const displayName = rootPasswordName(state.accessor, random.uuid())
+    const meant: Intent = { kind: 'rootPassword', application_object_id: application.id, display_name: displayName }
+    const id = await state.intents.record(meant)
+    try {
+      const endDateTime = formatTime(clock.now() + lifetime * 1000)
+      const adding = upstream.directory.addApplicationPassword(application.id, { displayName, endDateTime }, call)
+      const added = await orRefuse('failed to add new password', adding)
+      await state.intents.amend(id, { key_id: added.keyId })
+      await keepPending(state, config, {
+        settles: id,
+        pending: {
+          client_secret: added.secretText,
+          key_id: added.keyId,
+          created: clock.now(),
+          expiration_date: added.endDateTime,
+          application_object_id: application.id,
+        },
+      })
+    } catch (error) {
+      state.intents.undo([id])
+      throw error
+    }
+  })
+}
+
+/** The one application the engine signs in as. */
+async function ownApplication({ upstream, call }: UpstreamWork): Promise<Application> {
+  const [found, another] = await orRefuse('', upstream.directory.findApplications({ appId: upstream.settings.clientId }, call))
+  if (found === undefined) throw refuse('invalid', 'no application found')
+  if (another !== undefined) throw refuse('invalid', 'multiple applications found - double check your client_id')
+  return found
+}
+
+/** One that was pending before is of no more use. */
+async function keepPending(state: MountState, read: ConfigRecord, { pending, settles }: { pending: PendingSecret; settles: string }): Promise<void> {
+  const dropped = droppedPending(state, read.pending)
+  await state.changeConfig((before) => {
+    // its owner wrote another credential meanwhile
+    if (before === undefined || !hasSameCredential(before, read)) throw fail('unavailable', 'the configuration was changed meanwhile')
+    return {
+      config: { ...before, pending, rotation_counts_from: pending.created },
+      alongside: [...state.intents.settling([settles]), ...dropped.entries],
+    }
+  })
+  state.intents.undo(dropped.ids)
+}
+
+export const hasSameCredential = (a: ConfigRecord, b: ConfigRecord): boolean =>
+  (['tenant_id', 'client_id', 'client_secret', 'environment'] as const).every((name) => a[name] === b[name])
+
+/** A pending secret that will never count, as intents to remove it. */
+export function droppedPending({ intents, accessor }: MountState, pending: PendingSecret | undefined) {
+  const dropped = pending === undefined ? [] : [intents.recording(removal(accessor, pending.application_object_id, pending.key_id))]
+  return { ids: dropped.map(({ id }) => id), entries: dropped.map(({ entry }) => entry) }
+}
+
+const removal = (accessor: string, application_object_id: string, key_id: string): Intent => ({
+  kind: 'rootPassword',
+  application_object_id,
+  // what names the password is its key; the display name only says whose it is
+  display_name: rootPasswordPrefix(accessor),
+  key_id,
+})
+
+/** How young a pending secret is left alone. Contract cloud-engine §5.2. */
+export const leastAgeMs = 60_000
+
+/**
+ * Looks whether the pending secret works by now, and makes it the current one; what it supersedes is removed after that. Gives back whether there is
+ * nothing more to wait for. Throws what failed. Contract cloud-engine §5.3, DEV-18.
+ */
+export function completeRotation({ state, call, clock, random }: RotationWork, log: RotationLog): Promise<boolean> {
+  return state.inRotationTurn(async () => {
+    const config = await state.findConfig()
+    const pending = config?.pending
+    if (config === undefined || pending === undefined) return true
+    if (clock.now() - pending.created < leastAgeMs) return false
+    const { settings } = await state.upstream()
+    const next = state.open({ ...settings, clientSecret: pending.client_secret })
+    for (let proof = 0; proof < 2; proof++) {
+      if (!(await next.tokens.proveSecret(settings.clientId, pending.client_secret, 'directory', call))) return false
+    }
+    const application = await next.directory.getApplication(pending.application_object_id, call)
+    const { superseded, unknown } = supersededPasswords(application.passwordCredentials, config, state.accessor)
+    const removals = superseded.map((keyId) => {
+      const intent = removal(state.accessor, application.id, keyId)
+      return { keyId, ...state.intents.recording(intent) }
+    })
+    let isPromoted = false
+    await state.changeConfig((before) => {
+      isPromoted = before?.pending?.key_id === pending.key_id && hasSameCredential(before, config)
+      if (!isPromoted || before === undefined) return 'keep'
+      return { config: promoted(before, pending), alongside: removals.map(({ entry }) => entry) }
+    })
+    if (!isPromoted) return true
+    log.info({ event: 'root_rotated', mount: state.accessor, key_id: pending.key_id }, 'the new root secret counts from now on')
+    if (unknown.length > 0) {
+      log.warn(
+        { event: 'root_secret_left', mount: state.accessor, key_ids: unknown },
+        'which of these was the former root secret is not known: remove it by hand',
+      )
+    }
+    await removePasswords(removals, { state, upstream: await state.upstream(), call, clock, random }, application.id)
+    return true
+  })
+}
+
+export type RotationLog = {
+  info(fields: object, text: string): void
+  warn(fields: object, text: string): void
+  error(fields: object, text: string): void
+}
+
+function promoted({ pending: _promoted, ...config }: ConfigRecord, pending: PendingSecret): ConfigRecord {
+  return {
+    ...config,
+    client_secret: pending.client_secret,
+    client_secret_key_id: pending.key_id,
+    root_password_expiration_date: pending.expiration_date,
+  }
+}
+
+const hintLength = 3
+
+/**
+ * Key ids of the passwords that a promotion supersedes: those the engine made for this mount, and the one an operator typed in, when its hint tells
+ * which that is; else the candidates. Pure. Contract cloud-engine §5.3, OQ-5.
+ */
+export function supersededPasswords(
+  passwords: readonly PasswordCredential[],
+  { pending, client_secret, client_secret_key_id }: ConfigRecord,
+  accessor: string,
+): { superseded: string[]; unknown: string[] } {
+  const isOwn = ({ keyId, displayName }: PasswordCredential) =>
+    keyId === client_secret_key_id || displayName?.startsWith(rootPasswordPrefix(accessor)) === true
+  const others = passwords.filter(({ keyId }) => keyId !== pending?.key_id)
+  const own = others.filter(isOwn).map(({ keyId }) => keyId)
+  if (client_secret_key_id !== '') return { superseded: own, unknown: [] }
+  const hinted = others.filter((password) => !isOwn(password) && password.hint === client_secret.slice(0, hintLength)).map(({ keyId }) => keyId)
+  const [typed, another] = hinted
+  if (typed !== undefined && another === undefined) return { superseded: [...own, typed], unknown: [] }
+  return { superseded: own, unknown: hinted.length > 0 ? hinted : others.filter((password) => !isOwn(password)).map(({ keyId }) => keyId) }
+}
+
+/** Tried at once; what fails is removed later, in the background. */
+async function removePasswords(
+  removals: readonly { readonly keyId: string; readonly id: string }[],
+  { state, upstream, call }: UpstreamWork,
+  applicationId: string,
+): Promise<void> {
+  await state.inApplicationTurn(applicationId, async () => {
+    for (const { keyId, id } of removals) {
+      try {
+        await upstream.directory.removeApplicationPassword(applicationId, keyId, call)
+        await state.intents.settle([id])
+      } catch (error) {
+        if (!(error instanceof UpstreamError)) throw error
+        state.intents.undo([id])
+      }
+    }
+  })
+}
