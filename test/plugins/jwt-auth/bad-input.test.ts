@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
+import { hostileTokens } from './hostile-tokens.ts'
 import { jwksOf, type Provider, startProvider } from './provider.ts'
-import { aSigner, newKeys, signed, signedWithSecret } from './signer.ts'
+import { aSigner, newKeys } from './signer.ts'
 
 const rs = aSigner('RS256', { kid: 'r', keys: newKeys('RS256') })
-const b64 = (text: string) => Buffer.from(text).toString('base64url')
 const now = () => Math.floor(Date.now() / 1000)
 const claims = (given: object = {}) => ({ sub: 'alice', aud: 'gate', iat: now() - 5, exp: now() + 600, ...given })
 const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate' }
@@ -39,41 +39,8 @@ async function refusedByBoth(server: TestServer, jwt: string): Promise<string[]>
 
 describe('tokens nobody should send', () => {
   const good = rs.sign(claims())
-  const [head = '', body = '', mac = ''] = good.split('.')
-  const withHeader = (header: string) => signed('RS256', rs.privateKey, header, JSON.stringify(claims()))
-  const withPayload = (payload: string) => signed('RS256', rs.privateKey, '{"alg":"RS256","kid":"r"}', payload)
-  const rows: [name: string, token: string][] = [
-    ['five parts', `${head}.${body}.${mac}.e30.e30`],
-    ['two parts', `${head}.${body}`],
-    ['the JSON serialisation', JSON.stringify({ payload: body, protected: head, signature: mac })],
-    ['alg none', `${b64('{"alg":"none"}')}.${body}.`],
-    ['alg none with a signature', `${b64('{"alg":"none"}')}.${body}.${mac}`],
-    ['alg NONE', `${b64('{"alg":"NONE"}')}.${body}.`],
-    ['HS256 with the PEM as secret', signedWithSecret(rs.pem, claims())],
-    ['crit', withHeader('{"alg":"RS256","kid":"r","crit":["exp"],"exp":1}')],
-    ['b64 false', withHeader('{"alg":"RS256","kid":"r","b64":false,"crit":["b64"]}')],
-    ['alg twice', withHeader('{"alg":"none","alg":"RS256","kid":"r"}')],
-    ['a kid of 1 MB', withHeader(JSON.stringify({ alg: 'RS256', kid: 'k'.repeat(1_000_000) }))],
-    ['a kid of 5 kB', withHeader(JSON.stringify({ alg: 'RS256', kid: 'k'.repeat(5000) }))],
-    ['a token of 1 MiB', withPayload(JSON.stringify(claims({ pad: 'x'.repeat(1024 ** 2) })))],
-    ['sub twice', withPayload(JSON.stringify(claims()).replace('"sub":"alice"', '"sub":"alice","sub":"root"'))],
-    ['sub twice, once escaped', withPayload(JSON.stringify(claims()).replace('"sub":"alice"', '"sub":"alice","s\\u0075b":"root"'))],
-    ['a payload nested 100,000 deep', withPayload(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)],
-    ['a payload that is a list', withPayload('[]')],
-    ['a padded signature', `${good}==`],
-    ['base64 instead of base64url', `${head}.${body}.${mac.replaceAll('-', '+').replaceAll('_', '/')}+`],
-    ['a signature that is not the one spelling of its bytes', `${head}.${body}.${respelt(mac)}`],
-    ['a header that is not the one spelling of its bytes', `${respelt(`${b64('{"alg":"RS256"} ')}`)}.${body}.${mac}`],
-    ['no signature', `${head}.${body}.`],
-    ['dots', '.'.repeat(100_000)],
-    ['opening braces', b64('{"a":'.repeat(70_000))],
-    ['iss a number', withPayload(JSON.stringify(claims({ iss: 5 })))],
-    ['exp of 1e999', withPayload(JSON.stringify(claims()).replace(/"exp":\d+/, '"exp":1e999'))],
-    ['aud with an object', withPayload(JSON.stringify(claims({ aud: ['gate', {}] })))],
-    ['sub in __proto__', withPayload(JSON.stringify(claims()).replace('"sub":"alice"', '"__proto__":{"sub":"alice"}'))],
-  ]
 
-  test.each(rows)('%s is refused with 400', async (_name, token) => {
+  test.each(hostileTokens(rs, claims()))('%s is refused with 400', async (_name, token) => {
     await using house = await twoMounts()
 
     await refusedByBoth(house.server, token)
@@ -126,13 +93,6 @@ describe('tokens nobody should send', () => {
     expect(answer.status).toBe(200)
   })
 })
-
-/** Another spelling of the same bytes: the unused bits of the last character set. */
-function respelt(text: string): string {
-  const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-  const last = digits[digits.indexOf(text.slice(-1)) + 1] ?? 'B'
-  return text.slice(0, -1) + last
-}
 
 describe('providers that misbehave', () => {
   type Route = Parameters<Provider['routes']['set']>[1]
