@@ -11,14 +11,18 @@ export type TestServer = AsyncDisposable & {
   as(token: string): Client
 }
 
-export type TestServerOptions = Partial<ServerParts> & { settings?: Record<string, string> }
+export type TestServerOptions = Partial<ServerParts> & {
+  settings?: Record<string, string>
+  /** As it is, beside the settings. */
+  environment?: Record<string, string>
+}
 
 export const quietLog = pino({ level: 'silent' })
 
 /** A development server on a free port of 127.0.0.1: in memory, root token `root`. Settings without their `GATEHOUSE_`. */
-export async function startTestServer({ settings = {}, ...parts }: TestServerOptions = {}): Promise<TestServer> {
-  const environment = Object.fromEntries(Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(([name, value]) => [`GATEHOUSE_${name}`, value]))
-  const config = readConfig(environment, { dev: true, warn: () => {} })
+export async function startTestServer({ settings = {}, environment = {}, ...parts }: TestServerOptions = {}): Promise<TestServer> {
+  const named = Object.fromEntries(Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(([name, value]) => [`GATEHOUSE_${name}`, value]))
+  const config = readConfig({ ...environment, ...named }, { dev: true, warn: () => {} })
   const server = await startServer(config, { log: quietLog, rootToken: { keep: () => {}, tell: () => {} }, ...parts })
   const anonymous = new Client(server.url)
   return {

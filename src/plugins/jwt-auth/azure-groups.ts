@@ -1,9 +1,13 @@
-import { OutboundError } from '../../core/outbound.ts'
+import type { OutboundResponse } from '../../core/outbound.ts'
 import { excerpt, quoted } from '../../lib/go-text.ts'
-import { lookupClaim, setClaim } from '../../lib/json-pointer.ts'
+import { lookupClaim } from '../../lib/json-pointer.ts'
+import { addPage, DirectoryError, member, ProviderCalls, shownBody, textMember } from './provider-calls.ts'
 import type { ProviderReach } from './provider-reach.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
+
+/** The groups as the answer has them. */
+type Fetched = { readonly groups: readonly unknown[] }
 
 const ownGroupsUrl = 'https://graph.microsoft.com/v1.0/me/getMemberObjects'
 /** Hosts that are gone, and those that answer in their place. */
@@ -13,17 +17,17 @@ const successors: ReadonlyMap<string, string> = new Map([
 ])
 
 /** `fetch_groups`: the groups of who the access token belongs to, whatever the token says. Contract jwt-oidc §6.2. */
-export async function fetchOwnGroups(claims: StrictObject, groupsClaim: string, reach: ProviderReach): Promise<Refusal | undefined> {
-  const failure = await fetchInto(claims, groupsClaim, ownGroupsUrl, reach)
-  return failure === undefined ? undefined : unavailable(`unable to fetch groups from Microsoft Graph API: ${failure}`)
+export async function fetchOwnGroups(reach: ProviderReach): Promise<Fetched | Refusal> {
+  const fetched = await fetchGroups(ownGroupsUrl, reach)
+  return typeof fetched === 'string' ? unavailable(`unable to fetch groups from Microsoft Graph API: ${fetched}`) : fetched
 }
 
 /** A token with too many groups names the place to ask instead (a distributed claim). Contract jwt-oidc §5.10, §6.2. */
-export async function fetchGroupsElsewhere(claims: StrictObject, groupsClaim: string, reach: ProviderReach): Promise<Refusal | undefined> {
+export async function fetchGroupsElsewhere(claims: StrictObject, groupsClaim: string, reach: ProviderReach): Promise<Fetched | Refusal> {
   const endpoint = endpointOf(claims, groupsClaim)
   if ('unknown' in endpoint) return unavailable(`unable to get claim sources: ${endpoint.unknown}`)
-  const failure = await fetchInto(claims, groupsClaim, endpoint.url, reach)
-  return failure === undefined ? undefined : unavailable(`${quoted(groupsClaim)} claim not found in token: ${failure}`)
+  const fetched = await fetchGroups(endpoint.url, reach)
+  return typeof fetched === 'string' ? unavailable(`${quoted(groupsClaim)} claim not found in token: ${fetched}`) : fetched
 }
 
 const unavailable = (text: string): Refusal => refusal('groups_unavailable', text)
@@ -45,33 +49,38 @@ function currentUrl(text: string): string {
   return url.href
 }
 
-/** Puts the groups where the claim is looked for; or says what went wrong. */
-async function fetchInto(claims: StrictObject, groupsClaim: string, url: string, reach: ProviderReach): Promise<string | undefined> {
-  const { outbound, caPem, accessToken, signal } = reach
+/** All pages; or what went wrong, in words. The access token goes to no other host than the one it is for. */
+async function fetchGroups(url: string, reach: ProviderReach): Promise<Fetched | string> {
+  const { caPem, accessToken } = reach
   if (accessToken === undefined) return 'token unavailable to call Microsoft Graph API'
   if (accessToken === '') return 'access token is empty. Cannot call Microsoft Graph API'
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${accessToken}` }
+  const options = { caPem, headers: { 'content-type': 'application/json', authorization: `Bearer ${accessToken}` } }
+  const calls = new ProviderCalls(reach)
+  const groups: unknown[] = []
   try {
-    const answer = await outbound.post(url, '{"securityEnabledOnly": false}', { caPem, headers, signal })
-    const body = answer.body.toString('utf8')
-    if (answer.status !== 200) return `failed to get groups: ${excerpt(body)}`
-    const groups = groupsOf(body)
-    if (groups === undefined) return 'unabled to decode response: not a JSON object'
-    setClaim(claims, groupsClaim, groups)
-    return undefined
+    let answer = await calls.post(url, '{"securityEnabledOnly": false}', options)
+    for (;;) {
+      if (answer.status !== 200) return `failed to get groups: ${shownBody(answer)}`
+      const page = pageOf(answer)
+      if (page === undefined) return 'unabled to decode response: not a JSON object'
+      addPage(groups, page.value)
+      if (page.next === '') return { groups }
+      if (URL.parse(page.next)?.origin !== new URL(url).origin) return 'the next page is at another host'
+      answer = await calls.get(page.next, options)
+    }
   } catch (error) {
-    if (!(error instanceof OutboundError)) throw error
+    if (!(error instanceof DirectoryError)) throw error
     return `unable to call Microsoft Graph API: ${error.message}`
   }
 }
 
 /** An answer without any is one of nobody's groups. */
-function groupsOf(body: string): readonly unknown[] | undefined {
+function pageOf({ body }: OutboundResponse): { readonly value: readonly unknown[]; readonly next: string } | undefined {
   try {
-    const answer: unknown = JSON.parse(body)
+    const answer: unknown = JSON.parse(body.toString('utf8'))
     if (typeof answer !== 'object' || answer === null) return undefined
-    const value = 'value' in answer ? (answer.value ?? []) : []
-    return Array.isArray(value) ? value : undefined
+    const value = member(answer, 'value') ?? []
+    return Array.isArray(value) ? { value, next: textMember(answer, '@odata.nextLink') } : undefined
   } catch {
     return undefined
   }

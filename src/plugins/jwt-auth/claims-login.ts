@@ -2,14 +2,16 @@ import type { LoginAuth } from '../../core/tokens/issue-login.ts'
 import { checkBoundClaim } from './bound-claims.ts'
 import { readMetadata, readUserClaim } from './claims.ts'
 import type { Config } from './jwt-config.ts'
-import { groupsThroughProvider, providerConfigProblem, userInfoRefusal } from './provider-config.ts'
+import { providerConfigProblem } from './provider-config.ts'
+import { addUserInfo, groupsThroughProvider } from './provider-hooks.ts'
 import type { ProviderReach } from './provider-reach.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { Role } from './role.ts'
 import type { StrictObject } from './strict-json.ts'
 import type { Trace } from './trace.ts'
 
-export type ClaimsContext = Omit<ProviderReach, 'caPem'> & { readonly config: Config; readonly trace: Trace }
+/** What counts beside claims and role, and the way to the provider. */
+export type ClaimsContext = Omit<ProviderReach, 'caPem' | 'userClaim'> & { readonly config: Config; readonly trace: Trace }
 
 /**
  * From claims that are vouched for to what the token may do: who it is, then whether the role takes them. One for the JWT login and the OIDC flow.
@@ -19,30 +21,29 @@ export type ClaimsContext = Omit<ProviderReach, 'caPem'> & { readonly config: Co
 export function loginByClaims(claims: StrictObject, role: Role, context: ClaimsContext): LoginAuth | undefined | Promise<LoginAuth | undefined> {
   const { record } = role
   const { config, trace } = context
+  const reach = { ...context, caPem: config.oidc_discovery_ca_pem, userClaim: record.user_claim ?? '' }
   const name = trace.value('user_claim', readUserClaim(claims, record.user_claim ?? '', record.user_claim_json_pointer ?? false))
-  trace.check('provider', providerRefusal(config))
-  const mapped = trace.value('metadata', readMetadata(claims, record.claim_mappings ?? null, role.name))
-  const finish = (named: readonly string[] | Refusal): LoginAuth | undefined => {
+  const informed = providerRefusal(config) ?? addUserInfo(claims, config, reach)
+  const finish = (mapped: { readonly metadata: Record<string, string> } | undefined, named: readonly string[] | Refusal): LoginAuth | undefined => {
     const groups = trace.value('groups', named)
     // the groups claim is now in the form bound claims shall see
     for (const bound of role.boundClaims) trace.check('bound_claims', validating(checkBoundClaim(claims, bound)))
     if (name === undefined || mapped === undefined || groups === undefined) return undefined
     return grant(role, { name, metadata: mapped.metadata, groups })
   }
-  const groups = readGroupNames(claims, record.groups_claim ?? '', context)
-  return groups instanceof Promise ? groups.then(finish) : finish(groups)
+  const goOn = (refused: Refusal | undefined) => {
+    trace.check('provider', refused)
+    const mapped = trace.value('metadata', readMetadata(claims, record.claim_mappings ?? null, role.name))
+    const groupsClaim = record.groups_claim ?? ''
+    const groups = groupsClaim === '' ? [] : groupsThroughProvider(claims, groupsClaim, config, reach)
+    return groups instanceof Promise ? groups.then((late) => finish(mapped, late)) : finish(mapped, groups)
+  }
+  return informed instanceof Promise ? informed.then(goOn) : goOn(informed)
 }
 
 function providerRefusal({ provider_config, oidc_discovery_url }: Config): Refusal | undefined {
   const problem = providerConfigProblem(provider_config, oidc_discovery_url)
-  return problem === undefined ? userInfoRefusal(provider_config) : refusal('provider_failed', `failed to load custom provider config: ${problem}`)
-}
-
-/** Contract jwt-oidc §4.8. */
-function readGroupNames(claims: StrictObject, groupsClaim: string, context: ClaimsContext): ReturnType<typeof groupsThroughProvider> {
-  if (groupsClaim === '') return []
-  const { config, outbound, accessToken, signal } = context
-  return groupsThroughProvider(claims, groupsClaim, config.provider_config, { outbound, caPem: config.oidc_discovery_ca_pem, accessToken, signal })
+  return problem === undefined ? undefined : refusal('provider_failed', `failed to load custom provider config: ${problem}`)
 }
 
 const validating = (refused: Refusal | undefined): Refusal | undefined => refused && { ...refused, text: `error validating claims: ${refused.text}` }

@@ -147,10 +147,10 @@ export function readMetadata(
   return { metadata: Object.fromEntries([...pairs, ['role', roleName]]) }
 }
 
-/** The group names of a token: a list of strings, or one string. Contract jwt-oidc §4.8, D4. */
-export function readGroups(claims: StrictObject, groupsClaim: string): string[] | Refusal {
-  const value = lookupClaim(claims, groupsClaim)
-  if (value === undefined) return refusal('groups_unavailable', `failed to fetch groups: ${quoted(groupsClaim)} claim not found in token`)
+/** The group names in the value of a groups claim: a list of strings, or one string. Contract jwt-oidc §4.8, D4. */
+export function readGroups(value: unknown, groupsClaim: string): string[] | Refusal {
+  if (value === undefined || value === null)
+    return refusal('groups_unavailable', `failed to fetch groups: ${quoted(groupsClaim)} claim not found in token`)
   const listed = asList(value)
   if (listed === undefined) return refusal('groups_invalid', `${quoted(groupsClaim)} claim could not be converted to string list`)
   const groups: string[] = []

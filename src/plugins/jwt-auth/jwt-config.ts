@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { caCertificates, type OutboundClient } from '../../core/outbound.ts'
-import { refuse } from '../../errors.ts'
+import { fail, refuse } from '../../errors.ts'
 import { boolField, commaListField, convertFields, lowerStringField, mapField, sliceField, stringField } from '../../lib/fields.ts'
 import { goText, quoted } from '../../lib/go-text.ts'
 import { isJsonNumber, type JsonValue } from '../../lib/json.ts'
@@ -49,8 +49,10 @@ export const replaced = (input: ConfigInput, before: Config | undefined): Config
   namespace_in_state: input.namespace_in_state ?? before?.namespace_in_state ?? true,
 })
 
-/** What a reader gets: all but the secrets. Contract jwt-oidc §1.7. */
+/** What a reader gets: all but the secrets. Throws `internal` when its provider could not start any more (a key file that is gone). Contract jwt-oidc §1.7. */
 export function shownConfig({ oidc_client_secret: _hidden, ...shown }: Config): object {
+  const problem = providerConfigProblem(shown.provider_config, shown.oidc_discovery_url)
+  if (problem !== undefined) throw fail('internal', problem)
   return { ...shown, provider_config: withoutProviderSecrets(shown.provider_config) }
 }
 

@@ -48,7 +48,7 @@ export async function examineJwt(input: LoginInput, context: LoginContext, trace
   checkVerified(token, { role, config: ready.config, nowMs: context.now() }, trace)
   const { config } = ready
   const accessToken = input.distributed_claim_access_token
-  return loginByClaims(token.claims, role, { config, trace, outbound: context.outbound, accessToken, signal: undefined })
+  return loginByClaims(token.claims, role, { config, trace, outbound: context.outbound, accessToken, signal: undefined, now: context.now })
 }
 
 /** Contract jwt-oidc §4.1 steps 2 and 3, §5.1 steps 3 and 5; the name is lower-case. */

@@ -1,11 +1,7 @@
-import { lookupClaim, setClaim } from '../../lib/json-pointer.ts'
-import { goText, quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go-text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../lib/json.ts'
-import { fetchGroupsElsewhere, fetchOwnGroups } from './azure-groups.ts'
-import { readGroups } from './claims.ts'
-import type { ProviderReach } from './provider-reach.ts'
-import { type Refusal, refusal } from './refusal.ts'
-import type { StrictObject } from './strict-json.ts'
+import { serviceAccountProblem } from './google-credentials.ts'
+import { groupsFilter } from './okta-groups.ts'
 
 /** A mount's `provider_config` as stored; numbers are literal text. */
 export type ProviderConfig = { readonly [option: string]: JsonValue } | null
@@ -20,7 +16,8 @@ type Provider = {
   problem?(options: Options, discoveryUrl: string): string | undefined
 }
 
-type Options = { text(name: string): string; flag(name: string): boolean; count(name: string): number }
+/** Options of a provider, by name; what was not given is "", false, 0. */
+export type Options = { text(name: string): string; flag(name: string): boolean; count(name: string): number }
 
 /** Names and options, contract jwt-oidc §6. Unknown options are kept and echoed. */
 const providers: Readonly<Record<string, Provider>> = {
@@ -51,6 +48,12 @@ const providers: Readonly<Record<string, Provider>> = {
 const providerOf = (name: string): Provider | undefined => (Object.hasOwn(providers, name) ? providers[name] : undefined)
 
 const memberOf = (config: ProviderConfig, name: string): JsonValue => (config !== null && Object.hasOwn(config, name) ? (config[name] ?? null) : null)
+
+/** The provider a configuration names; undefined when it names none. */
+export function providerName(config: ProviderConfig): string | undefined {
+  const name = isUnset(config) ? undefined : memberOf(config, 'provider')
+  return typeof name === 'string' ? name : undefined
+}
 
 const isUnset = (config: ProviderConfig): config is null => config === null || Object.keys(config).length === 0
 
@@ -85,7 +88,8 @@ function typeProblem(config: ProviderConfig, options: Provider['options']): stri
   return `decoding failed due to the following error(s):\n\n'${wrong[0]}' expected type '${wrong[1]}'`
 }
 
-const optionsOf = (config: ProviderConfig): Options => ({
+/** The options of a configuration that was checked. */
+export const optionsOf = (config: ProviderConfig): Options => ({
   text: (name) => {
     const value = memberOf(config, name)
     return typeof value === 'string' ? value : ''
@@ -97,25 +101,15 @@ const optionsOf = (config: ProviderConfig): Options => ({
   },
 })
 
-/** Contract jwt-oidc §6.3. A key file is opened when groups are first fetched; a key given as text must be JSON. */
+/** Contract jwt-oidc §6.3. */
 function gsuiteProblem({ text, count }: Options): string | undefined {
   if (count('groups_recurse_max_depth') < 0) return "'gsuite_recurse_max_depth' must be a positive integer"
-  const account = text('gsuite_service_account')
-  return account.trimStart().startsWith('{') && !isJson(account) ? 'error parsing service account JSON: not JSON' : undefined
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
+  return serviceAccountProblem(text('gsuite_service_account'))
 }
 
 /** Contract jwt-oidc §6.5. */
 function oktaProblem({ text, flag, count }: Options, discoveryUrl: string): string | undefined {
-  const given = text('org_url') === '' ? discoveryUrl : text('org_url')
+  const given = text('org_url') || discoveryUrl
   if (given !== '') {
     const url = URL.parse(given)
     if (url?.protocol !== 'https:') return 'org_url must use https'
@@ -126,73 +120,6 @@ function oktaProblem({ text, flag, count }: Options, discoveryUrl: string): stri
   }
   if (flag('fetch_groups') && text('api_token') === '') return "'api_token' is required in provider_config when fetch_groups=true"
   if (count('groups_cap') < 0) return 'groups_cap must be >= 0'
-  return isExpression(text('groups_filter')) ? undefined : `invalid groups_filter regex: ${goText(text('groups_filter'))}`
-}
-
-function isExpression(text: string): boolean {
-  try {
-    return new RegExp(text, 'u').source !== ''
-  } catch {
-    return false
-  }
-}
-
-const notYet = (what: string): Refusal => refusal('provider_failed', `${what} comes with a later version`)
-
-/** The provider's hook for more claims, contract jwt-oidc §4.7 row 2: refused until it is built, never left out. */
-export function userInfoRefusal(config: ProviderConfig): Refusal | undefined {
-  if (isUnset(config) || memberOf(config, 'provider') !== 'gsuite') return undefined
-  const { text, flag } = optionsOf(config)
-  return flag('fetch_user_info') && text('user_custom_schemas') !== '' ? notYet('fetching user information from Google Workspace') : undefined
-}
-
-/**
- * The groups of a token through its mount's provider, contract jwt-oidc §4.8 and §6. The claim is left in the form `bound_claims` shall see. What a
- * provider would have to fetch is refused until that is built, never left out. Only what is fetched is waited for.
- */
-export function groupsThroughProvider(
-  claims: StrictObject,
-  groupsClaim: string,
-  config: ProviderConfig,
-  reach: ProviderReach,
-): string[] | Refusal | Promise<string[] | Refusal> {
-  const prepared = isUnset(config) ? undefined : prepareGroups(claims, groupsClaim, config, reach)
-  const read = (refused: Refusal | undefined) =>
-    refused === undefined ? readGroups(claims, groupsClaim) : { ...refused, text: `failed to fetch groups: ${refused.text}` }
-  return prepared instanceof Promise ? prepared.then(read) : read(prepared)
-}
-
-function prepareGroups(
-  claims: StrictObject,
-  groupsClaim: string,
-  config: ProviderConfig,
-  reach: ProviderReach,
-): Refusal | undefined | Promise<Refusal | undefined> {
-  const options = optionsOf(config)
-  const groups = lookupClaim(claims, groupsClaim)
-  switch (memberOf(config, 'provider')) {
-    case 'secureauth':
-      return splitGroups(claims, groupsClaim, ',')
-    case 'ibmisam':
-      return splitGroups(claims, groupsClaim, ' ')
-    case 'azure':
-      if (options.flag('fetch_groups')) return fetchOwnGroups(claims, groupsClaim, reach)
-      return groups === undefined ? fetchGroupsElsewhere(claims, groupsClaim, reach) : undefined
-    case 'gsuite':
-      return options.flag('fetch_groups') ? notYet('fetching groups from Google Workspace') : missing(groupsClaim)
-    case 'okta':
-      if (options.text('groups_filter') !== '') return notYet('filtering groups')
-      if (!options.flag('fetch_groups')) return undefined
-      return Array.isArray(groups) && groups.length < (options.count('groups_cap') || 100) ? undefined : notYet('fetching groups from Okta')
-    default:
-      return undefined
-  }
-}
-
-const missing = (groupsClaim: string): Refusal => refusal('groups_unavailable', `${quoted(groupsClaim)} claim not found in token`)
-
-/** Contract jwt-oidc §6.4: one string holds all names; a list stays as it is. */
-function splitGroups(claims: StrictObject, groupsClaim: string, separator: string): undefined {
-  const groups = lookupClaim(claims, groupsClaim)
-  if (typeof groups === 'string') setClaim(claims, groupsClaim, groups.split(separator))
+  const filter = groupsFilter(text('groups_filter'))
+  return 'problem' in filter ? `invalid groups_filter regex: ${filter.problem}` : undefined
 }

@@ -8,4 +8,8 @@ export type ProviderReach = {
   /** Undefined where the login brought none to begin with: an ID token without a code. */
   readonly accessToken: string | undefined
   readonly signal: AbortSignal | undefined
+  /** The claim that names the person, of the role. */
+  readonly userClaim: string
+  /** Milliseconds since the epoch. */
+  now(): number
 }

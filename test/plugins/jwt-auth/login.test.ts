@@ -351,10 +351,10 @@ describe('providers, contract jwt-oidc §6', () => {
       text: '400 failed to fetch groups: unable to fetch groups from Microsoft Graph API: access token is empty. Cannot call Microsoft Graph API',
     },
     {
-      name: 'okta, to be filtered',
-      config: { provider: 'okta', groups_filter: '^a' },
-      claims: { groups: ['a'] },
-      text: '400 failed to fetch groups: filtering groups comes with a later version',
+      name: 'okta without fetching',
+      config: { provider: 'okta' },
+      claims: {},
+      text: '400 failed to fetch groups: "groups" claim not found in token',
     },
   ])('$name: refused, never left out', async ({ config, claims, text }) => {
     expect(await loginWith(config, claims)).toBe(text)

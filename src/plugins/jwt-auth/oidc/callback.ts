@@ -63,7 +63,7 @@ export async function finishLogin(input: CallbackInput, context: CallbackContext
   strictTrace.check('subject', checkSubject(returned.claims, role))
   const merged = await withUserInfo(returned, begun)
   if (role.record.verbose_oidc_logging === true) logVerbosely(returned.idToken, merged, context.log)
-  const reach = { outbound: context.outbound, accessToken: returned.exchanged?.accessToken, signal: context.signal }
+  const reach = { outbound: context.outbound, accessToken: returned.exchanged?.accessToken, signal: context.signal, now: context.now }
   const auth = await loginByClaims(merged, role, { config: ready.config, trace: strictTrace, ...reach })
   if (auth === undefined) throw new Error('a login was refused without being ended')
   return auth

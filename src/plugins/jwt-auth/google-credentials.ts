@@ -1,0 +1,189 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { SignJWT } from 'jose/jwt/sign'
+import { OutboundError, type OutboundClient, type OutboundResponse } from '../../core/outbound.ts'
+import { quoted } from '../../lib/go-text.ts'
+import { systemCode } from '../../lib/private-file.ts'
+import { DirectoryError, jsonOf, member, shownBody, textMember } from './provider-calls.ts'
+
+/** How to sign in to the directory, contract jwt-oidc §6.3. */
+export type GoogleSignIn = {
+  /** Key of a service account: its text, or the file it is in. */
+  readonly serviceAccount: string
+  /** Administrator to act as. */
+  readonly adminImpersonate: string
+  /** Service account to act as where there is no key. */
+  readonly impersonatePrincipal: string
+}
+
+/** A key of a service account, as Google hands it out. */
+type ServiceAccountKey = { readonly email: string; readonly privateKey: string; readonly keyId: string; readonly tokenUri: string }
+
+/** An access token, and when it ends (milliseconds since the epoch). */
+export type GoogleToken = { readonly text: string; readonly expiresAt: number }
+
+type SignInParts = { readonly outbound: OutboundClient /** Milliseconds since the epoch. */; readonly now: number }
+
+const directoryScopes = [
+  'https://www.googleapis.com/auth/admin.directory.group.readonly',
+  'https://www.googleapis.com/auth/admin.directory.user.readonly',
+]
+const cloudScope = 'https://www.googleapis.com/auth/cloud-platform'
+const googleTokenUri = 'https://oauth2.googleapis.com/token'
+/** What a machine of Google's Cloud is told about itself. */
+const machineTokenUrl = 'http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token'
+const iamUrl = 'https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts'
+const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+const lifetimeSeconds = 3600
+const maxFileSize = 64 * 1024
+
+/** Why a key cannot be used; undefined when it can, or none is given. Never shows what a file holds. */
+export function serviceAccountProblem(given: string): string | undefined {
+  const key = given === '' ? {} : readServiceAccount(given)
+  return 'problem' in key ? `error parsing service account JSON: ${key.problem}` : undefined
+}
+
+/** An access token for the directory. Throws `DirectoryError`. */
+export async function signInToGoogle(signIn: GoogleSignIn, parts: SignInParts): Promise<GoogleToken> {
+  const { serviceAccount, adminImpersonate: subject, impersonatePrincipal: principal } = signIn
+  if (serviceAccount !== '') return grantFor(usableKey(serviceAccount), subject, parts)
+  if (principal === '') return machineToken(directoryScopes, parts)
+  const own = await machineToken([cloudScope], parts)
+  return asPrincipal(principal, subject, own.text, parts).catch((error: unknown) => {
+    throw error instanceof DirectoryError
+      ? new DirectoryError(`failed to impersonate principal: ${quoted(principal)}: ${error.message}`, { cause: error })
+      : error
+  })
+}
+
+function usableKey(given: string): ServiceAccountKey {
+  const key = readServiceAccount(given)
+  if ('problem' in key) throw new DirectoryError(`error parsing service account JSON: ${key.problem}`)
+  return key
+}
+
+/** Application default credentials: those of the machine. */
+async function machineToken(scopes: readonly string[], { outbound, now }: SignInParts): Promise<GoogleToken> {
+  const url = `${machineTokenUrl}?scopes=${encodeURIComponent(scopes.join(','))}`
+  try {
+    return tokenOf(await asked(() => outbound.get(url, { headers: { 'metadata-flavor': 'Google' } })), now)
+  } catch (error) {
+    if (!(error instanceof DirectoryError)) throw error
+    throw new DirectoryError(`failed to find application default credentials: ${error.message}`, { cause: error })
+  }
+}
+
+/** RFC 7523: an assertion the key has signed, for an access token. */
+async function grantFor(key: ServiceAccountKey, subject: string, parts: SignInParts): Promise<GoogleToken> {
+  const assertion = await new SignJWT({ scope: directoryScopes.join(' ') })
+    .setProtectedHeader({ alg: 'RS256', typ: 'JWT', ...(key.keyId === '' ? {} : { kid: key.keyId }) })
+    .setIssuer(key.email)
+    .setAudience(key.tokenUri)
+    .setIssuedAt(Math.floor(parts.now / 1000))
+    .setExpirationTime(Math.floor(parts.now / 1000) + lifetimeSeconds)
+    .setSubject(subject === '' ? key.email : subject)
+    .sign(privateKeyOf(key))
+  return exchange(assertion, key.tokenUri, parts)
+}
+
+async function exchange(assertion: string, url: string, { outbound, now }: SignInParts): Promise<GoogleToken> {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  const form = new URLSearchParams({ grant_type: jwtBearer, assertion }).toString()
+  return tokenOf(await asked(() => outbound.post(url, form, { headers })), now)
+}
+
+/** By the principal's own signature where it acts for an administrator, else by its access token. */
+async function asPrincipal(principal: string, subject: string, own: string, parts: SignInParts): Promise<GoogleToken> {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${own}` }
+  const call = (verb: string, body: object) =>
+    asked(() => parts.outbound.post(`${iamUrl}/${encodeURIComponent(principal)}:${verb}`, JSON.stringify(body), { headers }))
+  if (subject === '') {
+    const answer = await call('generateAccessToken', { scope: directoryScopes, lifetime: `${lifetimeSeconds}s` })
+    const text = textMember(okJson(answer), 'accessToken')
+    if (text === '') throw new DirectoryError('no access token in the answer')
+    return { text, expiresAt: parts.now + lifetimeSeconds * 1000 }
+  }
+  const iat = Math.floor(parts.now / 1000)
+  const claims = { iss: principal, sub: subject, scope: directoryScopes.join(' '), aud: googleTokenUri, iat, exp: iat + lifetimeSeconds }
+  const signed = textMember(okJson(await call('signJwt', { payload: JSON.stringify(claims) })), 'signedJwt')
+  return exchange(signed, googleTokenUri, parts)
+}
+
+async function asked(ask: () => Promise<OutboundResponse>): Promise<OutboundResponse> {
+  try {
+    return await ask()
+  } catch (error) {
+    throw error instanceof OutboundError ? new DirectoryError(error.message, { cause: error }) : error
+  }
+}
+
+function tokenOf(answer: OutboundResponse, now: number): GoogleToken {
+  if (answer.status !== 200)
+    throw new DirectoryError(`oauth2: cannot fetch token: ${answer.status} ${answer.statusText}\nResponse: ${shownBody(answer)}`)
+  const body = jsonOf(answer)
+  const text = textMember(body, 'access_token')
+  if (text === '') throw new DirectoryError('oauth2: server response missing access_token')
+  const seconds = member(body, 'expires_in')
+  return { text, expiresAt: now + (typeof seconds === 'number' ? Math.min(seconds, lifetimeSeconds) : 0) * 1000 }
+}
+
+/** The JSON of an answer of a Google API that went well. Throws `DirectoryError` in Google's own words. */
+export function okJson(answer: OutboundResponse): unknown {
+  if (answer.status === 200) return jsonOf(answer)
+  const said = messageOf(answer)
+  throw new DirectoryError(
+    `googleapi: ${said === '' ? `got HTTP response code ${answer.status}: ${shownBody(answer)}` : `Error ${answer.status}: ${said}`}`,
+  )
+}
+
+function messageOf(answer: OutboundResponse): string {
+  try {
+    return textMember(member(jsonOf(answer), 'error'), 'message').slice(0, 256)
+  } catch {
+    return ''
+  }
+}
+
+function privateKeyOf({ privateKey }: ServiceAccountKey): KeyObject {
+  try {
+    return createPrivateKey(privateKey)
+  } catch {
+    // what OpenSSL says of a key stays out of answers
+    throw new DirectoryError('the service account has no usable private key')
+  }
+}
+
+/** The text itself, or the regular file it names. */
+function readServiceAccount(given: string): ServiceAccountKey | { readonly problem: string } {
+  const text = given.trimStart().startsWith('{') ? given : readKeyFile(given)
+  if (typeof text !== 'string') return text
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    return { problem: 'not JSON' }
+  }
+  const type = textMember(parsed, 'type')
+  if (type !== 'service_account') return { problem: `'type' field is ${quoted(type)} (expected "service_account")` }
+  return {
+    email: textMember(parsed, 'client_email'),
+    privateKey: textMember(parsed, 'private_key'),
+    keyId: textMember(parsed, 'private_key_id'),
+    tokenUri: textMember(parsed, 'token_uri') || googleTokenUri,
+  }
+}
+
+function readKeyFile(path: string): string | { readonly problem: string } {
+  let file: number | undefined
+  try {
+    // a pipe must not keep us waiting
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const facts = fstatSync(file)
+    if (!facts.isFile()) return { problem: 'neither JSON nor a regular file' }
+    return facts.size > maxFileSize ? { problem: `file is larger than ${maxFileSize} bytes` } : readFileSync(file, 'utf8')
+  } catch (error) {
+    return { problem: `neither JSON nor a file that can be read: ${systemCode(error)}` }
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+}

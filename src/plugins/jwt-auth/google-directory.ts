@@ -1,0 +1,112 @@
+import { quoted } from '../../lib/go-text.ts'
+import { lookupClaim } from '../../lib/json-pointer.ts'
+import { type GoogleSignIn, type GoogleToken, okJson, signInToGoogle } from './google-credentials.ts'
+import { addPage, DirectoryError, member, ProviderCalls, textMember } from './provider-calls.ts'
+import type { ProviderReach } from './provider-reach.ts'
+import type { StrictObject } from './strict-json.ts'
+
+/** Options of `gsuite`, contract jwt-oidc §6.3. */
+export type GoogleOptions = GoogleSignIn & {
+  readonly domain: string
+  /** How many steps up groups of groups are followed. */
+  readonly maxDepth: number
+  /** Names of schemas, by commas. */
+  readonly customSchemas: string
+}
+
+const directoryUrl = 'https://admin.googleapis.com/admin/directory/v1'
+/** A token is not used in its last minute. */
+const spareMs = 60_000
+
+/** Tokens, by the options they were got with: as long as a configuration is in force, one serves all its logins. */
+const tokenByOptions = new WeakMap<GoogleOptions, { token: Promise<GoogleToken>; expiresAt: number }>()
+
+/** Groups of a person, each once, those of its groups too as far up as the options say; by their addresses. Throws `DirectoryError`. */
+export async function fetchGoogleGroups(claims: StrictObject, options: GoogleOptions, reach: ProviderReach): Promise<readonly string[]> {
+  const directory = await openDirectory(options, reach)
+  // the calls of one login are counted, so neither is without bound
+  const found = new Set<string>()
+  let members = [userKeyOf(claims, reach.userClaim)]
+  for (let depth = 0; depth <= options.maxDepth && members.length > 0; depth++) {
+    const next: string[] = []
+    for (const one of members) {
+      for (const group of await groupsOf(one, options.domain, directory)) {
+        if (found.has(group)) continue
+        found.add(group)
+        next.push(group)
+      }
+    }
+    members = next
+  }
+  return [...found]
+}
+
+/** A person's custom schemas, by name. Throws `DirectoryError`. */
+export async function fetchGoogleUserInfo(claims: StrictObject, options: GoogleOptions, reach: ProviderReach): Promise<ReadonlyMap<string, unknown>> {
+  const directory = await openDirectory(options, reach)
+  const query = new URLSearchParams({ projection: 'custom', customFieldMask: options.customSchemas, fields: 'customSchemas' })
+  const schemas = member(await directory(`users/${encodeURIComponent(userKeyOf(claims, reach.userClaim))}`, query), 'customSchemas')
+  return new Map(Object.entries(typeof schemas === 'object' && schemas !== null ? schemas : {}))
+}
+
+async function groupsOf(userKey: string, domain: string, directory: Directory): Promise<string[]> {
+  const emails: string[] = []
+  const pages = new Set<string>()
+  for (let page = ''; ; ) {
+    const query = {
+      userKey,
+      ...(domain === '' ? {} : { domain }),
+      fields: 'nextPageToken,groups(email)',
+      ...(page === '' ? {} : { pageToken: page }),
+    }
+    const answer = await directory('groups', new URLSearchParams(query))
+    const groups = member(answer, 'groups') ?? []
+    if (!Array.isArray(groups)) throw new DirectoryError('groups of the answer are no list')
+    addPage(
+      emails,
+      groups.map((group) => textMember(group, 'email')).filter((email) => email !== ''),
+    )
+    page = textMember(answer, 'nextPageToken')
+    if (page === '') return emails
+    if (pages.has(page)) throw new DirectoryError('pages of the answer go round in a circle')
+    pages.add(page)
+  }
+}
+
+/** Pointer rules whatever the role says. */
+function userKeyOf(claims: StrictObject, claim: string): string {
+  const key = lookupClaim(claims, claim)
+  if (key === undefined) throw new DirectoryError(`unable to locate ${quoted(claim)} in claims`)
+  if (typeof key !== 'string') throw new DirectoryError(`claim ${quoted(claim)} could not be converted to string`)
+  return key
+}
+
+/** Asks one path of the directory API. */
+type Directory = (path: string, query: URLSearchParams) => Promise<unknown>
+
+async function openDirectory(options: GoogleOptions, reach: ProviderReach): Promise<Directory> {
+  const { text } = await tokenFor(options, reach)
+  const calls = new ProviderCalls(reach)
+  return async (path, query) => {
+    const answer = await calls.get(`${directoryUrl}/${path}?${query}`, { headers: { authorization: `Bearer ${text}` } })
+    // refused before its time: whoever comes next signs in anew
+    if (answer.status === 401) tokenByOptions.delete(options)
+    return okJson(answer)
+  }
+}
+
+/** Logins at the same time share one sign-in; none waits for it once it failed. */
+function tokenFor(options: GoogleOptions, { outbound, now }: ProviderReach): Promise<GoogleToken> {
+  const known = tokenByOptions.get(options)
+  if (known !== undefined && now() < known.expiresAt - spareMs) return known.token
+  const token = signInToGoogle(options, { outbound, now: now() })
+  const entry = { token, expiresAt: Number.POSITIVE_INFINITY }
+  tokenByOptions.set(options, entry)
+  const forget = () => {
+    if (tokenByOptions.get(options) === entry) tokenByOptions.delete(options)
+  }
+  token.then(({ expiresAt }) => {
+    entry.expiresAt = expiresAt
+  }, forget)
+  return token
+}

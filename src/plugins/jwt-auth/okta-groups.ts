@@ -1,0 +1,79 @@
+import { RE2JS, RE2JSException } from 're2js'
+import { quoted } from '../../lib/go-text.ts'
+import { lookupClaim } from '../../lib/json-pointer.ts'
+import { addPage, DirectoryError, jsonOf, member, ProviderCalls, shownBody, textMember } from './provider-calls.ts'
+import type { ProviderReach } from './provider-reach.ts'
+import type { StrictObject } from './strict-json.ts'
+
+/** Options of `okta`, contract jwt-oidc §6.5. */
+export type OktaOptions = {
+  /** Scheme and host. */
+  readonly origin: string
+  readonly apiToken: string
+  /** Claim with the id at Okta; that of the role when empty. */
+  readonly userIdClaim: string
+}
+
+const maxPages = 200
+/** Longest filter; what it costs to make ready grows with it. */
+const maxFilterLength = 1024
+
+/** A filter of names, in Go's expressions and their linear time; or why it is none. */
+export function groupsFilter(expression: string): RE2JS | { readonly problem: string } {
+  if (expression.length > maxFilterLength) return { problem: `longer than ${maxFilterLength} characters` }
+  try {
+    return RE2JS.compile(expression)
+  } catch (error) {
+    if (!(error instanceof RE2JSException)) throw error
+    return { problem: error.message }
+  }
+}
+
+/** All groups of a person at Okta, page after page. Throws `DirectoryError`. */
+export async function fetchOktaGroups(claims: StrictObject, options: OktaOptions, reach: ProviderReach): Promise<readonly string[]> {
+  const id = userIdOf(claims, options.userIdClaim || reach.userClaim)
+  const calls = new ProviderCalls(reach, maxPages)
+  const headers = { authorization: `SSWS ${options.apiToken}` }
+  const names: string[] = []
+  const seen = new Set<string>()
+  for (let url: string | undefined = `${options.origin}/api/v1/users/${encodeURIComponent(id)}/groups`; url !== undefined; ) {
+    if (seen.size === maxPages || seen.has(url)) {
+      throw new DirectoryError(`okta API pagination exceeded ${maxPages} pages; possible circular Link header`)
+    }
+    seen.add(url)
+    const answer = await calls.get(url, { caPem: reach.caPem, headers })
+    if (answer.status !== 200) throw new DirectoryError(`okta api returned ${answer.status}: ${shownBody(answer)}`)
+    const page = jsonOf(answer)
+    if (!Array.isArray(page)) throw new DirectoryError('okta api returned no list')
+    addPage(
+      names,
+      page.map((group) => textMember(member(group, 'profile'), 'name')).filter((name) => name !== ''),
+    )
+    url = nextPage(answer.headers.link, url)
+  }
+  return names
+}
+
+function userIdOf(claims: StrictObject, claim: string): string {
+  if (claim === '') throw new DirectoryError('user_id_claim is unset and role has no user_claim')
+  const id = lookupClaim(claims, claim)
+  if (id === undefined) throw new DirectoryError(`unable to locate ${quoted(claim)} in claims for Okta user lookup`)
+  if (typeof id !== 'string') throw new DirectoryError(`claim ${quoted(claim)} is not a string; cannot use for Okta user lookup`)
+  if (id === '') throw new DirectoryError(`claim ${quoted(claim)} is empty; cannot use for Okta user lookup`)
+  return id
+}
+
+/** RFC 8288. The token goes to no other host than the one it is for. */
+function nextPage(link: string | string[] | undefined, current: string): string | undefined {
+  for (const part of [link ?? []]
+    .flat()
+    .join(',')
+    .split(/,\s*(?=<)/)) {
+    const [, target = '', parameters = ''] = /^\s*<([^<>]*)>(.*)$/.exec(part) ?? []
+    if (!/;\s*rel="?next"?\s*(?:;|$)/i.test(parameters)) continue
+    const url = URL.parse(target, current)
+    if (url === null || url.origin !== new URL(current).origin) throw new DirectoryError('the next page is at another host')
+    return url.href
+  }
+  return undefined
+}

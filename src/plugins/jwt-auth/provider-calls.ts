@@ -1,0 +1,80 @@
+import { OutboundError, type OutboundOptions, type OutboundResponse } from '../../core/outbound.ts'
+import { excerpt } from '../../lib/go-text.ts'
+import type { ProviderReach } from './provider-reach.ts'
+
+/** Pages and nested groups of one person, all together. */
+const usualMaxCalls = 100
+const maxTimeMs = 30_000
+
+/** A directory that did not give what was asked; the text says why, in words a caller may see. */
+export class DirectoryError extends Error {
+  override readonly name = 'DirectoryError'
+}
+
+/** Most groups of one person. */
+const maxGroups = 20_000
+
+/** Adds one page to what was found. Throws `DirectoryError` when it gets too much. */
+export function addPage<T>(found: T[], page: readonly T[]): void {
+  if (found.length + page.length > maxGroups) throw new DirectoryError(`more than ${maxGroups} groups`)
+  for (const item of page) found.push(item)
+}
+
+type CallOptions = Pick<OutboundOptions, 'caPem' | 'headers'>
+
+/** The requests of one login to a directory: so many in 30 seconds, all together, and none once the caller is gone. */
+export class ProviderCalls {
+  readonly #reach: ProviderReach
+  readonly #signal: AbortSignal
+  readonly #maxCalls: number
+  #made = 0
+
+  constructor(reach: ProviderReach, maxCalls = usualMaxCalls) {
+    this.#reach = reach
+    this.#maxCalls = maxCalls
+    const limit = AbortSignal.timeout(maxTimeMs)
+    this.#signal = reach.signal === undefined ? limit : AbortSignal.any([limit, reach.signal])
+  }
+
+  get(url: string, options: CallOptions): Promise<OutboundResponse> {
+    return this.#counted(() => this.#reach.outbound.get(url, { ...options, signal: this.#signal }))
+  }
+
+  post(url: string, body: string, options: CallOptions): Promise<OutboundResponse> {
+    return this.#counted(() => this.#reach.outbound.post(url, body, { ...options, signal: this.#signal }))
+  }
+
+  async #counted(ask: () => Promise<OutboundResponse>): Promise<OutboundResponse> {
+    if (this.#made === this.#maxCalls) throw new DirectoryError(`asked ${this.#maxCalls} times, and there is more`)
+    this.#made += 1
+    try {
+      return await ask()
+    } catch (error) {
+      throw error instanceof OutboundError ? new DirectoryError(error.message, { cause: error }) : error
+    }
+  }
+}
+
+/** What stands in an answer, as far as an error text may show it. */
+export const shownBody = ({ body }: OutboundResponse): string => excerpt(body.toString('utf8', 0, 1024))
+
+/** The JSON of an answer. Throws `DirectoryError`. */
+export function jsonOf({ body }: OutboundResponse): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch (error) {
+    throw new DirectoryError('answer is not JSON', { cause: error })
+  }
+}
+
+/** An own member of what may be an object. */
+export function member(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return Object.getOwnPropertyDescriptor(value, name)?.value
+}
+
+/** As `member`, where a text is wanted; "" for anything else. */
+export function textMember(value: unknown, name: string): string {
+  const text = member(value, name)
+  return typeof text === 'string' ? text : ''
+}

@@ -1,0 +1,143 @@
+import { quoted } from '../../lib/go-text.ts'
+import type { JsonValue } from '../../lib/json.ts'
+import { lookupClaim, setClaim } from '../../lib/json-pointer.ts'
+import { fetchGroupsElsewhere, fetchOwnGroups } from './azure-groups.ts'
+import { asList, readGroups } from './claims.ts'
+import { fetchGoogleGroups, fetchGoogleUserInfo, type GoogleOptions } from './google-directory.ts'
+import { fetchOktaGroups, groupsFilter } from './okta-groups.ts'
+import { DirectoryError } from './provider-calls.ts'
+import { type Options, optionsOf, type ProviderConfig, providerName } from './provider-config.ts'
+import type { ProviderReach } from './provider-reach.ts'
+import { type Refusal, refusal } from './refusal.ts'
+import type { StrictObject } from './strict-json.ts'
+
+/** What a mount's configuration says of its provider. */
+export type ProviderSettings = { readonly provider_config: ProviderConfig; readonly oidc_discovery_url: string }
+
+/** A result that is only waited for where a provider has to be asked. */
+type Soon<T> = T | Promise<T>
+
+/** The provider's hook for more claims, which are added; or why they could not be had. Contract jwt-oidc §4.7 row 2, §6.3. */
+export function addUserInfo(claims: StrictObject, { provider_config: config }: ProviderSettings, reach: ProviderReach): Soon<Refusal | undefined> {
+  if (providerName(config) !== 'gsuite') return undefined
+  const { text, flag } = optionsOf(config)
+  if (!flag('fetch_user_info') || text('user_custom_schemas') === '') return undefined
+  return orRefused('provider_failed', async () => {
+    const schemas = await fetchGoogleUserInfo(claims, googleOptions(config), reach)
+    for (const [name, schema] of schemas) setOwn(claims, name, schema)
+    return undefined
+  })
+}
+
+/** Top-level, whatever its name. */
+const setOwn = (claims: StrictObject, name: string, value: unknown): void =>
+  void Object.defineProperty(claims, name, { value, enumerable: true, writable: true, configurable: true })
+
+/** The groups of a token through its mount's provider. The claim is left in the form `bound_claims` shall see. Contract jwt-oidc §4.8, §6. */
+export function groupsThroughProvider(
+  claims: StrictObject,
+  groupsClaim: string,
+  settings: ProviderSettings,
+  reach: ProviderReach,
+): Soon<string[] | Refusal> {
+  const found = providerGroups(claims, groupsClaim, settings, reach)
+  return found instanceof Promise ? found.then((late) => namesOf(late, claims, groupsClaim)) : namesOf(found, claims, groupsClaim)
+}
+
+/** The value of the groups claim as the provider has it. */
+type Groups = { readonly groups: unknown }
+
+function namesOf(found: Groups | Refusal, claims: StrictObject, groupsClaim: string): string[] | Refusal {
+  if ('reason' in found) return { ...found, text: `failed to fetch groups: ${found.text}` }
+  setClaim(claims, groupsClaim, found.groups)
+  return readGroups(found.groups, groupsClaim)
+}
+
+function providerGroups(claims: StrictObject, groupsClaim: string, settings: ProviderSettings, reach: ProviderReach): Soon<Groups | Refusal> {
+  const { provider_config: config } = settings
+  const groups = lookupClaim(claims, groupsClaim)
+  switch (providerName(config)) {
+    case 'secureauth':
+      return { groups: typeof groups === 'string' ? groups.split(',') : groups }
+    case 'ibmisam':
+      return { groups: typeof groups === 'string' ? groups.split(' ') : groups }
+    case 'azure':
+      return azureGroups(groups, groupsClaim, { claims, options: optionsOf(config), reach })
+    case 'gsuite':
+      return optionsOf(config).flag('fetch_groups')
+        ? orRefused('groups_unavailable', async () => ({ groups: await fetchGoogleGroups(claims, googleOptions(config), reach) }))
+        : missing(groupsClaim)
+    case 'okta':
+      return oktaGroups(groups, groupsClaim, { claims, options: optionsOf(config), reach, discoveryUrl: settings.oidc_discovery_url })
+    default:
+      return { groups }
+  }
+}
+
+const missing = (groupsClaim: string): Refusal => refusal('groups_unavailable', `${quoted(groupsClaim)} claim not found in token`)
+
+type HookParts = { readonly claims: StrictObject; readonly options: Options; readonly reach: ProviderReach }
+
+/** Contract jwt-oidc §6.2. */
+function azureGroups(groups: unknown, groupsClaim: string, { claims, options, reach }: HookParts): Soon<Groups | Refusal> {
+  if (options.flag('fetch_groups')) return fetchOwnGroups(reach)
+  return groups === undefined ? fetchGroupsElsewhere(claims, groupsClaim, reach) : { groups }
+}
+
+/** A cap of 0 is this many. Contract jwt-oidc §6.5. */
+const usualGroupsCap = 100
+
+/** Okta puts only so many groups into a token: as many may be all, or the first of more. Contract jwt-oidc §6.5. */
+function oktaGroups(
+  groups: unknown,
+  groupsClaim: string,
+  { claims, options, reach, discoveryUrl }: HookParts & { readonly discoveryUrl: string },
+): Soon<Groups | Refusal> {
+  const { text, flag, count } = options
+  const filtered = (all: unknown): Groups => ({ groups: filteredGroups(all, text('groups_filter')) })
+  if (!flag('fetch_groups')) return groups === undefined ? missing(groupsClaim) : filtered(groups)
+  const listed = asList(groups)
+  if (listed !== undefined && listed.length < (count('groups_cap') || usualGroupsCap)) return filtered(groups)
+  return orRefused('groups_unavailable', async () => {
+    const { origin } = new URL(text('org_url') || discoveryUrl)
+    const found = { origin, apiToken: text('api_token'), userIdClaim: text('user_id_claim') }
+    return filtered(await fetchOktaGroups(claims, found, reach))
+  }).then((result) => ('reason' in result ? { ...result, text: `unable to fetch groups from Okta API: ${result.text}` } : result))
+}
+
+/** Names the filter finds something in; a value that is no list of anything stays what it is. */
+function filteredGroups(groups: unknown, expression: string): unknown {
+  const listed = asList(groups)
+  if (expression === '' || listed === undefined) return groups
+  const filter = groupsFilter(expression)
+  if ('problem' in filter) throw new Error('a configuration with an unusable groups_filter is in force')
+  return listed.filter((name) => typeof name === 'string' && filter.matcher(name).find())
+}
+
+async function orRefused<T>(reason: 'groups_unavailable' | 'provider_failed', ask: () => Promise<T>): Promise<T | Refusal> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof DirectoryError) return refusal(reason, error.message)
+    throw error
+  }
+}
+
+/** One object as long as a configuration is in force: tokens got with it are kept beside it. */
+const googleOptionsByConfig = new WeakMap<Readonly<Record<string, JsonValue>>, GoogleOptions>()
+
+function googleOptions(config: ProviderConfig): GoogleOptions {
+  const known = config === null ? undefined : googleOptionsByConfig.get(config)
+  if (known !== undefined) return known
+  const { text, count } = optionsOf(config)
+  const options = {
+    serviceAccount: text('gsuite_service_account'),
+    adminImpersonate: text('gsuite_admin_impersonate'),
+    impersonatePrincipal: text('impersonate_principal'),
+    domain: text('domain'),
+    maxDepth: count('groups_recurse_max_depth'),
+    customSchemas: text('user_custom_schemas'),
+  }
+  if (config !== null) googleOptionsByConfig.set(config, options)
+  return options
+}

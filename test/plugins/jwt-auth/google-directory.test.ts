@@ -1,0 +1,199 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { tls } from '../../../simulators/identity-providers/certificate.ts'
+import { throttledByGoogle } from '../../../simulators/identity-providers/google.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { type DirectoryLogin, startDirectoryLogin, writeGroups } from './directory-login.ts'
+
+// Google is trusted by the system's roots
+const before = getCACertificates('default')
+beforeAll(() => setDefaultCACertificates([...before, tls.cert]))
+afterAll(() => setDefaultCACertificates(before))
+
+const failing = '400 failed to fetch groups: '
+const admin = 'https://admin.googleapis.com/admin/directory/v1'
+
+/** `user1` is in `group1`, that in `group2`, that in `group3`. */
+function writeDirectory({ providers: { google } }: DirectoryLogin): void {
+  google.groupsByMember.set('user1', ['group1'])
+  google.groupsByMember.set('group1', ['group2'])
+  google.groupsByMember.set('group2', ['group3', 'group1'])
+  google.groupsByMember.set('group3', [])
+  google.schemasByUser.set('user1', { Preferences: { shirt_size: 'medium' }, Secret: { pin: 1 } })
+}
+
+const optionsOf = ({ providers: { google } }: DirectoryLogin) => ({
+  ...{ provider: 'gsuite', gsuite_service_account: google.keyFile, gsuite_admin_impersonate: google.admin },
+})
+
+test.each([
+  { depth: 0, groups: ['group1'] },
+  { depth: 1, groups: ['group1', 'group2'] },
+  { depth: 10, groups: ['group1', 'group2', 'group3'] },
+])('P7: groups of groups $depth steps up', async ({ depth, groups }) => {
+  await using login = await startDirectoryLogin()
+  writeDirectory(login)
+  await writeGroups(login.server, 'group1', 'group2', 'group3')
+  await login.configure({ ...optionsOf(login), fetch_groups: true, groups_recurse_max_depth: depth })
+
+  expect(await login.logIn({ groups: ['of the token'] })).toBe('ok')
+  expect(await login.groups()).toEqual(groups)
+})
+
+test('P9: groups and custom schemas are there for bound claims and mappings', async () => {
+  const role = { bound_claims: { groups: 'group2', '/Preferences/shirt_size': 'medium' }, claim_mappings: { '/Preferences/shirt_size': 'size' } }
+  await using login = await startDirectoryLogin({ role })
+  writeDirectory(login)
+  const options = { ...optionsOf(login), fetch_groups: true, groups_recurse_max_depth: 2, fetch_user_info: true }
+  await login.configure({ ...options, user_custom_schemas: 'Preferences,Other' })
+
+  expect(await login.logIn()).toBe('ok')
+  expect(login.providers.hosts.requests.filter((request) => request.includes('/users/'))).toEqual([
+    `GET ${admin}/users/user1?projection=custom&customFieldMask=Preferences%2COther&fields=customSchemas`,
+  ])
+  await login.configure(options)
+  expect(await login.logIn()).toBe('400 error validating claims: claim "/Preferences/shirt_size" is missing')
+})
+
+test('P10: the domain is sent', async () => {
+  await using login = await startDirectoryLogin()
+  login.providers.google.groupsByMember.set('user1', ['a@example.com', 'b@other.com'])
+  await writeGroups(login.server, 'a@example.com', 'b@other.com')
+  await login.configure({ ...optionsOf(login), fetch_groups: true, domain: 'example.com' })
+
+  expect(await login.logIn()).toBe('ok')
+  expect(await login.groups()).toEqual(['a@example.com'])
+  expect(login.providers.hosts.requests.at(-1)).toBe(`GET ${admin}/groups?userKey=user1&domain=example.com&fields=nextPageToken%2Cgroups%28email%29`)
+})
+
+test('pages are read to their end', async () => {
+  await using login = await startDirectoryLogin({ role: { bound_claims: { groups: 'g449' } } })
+  const { google, hosts } = login.providers
+  google.groupsByMember.set(
+    'user1',
+    Array.from({ length: 450 }, (_, at) => `g${at}`),
+  )
+  await login.configure({ ...optionsOf(login), fetch_groups: true })
+
+  expect(await login.logIn()).toBe('ok')
+  expect(hosts.requests.filter((request) => request.includes('/groups?'))).toHaveLength(3)
+})
+
+test('one access token serves the logins of an hour; one that was ended early is given up', async () => {
+  const clock = new FakeClock()
+  await using login = await startDirectoryLogin({ clock, now: () => clock.now() })
+  const { google, hosts } = login.providers
+  writeDirectory(login)
+  await login.configure({ ...optionsOf(login), fetch_groups: true })
+  const signIns = () => hosts.requests.filter((request) => request.endsWith('/token')).length
+
+  await Promise.all([login.logIn(), login.logIn(), login.logIn()])
+  expect(signIns()).toBe(1)
+  clock.advance(3500)
+  expect(await login.logIn()).toBe('ok')
+  expect(signIns()).toBe(1)
+  clock.advance(60)
+  expect(await login.logIn()).toBe('ok')
+  expect(signIns()).toBe(2)
+  google.revokeTokens()
+  expect(await login.logIn()).toBe(`${failing}googleapi: Error 401: Request had invalid authentication credentials.`)
+  expect(await login.logIn()).toBe('ok')
+  expect(signIns()).toBe(3)
+})
+
+test('the user claim is looked up as a pointer whatever the role says, and has to be a string', async () => {
+  await using login = await startDirectoryLogin({ role: { user_claim: '/id/mail' } })
+  writeDirectory(login)
+  await login.configure({ ...optionsOf(login), fetch_groups: true })
+
+  expect(await login.logIn({ '/id/mail': 'alias', id: { mail: 'user1' } })).toBe('ok')
+  expect(await login.logIn({ '/id/mail': 'alias' })).toBe(`${failing}unable to locate "/id/mail" in claims`)
+  expect(await login.logIn({ '/id/mail': 'alias', id: { mail: 5 } })).toBe(`${failing}claim "/id/mail" could not be converted to string`)
+})
+
+test('without fetch_groups the groups of the token do not count either', async () => {
+  await using login = await startDirectoryLogin()
+  await login.configure(optionsOf(login))
+
+  expect(await login.logIn({ groups: ['a'] })).toBe(`${failing}"groups" claim not found in token`)
+})
+
+test('what goes wrong is said, and nobody gets in without groups', async () => {
+  await using login = await startDirectoryLogin()
+  const { hosts, google } = login.providers
+  await login.configure({ ...optionsOf(login), fetch_groups: true })
+  const answer = (body: object | string, status = 200) => hosts.misbehave('admin.googleapis.com', { kind: 'answer', answer: { status, body } }, 1)
+
+  expect(await login.logIn()).toBe(`${failing}googleapi: Error 404: Resource Not Found: userKey`)
+  writeDirectory(login)
+  hosts.misbehave('admin.googleapis.com', { kind: 'answer', answer: throttledByGoogle }, 1)
+  expect(await login.logIn()).toMatch(`${failing}googleapi: Error 429: Quota exceeded`)
+  answer('<html>', 500)
+  expect(await login.logIn()).toBe(`${failing}googleapi: got HTTP response code 500: <html>`)
+  answer('<html>')
+  expect(await login.logIn()).toBe(`${failing}answer is not JSON`)
+  answer({ groups: 'x' })
+  expect(await login.logIn()).toBe(`${failing}groups of the answer are no list`)
+  answer({ groups: [{ email: 5 }, null] })
+  expect(await login.logIn()).toBe('ok')
+  hosts.misbehave('admin.googleapis.com', { kind: 'answer', answer: { status: 200, body: { nextPageToken: 'again' } } }, 2)
+  expect(await login.logIn()).toBe(`${failing}pages of the answer go round in a circle`)
+  hosts.misbehave('admin.googleapis.com', { kind: 'huge', bytes: 2 ** 20 }, 1)
+  expect(await login.logIn()).toMatch(/larger than 1048576 bytes/)
+  hosts.misbehave('admin.googleapis.com', { kind: 'cut' }, 1)
+  expect(await login.logIn()).toMatch(failing)
+  google.pageSize = 1
+  google.groupsByMember.set(
+    'user1',
+    Array.from({ length: 101 }, (_, at) => `g${at}`),
+  )
+  expect(await login.logIn()).toBe(`${failing}asked 100 times, and there is more`)
+})
+
+test('who may not sign in, or not as this administrator, gets nothing', async () => {
+  await using login = await startDirectoryLogin()
+  writeDirectory(login)
+  const go = async (more: object) => {
+    await login.configure({ ...optionsOf(login), fetch_groups: true, ...more })
+    return login.logIn()
+  }
+  const { private_key: _, ...keyless } = JSON.parse(login.providers.google.keyFile)
+
+  expect(await go({ gsuite_admin_impersonate: 'mallory@example.com' })).toMatch(
+    /^400 failed to fetch groups: oauth2: cannot fetch token: 401 .*unauthorized_client/s,
+  )
+  expect(await go({ gsuite_admin_impersonate: '' })).toBe(`${failing}googleapi: Error 403: Not Authorized to access this resource/api`)
+  expect(await go({ gsuite_service_account: '{"type":"service_account"}' })).toBe(`${failing}the service account has no usable private key`)
+  expect(await go({ gsuite_service_account: JSON.stringify(keyless) })).toBe(`${failing}the service account has no usable private key`)
+  login.providers.hosts.misbehave('oauth2.googleapis.com', { kind: 'answer', answer: { status: 200, body: { token_type: 'Bearer' } } }, 1)
+  expect(await go({})).toBe(`${failing}oauth2: server response missing access_token`)
+  expect(await login.logIn()).toBe('ok')
+})
+
+test('a user-info hook that fails ends the login in its own words', async () => {
+  await using login = await startDirectoryLogin({ role: { groups_claim: '' } })
+  await login.configure({ ...optionsOf(login), fetch_user_info: true, user_custom_schemas: 'A' })
+
+  expect(await login.logIn()).toBe('400 googleapi: Error 404: Resource Not Found: userKey')
+})
+
+test('a key may lie in a file; one that is gone is noticed', async () => {
+  await using login = await startDirectoryLogin()
+  writeDirectory(login)
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-'))
+  const path = join(folder, 'key.json')
+  await writeFile(path, login.providers.google.keyFile)
+  const options = { ...optionsOf(login), gsuite_service_account: path, fetch_groups: true }
+  const refused = 'invalid provider_config: error initializing "gsuite" provider_config: error parsing service account JSON: '
+
+  expect((await login.configure(options)).status).toBe(204)
+  expect(await login.logIn()).toBe('ok')
+  for (const gsuite_service_account of ['no json', folder, '/dev/zero', '/etc/hostname', '{"type":"authorized_user"}', '[]'])
+    expect((await login.configure({ ...options, gsuite_service_account })).body.errors?.[0]).toMatch(refused)
+  await rm(folder, { recursive: true })
+  expect(await login.logIn()).toMatch('400 failed to load custom provider config: error initializing "gsuite" provider_config: ')
+  expect((await login.server.root.read('auth/jwt/config')).status).toBe(500)
+})

@@ -1,0 +1,169 @@
+import { expect, test } from 'vitest'
+import { Okta, throttledByOkta } from '../../../simulators/identity-providers/okta.ts'
+import { OutboundClient } from '../../../src/core/outbound.ts'
+import { fetchOktaGroups, groupsFilter } from '../../../src/plugins/jwt-auth/okta-groups.ts'
+import { startDirectoryLogin, writeGroups } from './directory-login.ts'
+import { startProvider } from './provider.ts'
+
+const apiToken = '00stand-in-token'
+const okta = { provider: 'okta', org_url: 'https://example.okta.com/ignored?x=1', api_token: apiToken, fetch_groups: true }
+const failing = '400 failed to fetch groups: unable to fetch groups from Okta API: '
+const asked = 'GET https://example.okta.com/api/v1/users/user1/groups'
+
+test.each([
+  { cap: 5, groups: ['a', 'b', 'c'], fetched: false },
+  { cap: 3, groups: ['a', 'b', 'c'], fetched: true },
+  { cap: 2, groups: ['a', 'b', 'c'], fetched: true },
+  { cap: 5, groups: undefined, fetched: true },
+  { cap: 2, groups: 'a', fetched: false },
+  { cap: 0, groups: Array.from({ length: 99 }, (_, at) => `g${at}`), fetched: false },
+  { cap: 0, groups: Array.from({ length: 100 }, (_, at) => `g${at}`), fetched: true },
+])('P11, P12: with a cap of $cap, a token full of groups is not believed to have all: $fetched', async ({ cap, groups, fetched }) => {
+  await using login = await startDirectoryLogin()
+  login.providers.okta.groupsByUser.set('user1', ['from-okta'])
+  await writeGroups(login.server, 'from-okta', 'a', 'g0')
+  await login.configure({ ...okta, groups_cap: cap })
+
+  expect(await login.logIn({ groups })).toBe('ok')
+  expect((await login.groups()).includes('from-okta')).toBe(fetched)
+  expect(login.providers.hosts.requests).toEqual(fetched ? [asked] : [])
+})
+
+test('P13: pages are followed, groups without a name left out', async () => {
+  await using login = await startDirectoryLogin({ role: { bound_claims: { groups: 'e' } } })
+  const { okta: organisation, hosts } = login.providers
+  organisation.groupsByUser.set('user1', ['a', 'b', '', 'd', 'e'])
+  organisation.pageSize = 3
+  await writeGroups(login.server, 'a', 'b', 'd', 'e', 'f')
+  await login.configure(okta)
+
+  expect(await login.logIn()).toBe('ok')
+  expect(await login.groups()).toEqual(['a', 'b', 'd', 'e'])
+  expect(hosts.requests).toEqual([asked, `${asked}?after=3`])
+})
+
+test('the id is that of user_id_claim, or of the user claim of the role; it is escaped', async () => {
+  await using login = await startDirectoryLogin()
+  login.providers.okta.groupsByUser.set('a/b?c', ['g'])
+  await login.configure({ ...okta, user_id_claim: '/ids/okta' })
+
+  expect(await login.logIn({ ids: { okta: 'a/b?c' } })).toBe('ok')
+  expect(login.providers.hosts.requests).toEqual(['GET https://example.okta.com/api/v1/users/a%2Fb%3Fc/groups'])
+  expect(await login.logIn()).toBe(`${failing}unable to locate "/ids/okta" in claims for Okta user lookup`)
+  expect(await login.logIn({ ids: { okta: 5 } })).toBe(`${failing}claim "/ids/okta" is not a string; cannot use for Okta user lookup`)
+  expect(await login.logIn({ ids: { okta: '' } })).toBe(`${failing}claim "/ids/okta" is empty; cannot use for Okta user lookup`)
+})
+
+test.each([
+  { filter: '^eng-', kept: ['eng-a', 'eng-b'] },
+  { filter: 'b$', kept: ['b', 'eng-b'] },
+  { filter: '(?i)ENG', kept: ['eng-a', 'eng-b'] },
+  { filter: '^(?P<team>eng)-a$', kept: ['eng-a'] },
+  { filter: 'nobody', kept: [] },
+])('groups_filter $filter, in the language of Go, keeps $kept', async ({ filter, kept }) => {
+  await using login = await startDirectoryLogin()
+  login.providers.okta.groupsByUser.set('user1', ['eng-a', 'eng-b', 'b'])
+  await writeGroups(login.server, 'eng-a', 'eng-b', 'b')
+
+  await login.configure({ provider: 'okta', groups_filter: filter })
+  expect(await login.logIn({ groups: ['eng-a', 'eng-b', 'b', 5] })).toBe('ok')
+  expect(await login.groups()).toEqual(kept)
+  await login.configure({ ...okta, groups_filter: filter })
+  expect(await login.logIn()).toBe('ok')
+  expect(await login.groups()).toEqual(kept)
+})
+
+test.each([
+  { name: 'open bracket', expression: '(' },
+  { name: 'look-ahead', expression: 'a(?=b)' },
+  { name: 'repeated without end', expression: '((((a{100}){100}){100}){100})' },
+  { name: 'too long', expression: 'x'.repeat(1025) },
+  { name: 'back reference', expression: '(a)\\1' },
+])('a groups_filter that is refused: $name', ({ expression }) => {
+  expect(groupsFilter(expression)).toEqual({ problem: expect.any(String) })
+})
+
+test('a filter takes time by the length of the name only', () => {
+  const filter = groupsFilter('^(a+)+$|(x+x+)+y')
+  if ('problem' in filter) throw new Error(filter.problem)
+
+  expect(filter.matcher(`${'a'.repeat(50_000)}!`).find()).toBe(false)
+  expect(filter.matcher('x'.repeat(50_000)).find()).toBe(false)
+})
+
+test('what goes wrong is said, and nobody gets in without groups', async () => {
+  await using login = await startDirectoryLogin()
+  const { hosts, okta: organisation } = login.providers
+  const host = 'example.okta.com'
+  await login.configure(okta)
+  const answer = (status: number, body: object | string, headers: Record<string, string> = {}) =>
+    hosts.misbehave(host, { kind: 'answer', answer: { status, headers, body } }, 1)
+
+  expect(await login.logIn()).toMatch(`${failing}okta api returned 404: {"errorCode":"E0000007"`)
+  organisation.groupsByUser.set('user1', ['g'])
+  await login.configure({ ...okta, api_token: 'wrong' })
+  expect(await login.logIn()).toMatch(`${failing}okta api returned 401: {"errorCode":"E0000011"`)
+  await login.configure(okta)
+  for (const status of [401, 403, 500]) {
+    answer(status, 'no')
+    expect(await login.logIn()).toBe(`${failing}okta api returned ${status}: no`)
+  }
+  hosts.misbehave(host, { kind: 'answer', answer: throttledByOkta }, 1)
+  expect(await login.logIn()).toMatch(`${failing}okta api returned 429: `)
+  answer(200, '<html>')
+  expect(await login.logIn()).toBe(`${failing}answer is not JSON`)
+  answer(200, { profile: { name: 'g' } })
+  expect(await login.logIn()).toBe(`${failing}okta api returned no list`)
+  answer(200, [null, 5, { profile: 'x' }, { profile: { name: 5 } }])
+  expect(await login.logIn()).toBe('ok')
+  answer(200, [], { link: '<https://evil.example/next>; rel="next"' })
+  expect(await login.logIn()).toBe(`${failing}the next page is at another host`)
+  answer(200, [], { link: `<${asked.slice(4)}>; rel="next"` })
+  expect(await login.logIn()).toBe(`${failing}okta API pagination exceeded 200 pages; possible circular Link header`)
+  hosts.misbehave(host, { kind: 'huge', bytes: 2 ** 20 }, 1)
+  expect(await login.logIn()).toMatch(/larger than 1048576 bytes/)
+  hosts.misbehave(host, { kind: 'cut' }, 1)
+  expect(await login.logIn()).toMatch(failing)
+})
+
+test('more than 200 pages are too many', async () => {
+  const { handle, groupsByUser, apiToken: token } = Object.assign(new Okta(), { pageSize: 1 })
+  await using web = await startProvider()
+  for (let page = 0; page <= 201; page++) {
+    const path = `/api/v1/users/u/groups${page === 0 ? '' : `?after=${page}`}`
+    web.routes.set(path, (answer, { headers }) => {
+      const { status, headers: more = {}, body } = handle({ method: 'GET', url: new URL(path, web.url), headers, body: '' })
+      answer.writeHead(status, more).end(JSON.stringify(body))
+    })
+  }
+  const reach = { outbound: new OutboundClient({ deny: [] }), caPem: '', accessToken: '', signal: undefined, userClaim: 'sub', now: Date.now }
+  const fetch = () => fetchOktaGroups({ sub: 'u' }, { origin: web.url, apiToken: token, userIdClaim: '' }, reach)
+
+  groupsByUser.set(
+    'u',
+    Array.from({ length: 201 }, (_, at) => `g${at}`),
+  )
+  await expect(fetch()).rejects.toThrow('okta API pagination exceeded 200 pages')
+  groupsByUser.get('u')?.pop()
+  await expect(fetch()).resolves.toHaveLength(200)
+})
+
+test('a caller that is gone ends the asking', async () => {
+  const gone = new AbortController()
+  await using web = await startProvider({ '/api/v1/users/u/groups': () => gone.abort() })
+  const reach = { outbound: new OutboundClient({ deny: [] }), caPem: '', accessToken: '', signal: gone.signal, userClaim: 'sub', now: Date.now }
+
+  await expect(fetchOktaGroups({ sub: 'u' }, { origin: web.url, apiToken, userIdClaim: '' }, reach)).rejects.toThrow('time limit exceeded')
+})
+
+test('P11: without org_url the organisation is where discovery is', async () => {
+  await using login = await startDirectoryLogin()
+  const { hosts } = login.providers
+  // discovery at the stand-in fails, so the whole configuration is refused before its provider is looked at
+  hosts.misbehave('127.0.0.1', { kind: 'answer', answer: { status: 404, body: 'no' } }, 1)
+  const given = { jwt_validation_pubkeys: [], oidc_discovery_url: `${hosts.url}/oauth2/default`, oidc_client_id: '', oidc_client_secret: '' }
+  expect((await login.configure({ ...okta, org_url: undefined }, given)).body.errors).toEqual(['error checking oidc discovery URL'])
+
+  hosts.misbehave('127.0.0.1', { kind: 'answer', answer: { status: 200, body: { issuer: `${hosts.url}/oauth2/default` } } }, 1)
+  expect((await login.configure({ ...okta, org_url: '' }, given)).status).toBe(204)
+})
