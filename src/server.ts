@@ -28,12 +28,13 @@ import { NamespaceLife } from './core/namespaces/namespace-life.ts'
 import { NamespaceStore } from './core/namespaces/namespace-store.ts'
 import { caCertificates, OutboundClient } from './core/outbound.ts'
 import { PolicyStore } from './core/policies/policy-store.ts'
-import { issueLogin } from './core/tokens/issue-login.ts'
+import { issueLogin, planLogin } from './core/tokens/issue-login.ts'
 import { createInitialRootToken, ensureDevRootToken, takeRootTokenNote } from './core/tokens/root-token.ts'
 import { TokenRevoker } from './core/tokens/token-revoker.ts'
 import { TokenStore } from './core/tokens/token-store.ts'
 import { TokenTidy } from './core/tokens/token-tidy.ts'
 import { TokenRoleStore } from './core/tokens/token-role-store.ts'
+import { SpentProofs } from './core/tokens/spent-proofs.ts'
 import { TokenSweeper } from './core/tokens/token-sweeper.ts'
 import { Cubbyholes } from './core/wrapping/cubbyholes.ts'
 import { Wrapper } from './core/wrapping/wrapper.ts'
@@ -53,7 +54,7 @@ import { type Clock, systemClock } from './lib/clock.ts'
 import { systemCode } from './lib/private-file.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import type { Log } from './log.ts'
-import { CloudEngine, cloud, type OperatorSettings } from './plugins/cloud/index.ts'
+import { CloudEngine, type CloudEngineParts, cloud, type OperatorSettings } from './plugins/cloud/index.ts'
 import { cubbyhole } from './plugins/cubbyhole/index.ts'
 import { identity } from './plugins/identity/index.ts'
 import { JwtMethod, jwtAuth } from './plugins/jwt-auth/index.ts'
@@ -74,6 +75,10 @@ export type ServerParts = {
   random?: Random
   /** Tests and benchmarks only. */
   faults?: StorageFaults
+  /** How the cloud engine waits before it tries something upstream again. Tests and benchmarks only. */
+  cloudPause?: CloudEngineParts['pause']
+  /** How long it takes at most, and for how long it does not believe that something is gone. Tests and benchmarks only. */
+  cloudTimes?: Pick<CloudEngineParts, 'patience' | 'requestLimitMs'>
   /** Secrets engines beside those of the product, each mounted by its own name. Tests and benchmarks only. */
   engines?: readonly Engine[]
 }
@@ -168,7 +173,10 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
       random,
       clock,
       system,
-      revokeLeases: (mount) => leases.revokeMount(mount),
+      revokeLeases: async (mount) => {
+        await leases.revokeMount(mount)
+        if (mount.plugin === 'cloud' || mount.plugin === 'azure') await cloudEngine.credentials.clear(mount)
+      },
       namespaceInTheWay: (namespace, path) => namespaces.inTheWay(namespace, path),
       isLive: (namespace) => namespaces.isLive(namespace),
       onFailure: (mount, error) => log.error({ err: error, mount: mount.path }, 'a mount could not be removed or moved'),
@@ -216,6 +224,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     intervalMs: sweepIntervalMs,
     onError: (err) => log.error({ err }, 'a key of identity tokens could not be rotated'),
   })
+  const spent = await indispensable('the keys of one-time logins', SpentProofs.open({ view: core, random, clock }))
   const tokenRoles = new TokenRoleStore(core)
   const policies = await PolicyStore.open({ view: root.view('policy/'), clock })
   const cubbyholes = new Cubbyholes({
@@ -240,7 +249,13 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     revoker.revoke(accessor).catch((err: unknown) => log.error({ err }, 'a spent token could not be removed'))
   }
   const outbound = new OutboundClient({ deny: config.outboundDeny, httpsProxy: config.httpsProxy, noProxy: config.noProxy })
-  const cloudEngine = new CloudEngine({ mounts, outbound, clock, random, log, operator: await operatorSettings(config) })
+  const cloudEngine = new CloudEngine({
+    ...{ mounts, outbound, clock, random, log, leases },
+    operator: await operatorSettings(config),
+    pause: parts.cloudPause,
+    ...parts.cloudTimes,
+  })
+  for (const type of ['cloud', 'azure']) leases.register(type, cloudEngine.credentials)
   const wrapper = new Wrapper({ tokens, cubbyholes, root, clock, tokenMountOf: (namespace) => mounts.table.at(namespace, 'auth/token/'), discard })
   const tidy = new TokenTidy({ tokens, revoker, view: core, log, endMadeByBatch: (cutOffs) => leases.endCutOff(cutOffs) })
   const sweeper = new TokenSweeper({
@@ -296,6 +311,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     mounts,
     tokens,
     tokenRoles,
+    spent,
     tidy,
     groups,
     identities,
@@ -574,7 +590,10 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     random,
     log,
     systemTtl: system,
+    spent: core.spent,
     maxJwtSize: config.maxJwtSize,
+    failuresKept: config.loginFailuresKept,
+    onFetch: () => undefined,
   })
   await app.register(token, {
     prefix: '/token',
@@ -610,10 +629,13 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
   await app.register(cubbyhole, { prefix: '/cubbyhole', cubbyholes: core.cubbyholes, tokens })
   for (const type of ['cloud', 'azure'] as const) await app.register(cloud, { prefix: `/${type}`, engine: core.cloudEngine, type })
   for (const { type, routes } of engines ?? []) await app.register(routes, { prefix: `/${type}` })
-  const loginParts = { tokens, identity: identities, view: core.core, clock, systemTtl: system }
+  const loginParts = { tokens, identity: identities, spent: core.spent, view: core.core, clock, systemTtl: system }
   await app.register(jwtAuth, {
     ...{ prefix: '/jwt', method: jwtMethod, log },
     issue: (login) => issueLogin(loginParts, login),
+    plan: (login) => planLogin(loginParts, login),
+    policyExists,
+    counter: { login: () => undefined },
     sweepIntervalMs: config.background === 'on' ? pendingLoginsSweepMs : undefined,
   })
   await app.ready()

@@ -5,7 +5,7 @@ import { Turns } from '../../core/turns.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import { changedConfig, type ConfigInput } from './config.ts'
-import { Intents } from './intents/intents.ts'
+import { CloudCredentials, type CloudCredentialsParts } from './credentials.ts'
 import { MountState, type MountStateParts } from './mount-state.ts'
 import type { RoleInput } from './role-input.ts'
 import { deleteRole, type RoleWork, writeRole } from './roles.ts'
@@ -22,13 +22,18 @@ export type CloudEngineParts = {
   readonly random: Random
   readonly log: RotationLog
   readonly operator: OperatorSettings
+  readonly leases: CloudCredentialsParts['leases']
+  /** How long things may take; tests only. */
+  readonly patience?: CloudCredentialsParts['patience']
+  readonly requestLimitMs?: CloudCredentialsParts['requestLimitMs']
   /** How long is waited before something is tried again; tests only. */
-  readonly pause?: UpstreamParts['pause']
+  readonly pause?: UpstreamParts['pause'] | undefined
 }
 
 /** The engine over all its mounts: each has its own state, found by the mount's uuid, so it stays when the mount moves. */
 export class CloudEngine implements AsyncDisposable {
   readonly rotation: RootRotation
+  readonly credentials: CloudCredentials
   readonly #parts: CloudEngineParts
   readonly #stateParts: MountStateParts
   readonly #stateByUuid = new Map<string, MountState>()
@@ -41,15 +46,22 @@ export class CloudEngine implements AsyncDisposable {
       operator,
       applications: new Turns(),
       openUpstream: (settings) => openUpstream(settings, pause === undefined ? { outbound, clock } : { outbound, clock, pause }),
-      openIntents: (mount, state) => this.#openIntents(mount, state),
+      openIntents: (mount, state) => this.credentials.openIntents(mount, state),
     }
     const enter = (mount: Mount) => mounts.enter(mount)
-    this.rotation = new RootRotation({ mounts: () => this.mounts(), stateOf: (mount) => this.stateOf(mount), enter, clock, random, log })
+    const own = { mounts: () => this.mounts(), stateOf: (mount: Mount) => this.stateOf(mount), enter }
+    const { leases, patience, requestLimitMs } = parts
+    this.credentials = new CloudCredentials({
+      ...{ ...own, leases, clock, random, log, pause, patience, requestLimitMs },
+      mountOf: (accessor) => mounts.table.byAccessor(accessor),
+    })
+    this.rotation = new RootRotation({ ...own, clock, random, log })
   }
 
   /** Begins what happens by itself, in the background. */
   start(): void {
     this.rotation.start()
+    this.credentials.start()
   }
 
   /** Mounts of the engine that are not being removed. */
@@ -113,13 +125,9 @@ export class CloudEngine implements AsyncDisposable {
     return { state: this.stateOf(mount), clock, random, call: callWithin(clock, correlationId) }
   }
 
-  #openIntents(mount: Mount, state: MountState): Intents {
-    const { clock, random, log } = this.#parts
-    return new Intents({ view: state.view, clock, random, log, mount: mount.path, undo: async () => ({ done: false, later: 'not begun' }) })
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     await this.rotation[Symbol.asyncDispose]()
+    await this.credentials[Symbol.asyncDispose]()
     await Promise.all([...this.#stateByUuid.values()].map(({ intents }) => intents[Symbol.asyncDispose]()))
   }
 }

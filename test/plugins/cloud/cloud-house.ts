@@ -1,0 +1,68 @@
+import { type Directory, type DirectoryOptions, startDirectory } from '../../../simulators/directory/directory.ts'
+import type { Client } from '../../support/client.ts'
+import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
+import { PausingClock } from './upstream/aimed.ts'
+
+export type CloudHouse = AsyncDisposable & {
+  readonly directory: Directory
+  readonly server: TestServer
+  readonly root: Client
+  readonly clock: PausingClock
+  /** A valid configuration, some of it changed. */
+  config(changes?: Record<string, unknown>): Record<string, unknown>
+  /** A scope of the subscription. */
+  scope(resourceGroup?: string): string
+  /** Id of a role definition by its GUID. */
+  definition(guid: string): string
+}
+
+export type CloudHouseOptions = TestServerOptions & { directory?: Omit<DirectoryOptions, 'now'>; configured?: boolean }
+
+/** GUIDs of definitions the stand-in has. */
+export const guids = {
+  owner: '8e3af657-a8ff-443c-a75c-2fe8c4bcb635',
+  contributor: 'b24988ac-6180-42a0-ab88-20f7382dd24c',
+  reader: 'acdd72a7-3385-48ef-bd42-f606fba81ae7',
+}
+
+/** A server with mounts `cloud/` and `azure/`, aimed at a stand-in that shares its clock; both are configured unless told otherwise. */
+export async function startCloudHouse({ directory: options = {}, configured = true, ...parts }: CloudHouseOptions = {}): Promise<CloudHouse> {
+  await using stack = new AsyncDisposableStack()
+  const clock = new PausingClock(Date.UTC(2026, 4, 5, 6, 7, 8))
+  const directory = stack.use(await startDirectory({ ...options, now: () => clock.now() }))
+  const server = stack.use(
+    await startTestServer({
+      clock,
+      cloudPause: clock.pause,
+      ...parts,
+      settings: { DEFAULT_MOUNTS: 'auth/jwt=jwt,cloud=cloud,azure=azure', ...parts.settings },
+      environment: {
+        CLOUD_AUTHORITY_HOST: directory.authorityUrl,
+        CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
+        CLOUD_RESOURCE_MANAGER_ENDPOINT: directory.resourceManagerUrl,
+        CLOUD_CA_FILE: directory.caFile,
+        ...parts.environment,
+      },
+    }),
+  )
+  const config: CloudHouse['config'] = (changes = {}) => ({
+    subscription_id: directory.subscriptionId,
+    tenant_id: directory.tenantId,
+    client_id: directory.rootClientId,
+    client_secret: directory.rootClientSecret,
+    ...changes,
+  })
+  if (configured) for (const mount of ['cloud', 'azure']) await server.root.write(`${mount}/config`, config())
+  const held = stack.move()
+  const subscription = `/subscriptions/${directory.subscriptionId}`
+  return {
+    directory,
+    server,
+    root: server.root,
+    clock,
+    config,
+    scope: (resourceGroup = 'web') => `${subscription}/resourceGroups/${resourceGroup}`,
+    definition: (guid) => `${subscription}/providers/Microsoft.Authorization/roleDefinitions/${guid}`,
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  }
+}

@@ -1,0 +1,484 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Answer } from '../../support/client.ts'
+import { type CloudHouse, guids, startCloudHouse } from './cloud-house.ts'
+
+let house: CloudHouse
+
+beforeAll(async () => {
+  house = await startCloudHouse()
+})
+afterAll(() => house[Symbol.asyncDispose]())
+
+let count = 0
+const newName = () => `r${++count}`
+const write = (name: string, body: object) => house.root.write(`cloud/roles/${name}`, body)
+const read = async (name: string) => (await house.root.read(`cloud/roles/${name}`)).body['data']
+const granted = (...roles: object[]) => JSON.stringify(roles)
+const refusal = (text: string) => ({ status: 400, body: { errors: [text] } })
+const owner = (resourceGroup?: string) => ({ role_name: 'Owner', role_id: house.definition(guids.owner), scope: house.scope(resourceGroup) })
+const contributor = (resourceGroup?: string) => ({
+  role_name: 'Contributor',
+  role_id: house.definition(guids.contributor),
+  scope: house.scope(resourceGroup),
+})
+const group = (name: string) => ({ group_name: name, object_id: house.directory.groupIds[name] })
+
+const empty = {
+  application_object_id: '',
+  cloud_groups: null,
+  cloud_roles: null,
+  explicit_max_ttl: 0,
+  max_ttl: 0,
+  permanently_delete: false,
+  persist_app: false,
+  sign_in_audience: '',
+  tags: null,
+  ttl: 0,
+}
+
+describe('what is written is read (contract cloud-engine §8.3)', () => {
+  test('rows 24, 25: all fields, and all of them again', async () => {
+    const name = newName()
+    const first = { cloud_roles: [owner('web'), contributor('data')], cloud_groups: [group('foo'), group('bar')] }
+    const more = { permanently_delete: true, sign_in_audience: 'CloudADMyOrg', tags: ['project:vault_test'] }
+    const texts = { cloud_roles: JSON.stringify(first.cloud_roles), cloud_groups: JSON.stringify(first.cloud_groups) }
+    expect(await write(name, { ...texts, ...more, ttl: 0, max_ttl: 0, explicit_max_ttl: 0 })).toMatchObject({ status: 204, text: '' })
+    expect(await read(name)).toEqual({ ...empty, ...first, ...more })
+
+    const second = { cloud_roles: [owner('data'), contributor('data')], cloud_groups: [group('bar')] }
+    const ttls = { ttl: 300, max_ttl: 3000, explicit_max_ttl: 3000, sign_in_audience: 'CloudADMultipleOrgs' }
+    await write(name, { cloud_roles: JSON.stringify(second.cloud_roles), cloud_groups: JSON.stringify(second.cloud_groups), ...ttls })
+
+    expect(await read(name)).toEqual({ ...empty, ...more, ...second, ...ttls })
+  })
+
+  test('row 28: an existing application with empty lists', async () => {
+    const { id } = house.directory.hand.addApplication({ displayName: 'theirs' })
+    const name = newName()
+    const body = {
+      application_object_id: id,
+      ttl: 300,
+      max_ttl: 3000,
+      explicit_max_ttl: 3000,
+      sign_in_audience: 'PersonalVendorAccount',
+      tags: ['a:b'],
+    }
+
+    expect((await write(name, { ...body, cloud_roles: '[]', cloud_groups: '[]' })).status).toBe(204)
+
+    expect(await read(name)).toEqual({ ...empty, ...body, cloud_roles: [], cloud_groups: [] })
+  })
+
+  test('row 29: one role alone', async () => {
+    const name = newName()
+
+    expect((await write(name, { cloud_roles: granted(owner()) })).status).toBe(204)
+
+    expect(await read(name)).toEqual({ ...empty, cloud_roles: [owner()] })
+  })
+
+  test('rows 40, 41: names and ids are those of upstream', async () => {
+    const name = newName()
+    const cloud_roles = granted({ ...owner(), role_id: '' }, { ...contributor(), role_name: 'will be replaced' })
+    const cloud_groups = JSON.stringify([{ group_name: 'foo' }, { group_name: 'will be replaced', object_id: house.directory.groupIds['bar'] }])
+
+    expect((await write(name, { cloud_roles, cloud_groups })).status).toBe(204)
+
+    expect(await read(name)).toEqual({ ...empty, cloud_roles: [owner(), contributor()], cloud_groups: [group('foo'), group('bar')] })
+  })
+
+  test('row 43: the same role on two scopes', async () => {
+    const name = newName()
+
+    expect((await write(name, { cloud_roles: granted(owner('web'), owner('data')) })).status).toBe(204)
+  })
+
+  test('groups alone are enough', async () => {
+    const name = newName()
+
+    expect((await write(name, { cloud_groups: JSON.stringify([{ group_name: 'foo' }]) })).status).toBe(204)
+
+    expect(await read(name)).toEqual({ ...empty, cloud_groups: [group('foo')] })
+  })
+
+  test('null is no list, and unknown members are nothing', async () => {
+    const name = newName()
+
+    expect((await write(name, { cloud_roles: 'null', cloud_groups: '[{"group_name":"foo","object_id":null,"colour":7}]' })).status).toBe(204)
+
+    expect(await read(name)).toEqual({ ...empty, cloud_groups: [group('foo')] })
+  })
+
+  test('what is not sent stays, permanently_delete too (DEV-6)', async () => {
+    const name = newName()
+    const body = { cloud_roles: granted(owner()), ttl: 60, max_ttl: 600, permanently_delete: true, tags: 'b,a', sign_in_audience: 'CloudADMyOrg' }
+    await write(name, body)
+
+    expect((await write(name, { explicit_max_ttl: '1h' })).status).toBe(204)
+
+    expect(await read(name)).toEqual({ ...empty, ...body, cloud_roles: [owner()], tags: ['a', 'b'], explicit_max_ttl: 3600 })
+  })
+
+  test('row 115: a name with an apostrophe and an ampersand', async () => {
+    const roleName = "Bob's R&D #1 + 100 %"
+    const { id } = house.directory.hand.addRoleDefinition({ roleName })
+    const { id: object_id } = house.directory.hand.addGroup(roleName)
+    const name = newName()
+
+    const answer = await write(name, {
+      cloud_roles: granted({ role_name: roleName, scope: house.scope() }),
+      cloud_groups: JSON.stringify([{ group_name: roleName }]),
+    })
+
+    expect(answer.status).toBe(204)
+    expect(await read(name)).toEqual({
+      ...empty,
+      cloud_roles: [{ role_name: roleName, role_id: id, scope: house.scope() }],
+      cloud_groups: [{ group_name: roleName, object_id }],
+    })
+  })
+
+  test('names of roles are the same in capitals', async () => {
+    const name = newName()
+    await write(name.toUpperCase(), { cloud_roles: granted(owner()) })
+
+    expect(await read(name)).toMatchObject({ cloud_roles: [owner()] })
+    expect((await house.root.list('cloud/roles')).body['data']?.['keys']).toContain(name)
+    await house.root.delete(`cloud/roles/${name.toUpperCase()}`)
+    expect((await house.root.read(`cloud/roles/${name}`)).status).toBe(404)
+  })
+})
+
+describe('ttls (rows 30 to 39)', () => {
+  test.each([
+    { row: 30, ttls: { ttl: 5, max_ttl: 10 } },
+    { row: 31, ttls: { ttl: 5 } },
+    { row: 32, ttls: { max_ttl: 10 } },
+    { row: 33, ttls: { ttl: 100, max_ttl: 100 } },
+    { row: 34, ttls: { ttl: 101, max_ttl: 100 }, text: 'ttl cannot be greater than max_ttl' },
+    { row: 35, ttls: { ttl: 101, max_ttl: 0 } },
+    { row: 36, ttls: { ttl: 5, max_ttl: 10, explicit_max_ttl: 10 } },
+    { row: 37, ttls: { ttl: 10, explicit_max_ttl: 5 }, text: 'ttl cannot be greater than explicit_max_ttl' },
+    { row: 38, ttls: { ttl: 10, max_ttl: 10, explicit_max_ttl: 5 }, text: 'ttl cannot be greater than explicit_max_ttl' },
+    { row: '38, max only', ttls: { max_ttl: 10, explicit_max_ttl: 5 }, text: 'max_ttl cannot be greater than explicit_max_ttl' },
+    { row: 39, ttls: { explicit_max_ttl: 10 } },
+    { row: 'text', ttls: { ttl: '1h', max_ttl: '2d' }, shown: { ttl: 3600, max_ttl: 172_800 } },
+  ])('row $row', async ({ ttls, text, shown = ttls }) => {
+    const name = newName()
+
+    const answer = await write(name, { cloud_roles: granted(owner()), ...ttls })
+
+    if (text === undefined) expect([answer.status, await read(name)]).toEqual([204, { ...empty, cloud_roles: [owner()], ...shown }])
+    else expect(answer).toMatchObject(refusal(text))
+  })
+
+  test('what is stored counts too', async () => {
+    const name = newName()
+    await write(name, { cloud_roles: granted(owner()), max_ttl: 10 })
+
+    expect(await write(name, { ttl: 11 })).toMatchObject(refusal('ttl cannot be greater than max_ttl'))
+  })
+})
+
+const noTarget = 'either Cloud role definitions, group definitions, or an Application Object ID must be provided'
+const audiences =
+  'Invalid value for sign_in_audience field. Valid values are: CloudADMyOrg, CloudADMultipleOrgs, CloudADandPersonalVendorAccount, PersonalVendorAccount'
+
+describe('what is refused, and stores nothing', () => {
+  const notThere = '11111111-2222-3333-4444-555555555555'
+  test.each([
+    {
+      row: 42,
+      body: () => ({ cloud_roles: granted(owner(), { role_name: 'Owner', scope: house.scope() }) }),
+      text: () => `duplicate role_id and scope: '${house.definition(guids.owner)}', '${house.scope()}'`,
+    },
+    {
+      row: 44,
+      body: () => ({ cloud_groups: granted(group('foo'), { group_name: 'foo' }) }),
+      text: () => `duplicate object_id '${house.directory.groupIds['foo']}'`,
+    },
+    {
+      row: 45,
+      body: () => ({ cloud_roles: granted({ role_name: 'multiple', scope: house.scope() }) }),
+      text: () => "multiple matches found for role_name: 'multiple'. Specify role by ID instead.",
+    },
+    {
+      row: 46,
+      body: () => ({ cloud_groups: granted({ group_name: 'multiple' }) }),
+      text: () => "multiple matches found for group_name: 'multiple'. Specify group by ObjectID instead.",
+    },
+    { row: 47, body: () => ({}), text: () => noTarget },
+    { row: '47, empty lists', body: () => ({ cloud_roles: '[]', cloud_groups: '[]' }), text: () => noTarget },
+    { row: '26 without rights', body: () => ({ persist_app: true }), text: () => noTarget },
+    { row: 51, body: () => ({ sign_in_audience: 'asdfg' }), text: () => audiences },
+    { row: '51, empty', body: () => ({ sign_in_audience: '' }), text: () => audiences },
+    { row: "51, Azure's own (OQ-8)", body: () => ({ sign_in_audience: 'AzureADMyOrg' }), text: () => audiences },
+    { row: 56, body: () => ({ tags: 'environment development' }), text: () => 'whitespaces are not allowed in tags' },
+    { row: 57, body: () => ({ tags: ['t'.repeat(257)] }), text: () => 'individual tag size must be between 1 and 256 characters (inclusive)' },
+    {
+      row: '57, bytes',
+      body: () => ({ tags: ['ä'.repeat(129)] }),
+      text: () => 'individual tag size must be between 1 and 256 characters (inclusive)',
+    },
+    { row: 'a tag like ours', body: () => ({ tags: ['gatehouse:cloud_1:2'] }), text: () => "tags must not begin with 'gatehouse:'" },
+    {
+      row: 'unknown role',
+      body: () => ({ cloud_roles: granted({ role_name: 'Nobody', scope: '/' }) }),
+      text: () => "no role found for role_name: 'Nobody'",
+    },
+    {
+      row: 'unknown role id',
+      body: () => ({ cloud_roles: granted({ role_id: house.definition(notThere), scope: '/' }) }),
+      text: () => `no role found for role_id: '${house.definition(notThere)}'`,
+    },
+    {
+      row: 'unknown group',
+      body: () => ({ cloud_groups: granted({ group_name: 'nobody' }) }),
+      text: () => "no group found for group_name: 'nobody'",
+    },
+    {
+      row: 'unknown group id',
+      body: () => ({ cloud_groups: granted({ object_id: notThere }) }),
+      text: () => `no group found for object_id: '${notThere}'`,
+    },
+    {
+      row: 'the first failure ends it',
+      body: () => ({ ttl: 2, max_ttl: 1, tags: 'a b', sign_in_audience: 'x' }),
+      text: () => 'ttl cannot be greater than max_ttl',
+    },
+    {
+      row: 'permanently',
+      body: () => ({
+        application_object_id: house.directory.hand.addApplication({ displayName: 'p' }).id,
+        permanently_delete: true,
+        cloud_roles: 'asdf',
+      }),
+      text: () => 'permanently_delete must be false if application_object_id is provided',
+    },
+    {
+      row: 'DEV-10',
+      body: () => ({ application_object_id: notThere, persist_app: true, cloud_roles: granted(owner()) }),
+      text: () => 'application_object_id cannot be set together with persist_app',
+    },
+    {
+      row: 116,
+      body: () => ({ application_object_id: house.directory.rootApplicationId }),
+      text: () => 'application_object_id must not refer to the application used by this engine',
+    },
+    ...['', ' ', 'asdf', '{', '{}', '"x"', '7', '[null]', '[[]]', '["x"]', '[{"role_name":7}]', '[{"scope":{}}]', '[] x', '[]]'].flatMap((raw) => [
+      { row: `48, ${raw}`, body: () => ({ cloud_roles: raw }), text: () => `error parsing Cloud roles '${raw}': `, isPart: true },
+      {
+        row: `49, ${raw.replaceAll('role', 'group')}`,
+        body: () => ({ cloud_groups: raw.replaceAll('role', 'group').replace('scope', 'object_id') }),
+        text: () => "error parsing Cloud groups '",
+        isPart: true,
+      },
+    ]),
+    ...['/a?b', '/a#b', '/a/../b', '/./a', '..', '/a/%2E%2e/b', '/a\\..\\b', '/a\u0000b', '/a\nb'].flatMap((path) => [
+      {
+        row: `scope ${JSON.stringify(path)}`,
+        body: () => ({ cloud_roles: granted({ role_name: 'Owner', scope: path }) }),
+        text: () => `invalid scope: '${path}'`,
+      },
+      {
+        row: `role id ${JSON.stringify(path)}`,
+        body: () => ({ cloud_roles: granted({ role_id: `/providers/Microsoft.Authorization/roleDefinitions${path}`, scope: '/' }) }),
+        text: () => `no role found for role_id: '/providers/Microsoft.Authorization/roleDefinitions${path}'`,
+      },
+    ]),
+    {
+      row: 'another resource as role',
+      body: () => ({ cloud_roles: granted({ role_id: house.scope(), scope: '/' }) }),
+      text: () => `no role found for role_id: '${house.scope()}'`,
+    },
+    {
+      row: 'too many',
+      body: () => ({ cloud_roles: JSON.stringify(Array.from({ length: 201 }, () => owner())) }),
+      text: () => 'expected at most 200 elements',
+      isPart: true,
+    },
+    { row: 'a conversion', body: () => ({ ttl: 'soon' }), text: () => 'error converting input for field "ttl"', isPart: true },
+  ])('row $row', async ({ body, text, isPart = false }: { body: () => object; text: () => string; isPart?: boolean }) => {
+    const name = newName()
+
+    const answer = await write(name, body())
+
+    expect(answer.status).toBe(400)
+    if (isPart) expect(String(answer.body['errors']?.[0])).toContain(text())
+    else expect(answer.body['errors']).toEqual([text()])
+    expect((await house.root.read(`cloud/roles/${name}`)).status).toBe(404)
+  })
+
+  test('row 50: the application is looked at before the lists are read', async () => {
+    const { id } = house.directory.hand.addApplication({ displayName: 'row 50' })
+    const name = newName()
+
+    const known = await write(name, { application_object_id: id, cloud_roles: 'asdf' })
+    const unknown = await write(name, { application_object_id: '11111111-2222-3333-4444-555555555555', cloud_roles: 'asdf' })
+    const noId = await write(name, { application_object_id: 'abc', cloud_roles: 'asdf' })
+
+    expect(String(known.body['errors']?.[0])).toContain("error parsing Cloud roles 'asdf'")
+    for (const answer of [unknown, noId]) {
+      expect(answer.status).toBe(400)
+      expect(String(answer.body['errors']?.[0])).toContain('error loading Application: ')
+    }
+  })
+
+  test('a role that was stored stays as it was', async () => {
+    const name = newName()
+    await write(name, { cloud_roles: granted(owner()), ttl: 5 })
+
+    expect((await write(name, { ttl: 6, cloud_roles: granted({ role_name: 'multiple' }) })).status).toBe(400)
+
+    expect(await read(name)).toEqual({ ...empty, cloud_roles: [owner()], ttl: 5 })
+  })
+})
+
+describe('tags (rows 53 to 57)', () => {
+  test.each([
+    { row: 53, tags: ['project:vault_test', 'team:engineering'], shown: ['project:vault_test', 'team:engineering'] },
+    { row: 54, tags: [], shown: [] },
+    { row: 'empty text', tags: '', shown: [] },
+    { row: 55, tags: ['team:a', 'team:a'], shown: ['team:a'] },
+    { row: 'trimmed and sorted', tags: ' b , a,,B, ä ', shown: ['B', 'a', 'b', 'ä'] },
+    { row: 'longest', tags: ['t'.repeat(256)], shown: ['t'.repeat(256)] },
+  ])('row $row', async ({ tags, shown }) => {
+    const name = newName()
+
+    expect((await write(name, { cloud_roles: granted(owner()), tags })).status).toBe(204)
+
+    expect(await read(name)).toMatchObject({ tags: shown })
+  })
+})
+
+describe('a mount of type azure', () => {
+  test("speaks Azure's names", async () => {
+    const name = newName()
+    const body = { azure_roles: granted(owner()), azure_groups: granted(group('foo')), sign_in_audience: 'AzureADandPersonalMicrosoftAccount' }
+
+    expect((await house.root.write(`azure/roles/${name}`, body)).status).toBe(204)
+
+    const { cloud_roles: _roles, cloud_groups: _groups, ...shared } = empty
+    const shown = { ...shared, azure_roles: [owner()], azure_groups: [group('foo')], sign_in_audience: body.sign_in_audience }
+    expect((await house.root.read(`azure/roles/${name}`)).body['data']).toEqual(shown)
+  })
+
+  test.each([
+    { body: () => ({ azure_roles: 'x' }), text: "error parsing Azure roles 'x': " },
+    { body: () => ({ azure_groups: 'x' }), text: "error parsing Azure groups 'x': " },
+    { body: () => ({ cloud_roles: granted(owner()) }), text: noTarget.replace('Cloud', 'Azure') },
+    {
+      body: () => ({ sign_in_audience: 'CloudADMyOrg' }),
+      text: 'Valid values are: AzureADMyOrg, AzureADMultipleOrgs, AzureADandPersonalMicrosoftAccount, PersonalMicrosoftAccount',
+    },
+  ])('$text', async ({ body, text }) => {
+    const answer = await house.root.write(`azure/roles/${newName()}`, body())
+
+    expect(answer.status).toBe(400)
+    expect(String(answer.body['errors']?.[0])).toContain(text)
+  })
+
+  test("a mount of type cloud knows nothing of Azure's names (OQ-8)", async () => {
+    expect(await write(newName(), { azure_roles: granted(owner()) })).toMatchObject(refusal(noTarget))
+  })
+})
+
+test('rows 59 to 63: list and delete', async () => {
+  await using other = await startCloudHouse()
+  const roles = (method: 'list' | 'delete' | 'read', name?: string): Promise<Answer> =>
+    other.root[method](`cloud/roles${name === undefined ? '' : `/${name}`}`)
+  expect(await roles('list')).toMatchObject({ status: 404, body: { errors: [] } })
+  for (const name of ['r2', 'r1', 'r3']) {
+    await other.root.write(`cloud/roles/${name}`, { cloud_groups: '[{"group_name":"foo"}]' })
+  }
+  expect((await roles('list')).body['data']).toEqual({ keys: ['r1', 'r2', 'r3'] })
+
+  expect(await roles('delete', 'r2')).toMatchObject({ status: 204, text: '' })
+
+  expect((await roles('list')).body['data']).toEqual({ keys: ['r1', 'r3'] })
+  expect((await roles('read', 'r2')).status).toBe(404)
+  expect((await roles('read', 'r1')).status).toBe(200)
+  expect((await roles('delete', 'r2')).status).toBe(204)
+  expect((await roles('delete', 'never')).status).toBe(204)
+})
+
+describe('without a configuration', () => {
+  test('roles are neither read nor written, but listed and deleted', async () => {
+    await using other = await startCloudHouse()
+    await other.root.write('cloud/roles/a', { cloud_groups: '[{"group_name":"foo"}]' })
+    await other.root.delete('cloud/config')
+
+    expect(await other.root.read('cloud/roles/a')).toMatchObject(refusal('config is nil'))
+    expect(await other.root.write('cloud/roles/a', { ttl: 7 })).toMatchObject(refusal('config is nil'))
+    expect((await other.root.list('cloud/roles')).body['data']).toEqual({ keys: ['a'] })
+    expect((await other.root.delete('cloud/roles/a')).status).toBe(204)
+  })
+
+  test.each([
+    { missing: 'client_id', text: 'client_id is required' },
+    { missing: 'client_secret', text: 'client_secret is required' },
+  ])('$missing', async ({ missing, text }) => {
+    await using other = await startCloudHouse()
+    await other.root.write('cloud/config', { [missing]: '' })
+
+    expect(await other.root.write('cloud/roles/a', { cloud_groups: '[{"group_name":"foo"}]' })).toMatchObject(refusal(text))
+  })
+})
+
+test('row 117: what the environment says counts, what is stored is shown', async () => {
+  await using other = await startCloudHouse({ configured: false })
+  const { tenantId, subscriptionId, rootClientId, rootClientSecret, authorityUrl, directoryUrl, resourceManagerUrl, caFile } = other.directory
+  await using server = await startCloudHouse({
+    configured: false,
+    environment: {
+      ...{ CLOUD_TENANT_ID: tenantId, CLOUD_SUBSCRIPTION_ID: subscriptionId, CLOUD_CLIENT_ID: rootClientId, CLOUD_CLIENT_SECRET: rootClientSecret },
+      ...{ CLOUD_AUTHORITY_HOST: authorityUrl, CLOUD_DIRECTORY_ENDPOINT: directoryUrl, CLOUD_RESOURCE_MANAGER_ENDPOINT: resourceManagerUrl },
+      CLOUD_CA_FILE: caFile,
+    },
+  })
+  await server.root.write('cloud/config', { tenant_id: 'stored-tenant', subscription_id: 'stored-subscription', client_id: 'c', client_secret: 's' })
+
+  const answer = await server.root.write('cloud/roles/a', { cloud_roles: '[{"role_name":"Owner","scope":"/"}]' })
+
+  expect(answer.status).toBe(204)
+  expect((await server.root.read('cloud/config')).body['data']).toMatchObject({ tenant_id: 'stored-tenant', client_id: 'c' })
+  expect((await server.root.read('cloud/roles/a')).body['data']?.['cloud_roles']?.['0']).toMatchObject({
+    role_id: `/subscriptions/${subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${guids.owner}`,
+  })
+})
+
+describe('when upstream refuses', () => {
+  test.each([
+    { operation: 'listRoleDefinitions', body: { cloud_roles: '[{"role_name":"Owner","scope":"/"}]' }, text: 'unable to lookup Cloud role by name: ' },
+    { operation: 'listGroups', body: { cloud_groups: '[{"group_name":"foo"}]' }, text: 'unable to lookup Cloud group: ' },
+    { operation: 'getApplication', body: { application_object_id: '11111111-2222-3333-4444-555555555555' }, text: 'error loading Application: ' },
+  ] as const)('$operation: 403 names the missing permission, another status is ours to say', async ({ operation, body, text }) => {
+    house.directory.fault({
+      kind: 'status',
+      status: 403,
+      code: 'Authorization_RequestDenied',
+      message: 'Insufficient privileges to complete the operation.',
+      operation,
+    })
+    const denied = await write(newName(), body)
+    house.directory.fault({ kind: 'status', status: 501, code: 'Odd', message: 'odd', operation })
+    const odd = await write(newName(), body)
+
+    expect(denied.status).toBe(400)
+    expect(String(denied.body['errors']?.[0])).toMatch(/^[^\n]*; missing permission: \S+$/)
+    expect(String(denied.body['errors']?.[0])).toContain(text)
+    expect(odd.status).toBe(502)
+    expect(String(odd.body['errors']?.[0])).toContain(text)
+  })
+
+  test('rows 11 to 13, a wrong secret: what the login service says is told', async () => {
+    await using other = await startCloudHouse()
+    await other.root.write('cloud/config', { client_secret: 'wrong' })
+
+    const answer = await other.root.write('cloud/roles/a', { cloud_groups: '[{"group_name":"foo"}]' })
+
+    expect(answer.status).toBe(400)
+    expect(String(answer.body['errors']?.[0])).toContain('7000215')
+    expect(answer.text).not.toContain('wrong')
+  })
+})
