@@ -1,0 +1,267 @@
+import { describe, expect, test } from 'vitest'
+import { callerError, classify, type UpstreamFailure, UpstreamError, type UpstreamOperation } from '../../../../src/plugins/cloud/upstream/index.ts'
+
+const failed = (failure: Partial<UpstreamFailure> & { operation: UpstreamOperation }) =>
+  new UpstreamError({ service: 'directory', status: 400, code: '', text: '', ...failure })
+
+const id = '0f6e1f3a-0000-4000-8000-000000000001'
+
+// Contract cloud-engine §4.2, §4.3, §4.6, §7; the rows 97–104 of §8.5 are among them
+describe('classify', () => {
+  test.each<{ name: string; error: Partial<UpstreamFailure> & { operation: UpstreamOperation }; kind: string }>([
+    {
+      name: 'an application that is not everywhere yet',
+      error: { operation: 'createServicePrincipal', status: 404, code: 'Request_ResourceNotFound' },
+      kind: 'retry',
+    },
+    {
+      name: 'the same as a bad request',
+      error: {
+        operation: 'createServicePrincipal',
+        code: 'Request_BadRequest',
+        text: `The appId '${id}' of the service principal does not reference a valid application object.`,
+      },
+      kind: 'retry',
+    },
+    {
+      name: 'the same in the details only',
+      error: {
+        operation: 'createServicePrincipal',
+        code: 'Request_BadRequest',
+        text: 'One or more errors.',
+        details: ['NoBackingApplicationObject'],
+      },
+      kind: 'retry',
+    },
+    {
+      name: 'the same as a refusal',
+      error: {
+        operation: 'createServicePrincipal',
+        status: 403,
+        code: 'Authorization_RequestDenied',
+        text: 'When using this permission, the backing application of the service principal being created must in the local tenant',
+      },
+      kind: 'retry',
+    },
+    {
+      name: 'a name still held by what was deleted',
+      error: { operation: 'createServicePrincipal', status: 409, code: 'Request_MultipleObjectsWithSameKeyValue' },
+      kind: 'retry',
+    },
+    {
+      name: 'concurrent changes',
+      error: { operation: 'addServicePrincipalPassword', status: 409, code: 'Directory_ConcurrencyViolation' },
+      kind: 'retry',
+    },
+    {
+      name: 'concurrent changes of a static application',
+      error: { operation: 'addApplicationPassword', status: 409, code: 'Directory_ConcurrencyViolation' },
+      kind: 'retry',
+    },
+    ...[
+      `Resource '${id}' does not exist or one of its queried reference-property objects are not present`,
+      `Application with identifier 'abc123' does not exist in the directory`,
+      'Application not found',
+      'Changes are still propagating, please try again',
+      'COULD NOT FIND it',
+      'waiting for propagation',
+    ].map((text) => ({ name: text, error: { operation: 'createServicePrincipal' as const, code: 'Request_BadRequest', text }, kind: 'retry' })),
+    {
+      name: 'a principal without its password page yet',
+      error: { operation: 'addServicePrincipalPassword', status: 404, code: 'Request_ResourceNotFound' },
+      kind: 'retry',
+    },
+    {
+      name: 'a principal the resource manager has not heard of',
+      error: { service: 'resource-manager', operation: 'putRoleAssignment', code: 'PrincipalNotFound' },
+      kind: 'retry',
+    },
+    {
+      name: 'a member the group has not heard of',
+      error: { operation: 'addGroupMember', status: 404, code: 'Request_ResourceNotFound' },
+      kind: 'retry',
+    },
+
+    {
+      name: 'a member already',
+      error: {
+        operation: 'addGroupMember',
+        code: 'Request_BadRequest',
+        text: "One or more added object references already exist for the following modified properties: 'members'.",
+      },
+      kind: 'done',
+    },
+    {
+      name: 'a password removed already',
+      error: { operation: 'removeApplicationPassword', text: `No password credential found with keyId '${id}'.` },
+      kind: 'done',
+    },
+    { name: 'an assignment deleted already', error: { service: 'resource-manager', operation: 'deleteRoleAssignment', status: 404 }, kind: 'done' },
+
+    { name: 'an application that is not there', error: { operation: 'getApplication', status: 404, code: 'Request_ResourceNotFound' }, kind: 'gone' },
+    { name: 'an application deleted before', error: { operation: 'deleteApplication', status: 404, code: 'Request_ResourceNotFound' }, kind: 'gone' },
+    { name: 'nothing to purge', error: { operation: 'purgeDeleted', status: 404 }, kind: 'gone' },
+    { name: 'no id of an object', error: { operation: 'getApplication', text: "Invalid object identifier 'abc'." }, kind: 'gone' },
+    {
+      name: 'an unknown definition',
+      error: { service: 'resource-manager', operation: 'getRoleDefinition', status: 404, code: 'RoleDefinitionDoesNotExist' },
+      kind: 'gone',
+    },
+    {
+      name: 'an unknown definition in an assignment',
+      error: { service: 'resource-manager', operation: 'putRoleAssignment', status: 400, code: 'RoleDefinitionDoesNotExist' },
+      kind: 'gone',
+    },
+    {
+      name: 'an unknown scope',
+      error: { service: 'resource-manager', operation: 'putRoleAssignment', status: 404, code: 'ResourceGroupNotFound' },
+      kind: 'gone',
+    },
+
+    { name: 'the quota of the directory', error: { operation: 'createApplication', status: 403, code: 'Directory_QuotaExceeded' }, kind: 'limit' },
+    {
+      name: 'the quota of assignments',
+      error: { service: 'resource-manager', operation: 'putRoleAssignment', code: 'RoleAssignmentLimitExceeded' },
+      kind: 'limit',
+    },
+    {
+      name: 'too many passwords',
+      error: { operation: 'addApplicationPassword', text: 'The size of the object has exceeded its limit. Please reduce' },
+      kind: 'limit',
+    },
+    {
+      name: 'more than two passwords with personal accounts',
+      error: { operation: 'addApplicationPassword', text: 'You can only add a maximum of 2 encrypted credentials' },
+      kind: 'limit',
+    },
+    {
+      name: 'a longer life than the tenant allows',
+      error: { operation: 'addServicePrincipalPassword', code: 'CredentialLifetimeNotAllowedAsPerAppManagementPolicy' },
+      kind: 'limit',
+    },
+
+    { name: 'a wrong root secret', error: { service: 'login', operation: 'token', status: 401, code: 'AADSTS7000215' }, kind: 'credential' },
+    { name: 'an unknown root', error: { service: 'login', operation: 'token', code: 'AADSTS700016' }, kind: 'credential' },
+    { name: 'an unknown tenant', error: { service: 'login', operation: 'token', code: 'AADSTS90002' }, kind: 'credential' },
+
+    { name: 'throttling', error: { operation: 'createServicePrincipal', status: 429, text: 'please try again' }, kind: 'throttled' },
+    { name: 'throttling of logins', error: { service: 'login', operation: 'token', status: 429 }, kind: 'throttled' },
+
+    {
+      name: 'a failing directory, whatever it says',
+      error: { operation: 'createServicePrincipal', status: 503, text: 'please try again' },
+      kind: 'final',
+    },
+    { name: 'no answer', error: { operation: 'createServicePrincipal', status: 0, code: 'no_answer', text: 'no such host' }, kind: 'final' },
+    {
+      name: 'a lost answer',
+      error: { operation: 'addServicePrincipalPassword', status: 404, lost: true },
+      kind: 'final',
+    },
+    {
+      name: 'an assignment that is there under another name',
+      error: { service: 'resource-manager', operation: 'putRoleAssignment', status: 409, code: 'RoleAssignmentExists' },
+      kind: 'final',
+    },
+    { name: 'a bad request elsewhere', error: { operation: 'createApplication', code: 'Request_BadRequest', text: 'not found' }, kind: 'final' },
+  ])('$name: $kind', ({ error, kind }) => {
+    expect(classify(failed(error)).kind).toBe(kind)
+  })
+
+  test.each<{ service: UpstreamFailure['service']; operation: UpstreamOperation; text: string; permission: string }>([
+    { service: 'directory', operation: 'createApplication', text: '', permission: 'Application.ReadWrite.OwnedBy' },
+    {
+      service: 'directory',
+      operation: 'createServicePrincipal',
+      text: 'Insufficient privileges to complete the operation.',
+      permission: 'Application.ReadWrite.OwnedBy',
+    },
+    { service: 'directory', operation: 'addApplicationPassword', text: '', permission: 'Application.ReadWrite.All' },
+    { service: 'directory', operation: 'addGroupMember', text: '', permission: 'GroupMember.ReadWrite.All' },
+    { service: 'directory', operation: 'organization', text: '', permission: 'Organization.Read.All' },
+    { service: 'resource-manager', operation: 'putRoleAssignment', text: 'no', permission: 'Microsoft.Authorization/roleAssignments/write' },
+    {
+      service: 'resource-manager',
+      operation: 'putRoleAssignment',
+      text: `The client 'a' does not have authorization to perform action 'Microsoft.Authorization/roleDefinitions/read' over scope '/'`,
+      permission: 'Microsoft.Authorization/roleDefinitions/read',
+    },
+  ])('a refusal of $operation names the missing permission $permission', ({ permission, ...failure }) => {
+    expect(classify(failed({ ...failure, status: 403, code: 'Authorization_RequestDenied' }))).toEqual({ kind: 'denied', permission })
+  })
+
+  test('the step may be another than that of the call', () => {
+    const error = failed({ operation: 'getGroup', status: 404 })
+
+    expect([classify(error).kind, classify(error, 'addGroupMember').kind]).toEqual(['gone', 'retry'])
+  })
+})
+
+// Contract cloud-engine §4.2, "Status of a failure here"
+describe('callerError', () => {
+  test.each<{ name: string; error: Partial<UpstreamFailure> & { operation: UpstreamOperation }; kind: string; text: string; retryAfter?: number }>([
+    {
+      name: 'a missing right',
+      error: { operation: 'createApplication', status: 403, code: 'Authorization_RequestDenied', text: 'Insufficient privileges.' },
+      kind: 'invalid',
+      text: 'when: Authorization_RequestDenied: Insufficient privileges.; missing permission: Application.ReadWrite.OwnedBy',
+    },
+    {
+      name: 'what does not exist',
+      error: { operation: 'getApplication', status: 404, code: 'Request_ResourceNotFound', text: 'no x' },
+      kind: 'invalid',
+      text: 'when: Request_ResourceNotFound: no x',
+    },
+    {
+      name: 'a quota',
+      error: { operation: 'createApplication', status: 403, code: 'Directory_QuotaExceeded', text: 'full' },
+      kind: 'invalid',
+      text: 'when: Directory_QuotaExceeded: full',
+    },
+    {
+      name: 'a wrong root secret',
+      error: { service: 'login', operation: 'token', status: 401, code: 'AADSTS7000215', text: 'Invalid client secret provided.' },
+      kind: 'invalid',
+      text: 'when: AADSTS7000215: Invalid client secret provided.',
+    },
+    {
+      name: 'throttling',
+      error: { operation: 'createApplication', status: 429, code: 'TooManyRequests', text: 'slow', retryAfterMs: 1_500 },
+      kind: 'upstream',
+      text: 'when: TooManyRequests: slow; throttled by the directory',
+      retryAfter: 2,
+    },
+    {
+      name: 'throttling that does not say for how long',
+      error: { service: 'resource-manager', operation: 'putRoleAssignment', status: 429 },
+      kind: 'upstream',
+      text: 'when; throttled by the resource manager',
+      retryAfter: 10,
+    },
+    {
+      name: 'a failing service',
+      error: { operation: 'createApplication', status: 500, code: 'InternalServerError', text: 'oh' },
+      kind: 'upstream',
+      text: 'when: InternalServerError: oh',
+    },
+    {
+      name: 'what was never replicated',
+      error: { service: 'resource-manager', operation: 'putRoleAssignment', code: 'PrincipalNotFound', text: 'x' },
+      kind: 'upstream',
+      text: 'when: PrincipalNotFound: x',
+    },
+  ])('$name: $kind', ({ error, kind, text, retryAfter }) => {
+    const told = callerError(failed(error), 'when')
+
+    expect({ kind: told.kind, text: told.message, wrapped: told.wrapped, retryAfter: told.retryAfterSeconds }).toEqual({
+      kind,
+      text,
+      wrapped: kind === 'upstream',
+      retryAfter,
+    })
+  })
+
+  test('without a text the cause stands alone', () => {
+    expect(callerError(failed({ operation: 'createApplication', status: 502, text: 'bad gateway' })).message).toBe('bad gateway')
+  })
+})

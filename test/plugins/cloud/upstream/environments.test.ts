@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { findEnvironment, isEnvironmentName } from '../../../../src/plugins/cloud/upstream/index.ts'
+
+// Contract cloud-engine §2.4, rows 11–14 of §8.1
+test.each([
+  { name: undefined, directory: 'https://graph.microsoft.com', login: 'https://login.microsoftonline.com' },
+  { name: 'AZUREPUBLICCLOUD', directory: 'https://graph.microsoft.com', login: 'https://login.microsoftonline.com' },
+  { name: 'CloudPublicCloud', directory: 'https://graph.microsoft.com', login: 'https://login.microsoftonline.com' },
+  { name: 'AZUREUSGOVERNMENTCLOUD', directory: 'https://graph.microsoft.us', login: 'https://login.microsoftonline.us' },
+  { name: 'cloudUSgovernmentCloud', directory: 'https://graph.microsoft.us', login: 'https://login.microsoftonline.us' },
+  { name: 'AZURECHINACLOUD', directory: 'https://microsoftgraph.chinacloudapi.cn', login: 'https://login.chinacloudapi.cn' },
+  { name: 'CloudChinaCloud', directory: 'https://microsoftgraph.chinacloudapi.cn', login: 'https://login.chinacloudapi.cn' },
+])('the environment $name is at $directory', ({ name, directory, login }) => {
+  const environment = findEnvironment(name)
+
+  expect(environment).toMatchObject({ directoryBase: directory, authorityHost: login, directoryScope: `${directory}/.default` })
+})
+
+test.each(['invalidEnv', 'AzureGermanCloud', '', 'public', 'constructor', ' AzurePublicCloud'])('"%s" names no environment', (name) => {
+  expect({ found: findEnvironment(name), isName: isEnvironmentName(name) }).toEqual({ found: undefined, isName: false })
+})
+
+test('the token scopes of the resource managers are those of the contract', () => {
+  const scopes = ['AzurePublicCloud', 'AzureUSGovernmentCloud', 'AzureChinaCloud'].map((name) => findEnvironment(name)?.resourceManagerScope)
+
+  expect(scopes).toEqual([
+    'https://management.core.windows.net//.default',
+    'https://management.core.usgovcloudapi.net/.default',
+    'https://management.core.chinacloudapi.cn/.default',
+  ])
+})
+
+test("the operator's addresses take the place of the environment's, each for itself, and their scopes with them", () => {
+  const environment = findEnvironment('AzureChinaCloud', {
+    directoryEndpoint: 'https://127.0.0.1:9/dir',
+    resourceManagerEndpoint: 'https://arm.private',
+  })
+
+  expect(environment).toEqual({
+    name: 'china',
+    authorityHost: 'https://login.chinacloudapi.cn',
+    directoryBase: 'https://127.0.0.1:9/dir',
+    directoryScope: 'https://127.0.0.1:9/dir/.default',
+    resourceManagerBase: 'https://arm.private',
+    resourceManagerScope: 'https://arm.private/.default',
+  })
+})
