@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { resource, unknownPaths } from '../../http/resource.ts'
 import { answersOf } from './answers.ts'
 import { configFields, shownConfig } from './config.ts'
+import { credentialRoutes } from './credential-routes.ts'
 import type { CloudEngine } from './engine.ts'
 import { type FieldNames, fieldNames } from './field-names.ts'
 import { roleFields, shownRole } from './role-input.ts'
@@ -98,6 +99,7 @@ export const cloud: FastifyPluginAsync<CloudParts> = async (app, { engine, type 
     },
   })
 
+  credentialRoutes(app, engine.credentials)
   unknownPaths(app)
 }
 

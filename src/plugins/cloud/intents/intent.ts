@@ -14,6 +14,8 @@ export type Intent =
       readonly object_id?: string
       readonly client_id?: string
       readonly service_principal_id?: string
+      /** There once it was deleted, and is left to be purged. */
+      readonly deleted?: string
     }
   | { readonly kind: 'roleAssignments'; readonly assignment_ids: readonly string[] }
   | { readonly kind: 'groupMembership'; readonly group_ids: readonly string[]; readonly service_principal_id: string }

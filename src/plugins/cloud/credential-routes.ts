@@ -1,0 +1,72 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { resource } from '../../http/resource.ts'
+import { boolField } from '../../lib/fields.ts'
+import { credentialFields } from './creds.ts'
+import type { CloudCredentials } from './credentials.ts'
+
+const text = z.string()
+const objects = { id: text, name: text }
+
+const issuedAnswer = { output: z.object({ client_id: text, client_secret: text }) }
+const debrisAnswer = { output: z.object({ objects: z.array(z.object({ kind: text, ...objects, since: text, tries: z.int(), error: text })) }) }
+const reapAnswer = {
+  output: z.object({ objects: z.array(z.object({ kind: text, ...objects, created: text.nullable(), reason: text })), deleted: z.int() }),
+}
+const checkAnswer = { output: z.object({ ok: z.boolean(), checks: z.array(z.object({ name: text, ok: z.boolean(), detail: text })) }) }
+const whoisAnswer = {
+  output: z.object({ lease_id: text, role: text, entity_id: text, display_name: text, issue_time: text, expire_time: text }),
+}
+
+const reapFields = z.object({ dry_run: boolField.default(true).describe('Only tell what would be deleted') })
+
+/** Credentials and what there is to know of them, below mounts of the engine. Contract cloud-engine §1.5, §6. */
+export function credentialRoutes(app: FastifyInstance, credentials: CloudCredentials): void {
+  resource(app, '/creds/:name', {
+    help: 'A credential of a role, under a lease that takes it away.',
+    canonical: (below) => below.toLowerCase(),
+    read: {
+      summary: 'Get a credential',
+      input: credentialFields,
+      ...issuedAnswer,
+      handle: ({ call, mount, caller, params, input }) => credentials.make({ call, mount, caller, role: params.name, input }),
+    },
+  })
+
+  resource(app, '/config/check', {
+    help: 'Whether the root credential can do what it has to.',
+    read: {
+      summary: 'Check the root credential: permissions, end of its secret, clock, quota',
+      ...checkAnswer,
+      handle: async ({ call, mount }) => ({ data: await credentials.preflight(mount, call.requestId) }),
+    },
+  })
+
+  resource(app, '/whois/:client_id', {
+    help: 'Who asked for a credential.',
+    read: {
+      summary: 'Find the lease and the asker of a client id',
+      ...whoisAnswer,
+      handle: async ({ mount, params }) => ({ data: await credentials.whois(mount, params.client_id) }),
+    },
+  })
+
+  resource(app, '/debris', {
+    help: 'What is left upstream and is still to be removed.',
+    read: {
+      summary: 'List what is left upstream',
+      ...debrisAnswer,
+      handle: async ({ mount }) => ({ data: { objects: await credentials.debris(mount) } }),
+    },
+  })
+
+  resource(app, '/reap', {
+    help: 'Applications of this mount that nobody owns.',
+    write: {
+      summary: 'Find, and unless dry_run delete, applications with the tag of this mount that no lease and no role owns',
+      input: reapFields,
+      ...reapAnswer,
+      handle: async ({ call, mount, input }) => ({ data: await credentials.reap(mount, { dryRun: input.dry_run, correlationId: call.requestId }) }),
+    },
+  })
+}

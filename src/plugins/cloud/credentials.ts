@@ -1,0 +1,226 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Lease } from '../../core/leases/lease.ts'
+import type { LeaseBackend, Renewal } from '../../core/leases/lease-backend.ts'
+import type { Mount } from '../../core/mounts/mount.ts'
+import { fail, refuse, ServiceError } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Random } from '../../lib/random.ts'
+import { CreationSlots } from './creation-slots.ts'
+import { type CredentialReply, type CredentialRequest, makeCredential } from './creds.ts'
+import { type DebrisObject, debrisObjects } from './debris.ts'
+import { Intents } from './intents/intents.ts'
+import { type Patience, undoIntent, usualPatience } from './intents/undo.ts'
+import type { LeaseLookup } from './issued.ts'
+import { engineOptions } from './mount-options.ts'
+import type { MountState } from './mount-state.ts'
+import { type Preflight, preflight } from './preflight.ts'
+import { type ReapedObject, reap } from './reaper.ts'
+import { renewalTerms, roleOf } from './renew.ts'
+import { revokeCredential } from './revoke.ts'
+import { classify, UpstreamError, type UpstreamCall } from './upstream/index.ts'
+import { whois } from './whois.ts'
+
+export type CloudCredentialsParts = {
+  /** Mounts of the engine that are not being removed. */
+  mounts(): readonly Mount[]
+  mountOf(accessor: string): Mount | undefined
+  stateOf(mount: Mount): MountState
+  enter(mount: Mount): (() => void) | undefined
+  readonly leases: LeaseLookup
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: CredentialLog
+  readonly pause?: ((milliseconds: number, signal?: AbortSignal) => Promise<void>) | undefined
+  /** What tests shorten. */
+  readonly patience?: Partial<Patience> | undefined
+  readonly requestLimitMs?: number | undefined
+}
+
+export type CredentialLog = {
+  info(fields: object, text: string): void
+  warn(fields: object, text: string): void
+  error(fields: object, text: string): void
+}
+
+/** The server gives a request 90 s: what fails at the end of the time is still answered, and undone. */
+const defaultRequestLimitMs = 85_000
+const tickMs = 5_000
+
+async function canSignIn(state: MountState, call: UpstreamCall): Promise<boolean> {
+  try {
+    await (await state.upstream()).tokens.token('directory', call)
+    return true
+  } catch (error) {
+    const isRefused = error instanceof UpstreamError && classify(error).kind === 'credential'
+    if (isRefused || error instanceof ServiceError) return false
+    throw error
+  }
+}
+
+const pauseFor = async (milliseconds: number, signal?: AbortSignal): Promise<void> => {
+  await wait(milliseconds, undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
+}
+
+/** Credentials of all mounts of the engine: made, renewed, revoked, and cleaned up after. Contract cloud-engine §4, §6. */
+export class CloudCredentials implements LeaseBackend, AsyncDisposable {
+  readonly #parts: CloudCredentialsParts
+  readonly #pause: NonNullable<CloudCredentialsParts['pause']>
+  readonly #requestLimitMs: number
+  readonly #places = new WeakMap<MountState, { slots: CreationSlots; waiting: { count: number } }>()
+  readonly #lastReap = new Map<string, number>()
+  readonly #stopping = new AbortController()
+  readonly #background = new Set<Promise<void>>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(parts: CloudCredentialsParts) {
+    this.#parts = parts
+    this.#pause = parts.pause ?? pauseFor
+    this.#requestLimitMs = parts.requestLimitMs ?? defaultRequestLimitMs
+  }
+
+  /** Begins the work in the background: what an earlier life has left is undone at once, and mounts that want it are reaped from time to time. */
+  start(): void {
+    for (const mount of this.#parts.mounts()) this.#inBackground(this.#parts.stateOf(mount).intents.resume())
+    this.#tick()
+  }
+
+  #tick(): void {
+    if (this.#stopping.signal.aborted) return
+    this.#timer = setTimeout(() => {
+      this.#inBackground(this.reapDue())
+      this.#tick()
+    }, tickMs).unref()
+  }
+
+  /** The intents of a mount, which know how they are undone. */
+  openIntents(mount: Mount, state: MountState): Intents {
+    const { clock, random, log, leases, patience } = this.#parts
+    const parts = { state, leases, clock, random, patience: { ...usualPatience, ...patience } }
+    return new Intents({ view: state.view, clock, random, log, mount: mount.path, undo: (stored, attempt) => undoIntent(stored, attempt, parts) })
+  }
+
+  async make(request: CredentialRequest): Promise<CredentialReply> {
+    const { clock, random, log } = this.#parts
+    const state = this.#parts.stateOf(request.mount)
+    const { slots } = this.#placeOf(state)
+    const parts = { state, slots, clock, random, pause: this.#pause, requestLimitMs: this.#requestLimitMs }
+    try {
+      return await makeCredential(request, parts)
+    } catch (err) {
+      const { path, namespace } = request.mount
+      log.warn(
+        { event: 'cloud_credential_failed', err, request_id: request.call.requestId, correlation_id: request.call.requestId, mount: path, namespace },
+        'a credential could not be made',
+      )
+      throw err
+    }
+  }
+
+  async renew(lease: Lease): Promise<Renewal | undefined> {
+    const name = roleOf(lease)
+    const role = await this.#stateOfLease(lease).findRole(name)
+    return role && renewalTerms(lease, role, this.#parts.clock.now())
+  }
+
+  async revoke(lease: Lease, signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#parts
+    const state = this.#stateOfLease(lease)
+    const { waiting } = this.#placeOf(state)
+    await revokeCredential(lease, signal, { state, clock, random, log, pause: this.#pause, waiting })
+  }
+
+  async debris(mount: Mount): Promise<DebrisObject[]> {
+    return debrisObjects(await this.#parts.stateOf(mount).intents.debris())
+  }
+
+  reap(mount: Mount, { dryRun, correlationId }: { dryRun: boolean; correlationId: string }): Promise<{ objects: ReapedObject[]; deleted: number }> {
+    const state = this.#parts.stateOf(mount)
+    const call = this.#call(correlationId)
+    return reap({ dryRun }, { state, intents: state.intents, leases: this.#parts.leases, call })
+  }
+
+  preflight(mount: Mount, correlationId: string): Promise<Preflight> {
+    return preflight({ state: this.#parts.stateOf(mount), clock: this.#parts.clock, call: this.#call(correlationId) })
+  }
+
+  whois(mount: Mount, clientId: string): Promise<object> {
+    return whois(clientId, this.#parts.stateOf(mount), this.#parts.leases)
+  }
+
+  /** For the gauge `cloud_debris_objects`: by mount, how much is left to undo. */
+  async debrisCounts(): Promise<ReadonlyMap<Mount, number>> {
+    const counts = this.#parts.mounts().map(async (mount) => [mount, (await this.debris(mount)).length] as const)
+    return new Map(await Promise.all(counts))
+  }
+
+  /**
+   * Before a mount goes with all that is stored in it: its debris is undone. Throws when some stays, which only the mount's own credential can remove;
+   * of a mount that cannot sign in any longer it is logged.
+   */
+  async clear(mount: Mount): Promise<void> {
+    const state = this.#parts.stateOf(mount)
+    const left = debrisObjects(await state.intents.undoAll())
+    const [first] = left
+    if (first === undefined) return
+    if (await canSignIn(state, this.#call(this.#parts.random.uuid())))
+      throw fail('upstream', `${left.length} objects upstream are not removed yet: ${first.error}`)
+    this.#parts.log.error(
+      { event: 'cloud_debris_left', mount: mount.path, objects: left },
+      'a mount that cannot sign in is removed: objects stay upstream',
+    )
+  }
+
+  /** Reaps the mounts whose options ask for it, when it is time. */
+  async reapDue(): Promise<void> {
+    const { clock, log, random, enter } = this.#parts
+    for (const mount of this.#parts.mounts()) {
+      const { reapPeriodMs } = engineOptions(mount)
+      const last = this.#lastReap.get(mount.uuid) ?? clock.now()
+      this.#lastReap.set(mount.uuid, last)
+      if (reapPeriodMs === 0 || clock.now() - last < reapPeriodMs) continue
+      this.#lastReap.set(mount.uuid, clock.now())
+      const leave = enter(mount)
+      if (leave === undefined) continue
+      try {
+        const { objects, deleted } = await this.reap(mount, { dryRun: false, correlationId: random.uuid() })
+        if (objects.length > 0)
+          log.warn({ event: 'cloud_reaped', mount: mount.path, objects: objects.length, deleted }, 'objects without an owner were deleted')
+      } catch (err) {
+        log.warn({ err, mount: mount.path }, 'a mount could not be reaped')
+      } finally {
+        leave()
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort()
+    clearTimeout(this.#timer)
+    await Promise.all(this.#background)
+  }
+
+  #inBackground(work: Promise<void>): void {
+    const tracked = work
+      .catch((err: unknown) => this.#parts.log.error({ err }, 'work on cloud credentials in the background failed'))
+      .finally(() => this.#background.delete(tracked))
+    this.#background.add(tracked)
+  }
+
+  #call(correlationId: string) {
+    return { deadline: this.#parts.clock.now() + this.#requestLimitMs, correlationId, signal: this.#stopping.signal }
+  }
+
+  #stateOfLease({ mount_accessor }: Lease): MountState {
+    const mount = this.#parts.mountOf(mount_accessor)
+    if (mount === undefined) throw refuse('missing', 'unsupported path')
+    return this.#parts.stateOf(mount)
+  }
+
+  #placeOf(state: MountState) {
+    const known = this.#places.get(state)
+    if (known !== undefined) return known
+    const place = { slots: new CreationSlots(), waiting: { count: 0 } }
+    this.#places.set(state, place)
+    return place
+  }
+}

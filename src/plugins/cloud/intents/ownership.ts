@@ -1,0 +1,67 @@
+import { isLeased, type LeaseLookup } from '../issued.ts'
+import type { MountState } from '../mount-state.ts'
+import type { RoleRecord } from '../role-record.ts'
+import type { Intent } from './intent.ts'
+
+/** Where owners are looked for. */
+export type Owners = { readonly state: MountState; readonly leases: LeaseLookup }
+
+/**
+ * Does a live lease, a role, or the configuration own what an intent names? Then nothing of it is undone, whatever left the intent behind.
+ * Contract cloud-engine §6.
+ */
+export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> {
+  switch (intent.kind) {
+    case 'app': {
+      const { object_id: objectId } = intent
+      return objectId !== undefined && (await ownsApplication(objectId, owners, intent.client_id))
+    }
+    case 'roleAssignments': {
+      const ids = new Set(intent.assignment_ids.map(lower))
+      return (
+        (await isLeased(owners.state, owners.leases, ({ role_assignment_ids: owned = [] }) => owned.some((id) => ids.has(lower(id))))) ||
+        (await hasRole(owners, ({ managed }) => managed?.role_assignments.some(({ id }) => ids.has(lower(id))) === true))
+      )
+    }
+    case 'password': {
+      const { key_id: keyId, display_name: displayName } = intent
+      return isLeased(owners.state, owners.leases, (row) => row.key_id !== undefined && (row.key_id === keyId || row.made_name === displayName))
+    }
+    case 'rootPassword': {
+      const config = await owners.state.findConfig()
+      return intent.key_id !== undefined && [config?.client_secret_key_id, config?.pending?.key_id].includes(intent.key_id)
+    }
+    case 'groupMembership':
+    case 'purge':
+      return false
+  }
+}
+
+/** By its object id; the client id, where it is known, saves a walk over all leases. */
+export async function ownsApplication(objectId: string, { state, leases }: Owners, clientId?: string): Promise<boolean> {
+  return (
+    (await isLeased(state, leases, (row) => row.app_object_id === objectId, clientId)) ||
+    (await hasRole({ state, leases }, (role) => role.managed?.object_id === objectId || role.application_object_id === objectId))
+  )
+}
+
+/** Memberships a role still wants, of a service principal it keeps. */
+export async function wantedGroups(principalId: string, owners: Owners): Promise<ReadonlySet<string>> {
+  const wanted = new Set<string>()
+  await hasRole(owners, ({ managed }) => {
+    if (managed?.service_principal_id === principalId) for (const id of managed.group_ids) wanted.add(id)
+    return false
+  })
+  return wanted
+}
+
+async function hasRole({ state }: Owners, is: (role: RoleRecord) => boolean): Promise<boolean> {
+  for (const name of await state.roleNames()) {
+    const role = await state.findRole(name)
+    if (role !== undefined && is(role)) return true
+  }
+  return false
+}
+
+/** Resource Manager's ids know no case. */
+const lower = (id: string): string => id.toLowerCase()

@@ -1,0 +1,66 @@
+import type { View, ViewEntry } from '../../../core/barrier/view.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { hex, type Random } from '../../../lib/random.ts'
+import { keep } from '../../../storage/storage.ts'
+import type { Intent } from './intent.ts'
+
+/** An intent as stored. `since` is milliseconds since the epoch. */
+export type StoredIntent = { readonly id: string; readonly since: number; readonly intent: Intent }
+
+export type StoredIntentsParts = { readonly view: View; readonly clock: Clock; readonly random: Random }
+
+const prefix = 'intent/'
+
+/** The records of one mount's intents. Their ids tell which life of the server made them. */
+export class StoredIntents {
+  readonly #view: View
+  readonly #clock: Clock
+  readonly #life: string
+  #made = 0
+
+  constructor({ view, clock, random }: StoredIntentsParts) {
+    this.#view = view.view('', { numbers: 'plain' })
+    this.#clock = clock
+    this.#life = hex(random, 16)
+  }
+
+  /** Whether this life of the server made it: then whoever did still holds it. */
+  isOurs(id: string): boolean {
+    return id.startsWith(`${this.#life}-`)
+  }
+
+  entry(intent: Intent): { readonly id: string; readonly entry: ViewEntry } {
+    this.#made += 1
+    const id = `${this.#life}-${String(this.#made).padStart(12, '0')}`
+    return { id, entry: this.#view.fromRoot({ key: prefix + id, value: { since: this.#clock.now(), intent }, expect: 'absent' }) }
+  }
+
+  removal(id: string): ViewEntry {
+    return this.#view.fromRoot({ key: prefix + id, value: undefined })
+  }
+
+  async write(entries: readonly ViewEntry[]): Promise<void> {
+    if (!(await this.#view.write(entries))) throw new Error('the id of an intent was given twice')
+  }
+
+  async amend(id: string, known: Readonly<Record<string, string>>): Promise<void> {
+    await this.#view.update(prefix + id, (current) => {
+      if (current === undefined) return keep
+      const { since, intent } = stored(id, current)
+      return { since, intent: { ...intent, ...known } }
+    })
+  }
+
+  async find(id: string): Promise<StoredIntent | undefined> {
+    const found = await this.#view.get(prefix + id)
+    return found === undefined ? undefined : stored(id, found)
+  }
+
+  /** The oldest life first is not promised; within one life in the order they were made. */
+  async all(): Promise<StoredIntent[]> {
+    return (await this.#view.list(prefix)).map(({ key, value }) => stored(key.slice(prefix.length), value))
+  }
+}
+
+/** Only this class writes them, and what it reads was sealed by this server. */
+const stored = (id: string, value: unknown): StoredIntent => ({ id, ...(value as { since: number; intent: Intent }) })

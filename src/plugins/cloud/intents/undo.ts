@@ -1,0 +1,126 @@
+import type { Clock } from '../../../lib/clock.ts'
+import type { Random } from '../../../lib/random.ts'
+import { isGone } from '../managed-application.ts'
+import type { ReadyUpstream } from '../mount-state.ts'
+import type { UpstreamCall } from '../upstream/index.ts'
+import type { Intent } from './intent.ts'
+import type { Attempt, Undone } from './intents.ts'
+import { isOwned, type Owners, wantedGroups } from './ownership.ts'
+import type { StoredIntent } from './stored-intents.ts'
+
+/** Until "it is not there" is believed, in milliseconds: parts of the cloud do not know yet what others have done. */
+export type Patience = {
+  /** Of what is asked for by its id. */
+  readonly byId: number
+  /** Of what is searched for: lists lag behind. Contract cloud-engine §6. */
+  readonly bySearch: number
+  /** Of a deleted object that is to be purged. */
+  readonly byPurge: number
+}
+
+export const usualPatience: Patience = { byId: 60_000, bySearch: 600_000, byPurge: 24 * 3600_000 }
+
+export type UndoParts = Owners & { readonly clock: Clock; readonly random: Random; readonly patience: Patience }
+
+type Undoing = UndoParts & { readonly upstream: ReadyUpstream; readonly call: UpstreamCall; readonly ageMs: number; readonly attempt: Attempt }
+
+const attemptLimitMs = 60_000
+const done: Undone = { done: true }
+const later = (reason: string): Undone => ({ done: false, later: reason })
+
+/** Removes what an intent may have made, unless somebody owns it. Throws what went wrong upstream. Contract cloud-engine §6, DEV-19. */
+export async function undoIntent({ intent, since }: StoredIntent, attempt: Attempt, parts: UndoParts): Promise<Undone> {
+  const { state, clock, random } = parts
+  if (await isOwned(intent, parts)) return done
+  const call = { deadline: clock.now() + attemptLimitMs, signal: attempt.signal, correlationId: correlationOf(intent) ?? random.uuid() }
+  const undoing = { ...parts, upstream: await state.upstream(), call, ageMs: clock.now() - since, attempt }
+  switch (intent.kind) {
+    case 'app':
+      return undoApplication(intent, undoing)
+    case 'roleAssignments':
+      for (const id of intent.assignment_ids) await undoing.upstream.resourceManager.deleteRoleAssignment(id, call)
+      return done
+    case 'groupMembership':
+      return undoMembership(intent, undoing)
+    case 'password':
+    case 'rootPassword':
+      return state.inApplicationTurn(intent.application_object_id, () => undoPassword(intent, undoing))
+    case 'purge':
+      return (await isRemoved(undoing.upstream.directory.purgeDeleted(intent.object_id, call))) || undoing.ageMs > parts.patience.byPurge
+        ? done
+        : later('it is not among the deleted objects')
+  }
+}
+
+/** The id of the request that meant it stands at the end of its tag. */
+const correlationOf = (intent: Intent): string | undefined => (intent.kind === 'app' ? intent.tag.slice(intent.tag.lastIndexOf(':') + 1) : undefined)
+
+type Meant<Kind extends Intent['kind']> = Extract<Intent, { kind: Kind }>
+
+async function undoApplication(intent: Meant<'app'>, undoing: Undoing): Promise<Undone> {
+  const { upstream, call, ageMs, patience, attempt } = undoing
+  const known = intent.object_id === undefined ? await searched(intent, undoing) : intent
+  const { object_id: objectId, client_id: clientId } = known
+  if (objectId === undefined) return ageMs > patience.bySearch ? done : later('it is not found by its name')
+  if (known !== intent && (await isOwned(known, undoing))) return done
+  const principalId =
+    intent.service_principal_id ?? (clientId === undefined ? undefined : (await upstream.directory.findServicePrincipal(clientId, call))?.id)
+  if (principalId !== undefined && intent.service_principal_id === undefined) await attempt.amend({ service_principal_id: principalId })
+  const isDeleted = await isRemoved(upstream.directory.deleteApplication(objectId, call))
+  if (isDeleted) await attempt.amend({ deleted: 'yes' })
+  // what is deleted twice is deleted all the same; the principal goes with its application, to the deleted objects
+  if (principalId !== undefined) {
+    await isRemoved(upstream.directory.deleteServicePrincipal(principalId, call))
+    await isRemoved(upstream.directory.purgeDeleted(principalId, call))
+  }
+  if (await isRemoved(upstream.directory.purgeDeleted(objectId, call))) return done
+  // what we have deleted must turn up there
+  const isExpected = isDeleted || intent.deleted !== undefined
+  return ageMs > (isExpected ? patience.bySearch : patience.byId) ? done : later('it is not among the deleted objects')
+}
+
+/** The ids of the one application with this name and tag; kept, so that the next attempt needs no list. */
+async function searched(intent: Meant<'app'>, { upstream, call, attempt }: Undoing): Promise<Meant<'app'>> {
+  const named = await upstream.directory.findApplications({ displayName: intent.display_name }, call)
+  const found = named.find(({ tags }) => tags.includes(intent.tag))
+  if (found === undefined) return intent
+  const ids = { object_id: found.id, client_id: found.appId }
+  await attempt.amend(ids)
+  return { ...intent, ...ids }
+}
+
+/** A role may have got back a membership that was to be dropped. */
+async function undoMembership({ group_ids, service_principal_id: principalId }: Meant<'groupMembership'>, undoing: Undoing): Promise<Undone> {
+  const { upstream, call } = undoing
+  const wanted = await wantedGroups(principalId, undoing)
+  for (const id of group_ids) if (!wanted.has(id)) await isRemoved(upstream.directory.removeGroupMember(id, principalId, call))
+  return done
+}
+
+async function undoPassword(intent: Meant<'password' | 'rootPassword'>, undoing: Undoing): Promise<Undone> {
+  const { upstream, call, ageMs, patience, attempt } = undoing
+  const { application_object_id: objectId } = intent
+  let keyId = intent.key_id
+  if (keyId === undefined) {
+    const application = await upstream.directory.getApplication(objectId, call).catch((error: unknown) => {
+      if (!isGone(error)) throw error
+    })
+    keyId = application?.passwordCredentials.find(({ displayName }) => displayName === intent.display_name)?.keyId
+    if (keyId === undefined) return ageMs > patience.bySearch ? done : later('it is not found by its name')
+    await attempt.amend({ key_id: keyId })
+    if (await isOwned({ ...intent, key_id: keyId }, undoing)) return done
+  }
+  if (await isRemoved(upstream.directory.removeApplicationPassword(objectId, keyId, call))) return done
+  return ageMs > patience.byId ? done : later('it is not there yet')
+}
+
+/** False: it was not there. */
+async function isRemoved(removal: Promise<void>): Promise<boolean> {
+  try {
+    await removal
+    return true
+  } catch (error) {
+    if (!isGone(error)) throw error
+    return false
+  }
+}

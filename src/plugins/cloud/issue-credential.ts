@@ -1,0 +1,158 @@
+import { endFailed } from './intents/outcome.ts'
+import type { Intent } from './intents/intent.ts'
+import { type MadeCredential, secretEnd } from './made-credential.ts'
+import type { RoleRecord } from './role-record.ts'
+import { type AddedPassword, type Application, UpstreamError } from './upstream/index.ts'
+import { assignmentId, displayNameOf, principalPasswordName, tagOf } from './upstream-names.ts'
+import { forEachOf, orRefuse, type UpstreamWork } from './upstream-work.ts'
+
+/** What one credential is to be, decided before the first call. */
+type Plan = {
+  readonly displayName: string
+  readonly tag: string
+  readonly assignments: readonly { readonly name: string; readonly id: string; readonly scope: string; readonly roleDefinitionId: string }[]
+  readonly groups: readonly string[]
+}
+
+/** How far the work has come: what is there upstream for certain. */
+type Progress = { application?: Application; principalId?: string }
+
+/**
+ * Makes an application with a service principal, a secret, and the rights of the role. What it means to make is stored before the first call; when a step
+ * fails, the rest is undone. Contract cloud-engine §4.2, §6.
+ */
+export async function issueServicePrincipal(name: string, role: RoleRecord, work: UpstreamWork): Promise<MadeCredential> {
+  const plan = planOf(name, role, work)
+  const intents = await work.state.intents.recordAll(meant(plan))
+  const progress: Progress = {}
+  try {
+    const { password, principalId, application } = await make(plan, role, { work, intents, progress })
+    return {
+      secret: password.secretText,
+      intents,
+      data: {
+        secret_type: 'service_principal',
+        app_object_id: application.id,
+        client_id: application.appId,
+        display_name: plan.displayName,
+        sp_object_id: principalId,
+        role_assignment_ids: plan.assignments.map(({ id }) => id),
+        group_membership_ids: [...plan.groups],
+        role: name,
+        permanently_delete: role.permanently_delete,
+        key_end_date: password.endDateTime,
+        correlation_id: work.call.correlationId,
+      },
+    }
+  } catch (error) {
+    await endFailed(work.state.intents, intents, { error: upstreamCause(error), made: progress.application !== undefined })
+    throw error
+  }
+}
+
+function planOf(name: string, { roles, groups }: RoleRecord, { state, call, random }: UpstreamWork): Plan {
+  return {
+    displayName: displayNameOf(name, random.uuid()),
+    tag: tagOf(state.accessor, call.correlationId),
+    assignments: (roles ?? []).map(({ role_id: roleDefinitionId, scope }) => {
+      const uuid = random.uuid()
+      return { name: uuid, id: assignmentId(scope, uuid), scope, roleDefinitionId }
+    }),
+    groups: (groups ?? []).map(({ object_id }) => object_id),
+  }
+}
+
+/** The application takes its service principal, its secret and its memberships with it; assignments stay behind it, so they are meant by themselves. */
+function meant({ displayName, tag, assignments }: Plan): Intent[] {
+  const app: Intent = { kind: 'app', display_name: displayName, tag }
+  return assignments.length === 0 ? [app] : [app, { kind: 'roleAssignments', assignment_ids: assignments.map(({ id }) => id) }]
+}
+
+type Making = { readonly work: UpstreamWork; readonly intents: readonly string[]; readonly progress: Progress }
+
+async function make(
+  plan: Plan,
+  role: RoleRecord,
+  { work, intents, progress }: Making,
+): Promise<{ application: Application; principalId: string; password: AddedPassword }> {
+  const { state, upstream, call } = work
+  const application = await orRefuse('', createApplication(plan, role, work))
+  progress.application = application
+  // not waited for: until it is stored, the application is found by its name
+  const amended = state.intents.amend(intents[0] ?? '', { object_id: application.id, client_id: application.appId })
+  amended.catch(() => undefined)
+  const principal = await orRefuse(
+    'error creating service principal',
+    upstream.untilReplicated('createServicePrincipal', call, (again) =>
+      untilAnswered(() => upstream.directory.createServicePrincipal(application.appId, again)),
+    ),
+  )
+  progress.principalId = principal.id
+  const password = await orRefuse('error creating service principal', addPrincipalPassword(principal.id, role, work))
+  await orRefuse(
+    'error while assigning roles',
+    forEachOf(plan.assignments, async ({ name, scope, roleDefinitionId }) => {
+      const assignment = { scope, name, roleDefinitionId, principalId: principal.id }
+      await upstream.untilReplicated('putRoleAssignment', call, (again) =>
+        untilAnswered(() => upstream.resourceManager.putRoleAssignment(assignment, again)),
+      )
+    }),
+  )
+  await orRefuse(
+    'error while adding group membership',
+    forEachOf(plan.groups, (group) =>
+      upstream.untilReplicated('addGroupMember', call, (again) => untilAnswered(() => upstream.directory.addGroupMember(group, principal.id, again))),
+    ),
+  )
+  await amended
+  return { application, principalId: principal.id, password }
+}
+
+/** A request that lost its answer is not made again before the directory was asked whether it has been done: the name is this one request's own. */
+async function createApplication({ displayName, tag }: Plan, role: RoleRecord, { state, upstream, call }: UpstreamWork): Promise<Application> {
+  const signInAudience = state.names.audiences.get(role.sign_in_audience)
+  try {
+    return await upstream.directory.createApplication({ displayName, tags: [...(role.tags ?? []), tag], signInAudience }, call)
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || !error.lost) throw error
+    const [found] = await upstream.directory.findApplications({ displayName }, call)
+    if (found === undefined) throw error
+    return found
+  }
+}
+
+/** For what may be done twice: an answer that was lost is asked for again, a few times. */
+async function untilAnswered<T>(operation: () => Promise<T>): Promise<T> {
+  for (let lost = 1; ; lost++) {
+    try {
+      return await operation()
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || !error.lost || lost > mostLost) throw error
+    }
+  }
+}
+
+/** Nobody knows the secret of an answer that was lost: it is removed as far as it shows, and the next one has another name. */
+async function addPrincipalPassword(principalId: string, role: RoleRecord, { upstream, call, clock, random }: UpstreamWork): Promise<AddedPassword> {
+  for (let lost = 1; ; lost++) {
+    const now = clock.now()
+    const displayName = principalPasswordName(random.uuid())
+    const password = { displayName, startDateTime: new Date(now).toISOString(), endDateTime: secretEnd(role, now) }
+    try {
+      return await upstream.untilReplicated('addServicePrincipalPassword', call, (again) =>
+        upstream.directory.addServicePrincipalPassword(principalId, password, again),
+      )
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || !error.lost || lost > mostLost) throw error
+      const { passwordCredentials } = await upstream.directory.getServicePrincipal(principalId, call)
+      for (const { keyId, displayName: name } of passwordCredentials) {
+        if (name === displayName) await upstream.directory.removeServicePrincipalPassword(principalId, keyId, call)
+      }
+    }
+  }
+}
+
+const mostLost = 3
+
+/** What went wrong upstream, behind what the caller is told. */
+const upstreamCause = (error: unknown): unknown => (error instanceof Error && error.cause instanceof UpstreamError ? error.cause : error)

@@ -1,0 +1,34 @@
+import { refuse } from '../../errors.ts'
+import type { Lease } from '../../core/leases/lease.ts'
+import type { Renewal } from '../../core/leases/lease-backend.ts'
+import { readLeaseData, required } from './lease-data.ts'
+import type { RoleRecord } from './role-record.ts'
+
+/** A lease without the end of its secret is of a time when all lasted ten years. Contract cloud-engine §4.5. */
+const oldSecretMs = 10 * 365 * 24 * 3600 * 1000
+
+/** The role whose terms count for a renewal. */
+export const roleOf = (lease: Pick<Lease, 'internal'>): string => required('role', readLeaseData(lease).role)
+
+/**
+ * What a renewal gives by the role as it is now, never past the end of the secret: the spans count from the issue. Contract cloud-engine §4.5, DEV-16.
+ */
+export function renewalTerms(lease: Lease, role: RoleRecord, now: number): Renewal {
+  const stored = readLeaseData(lease).key_end_date
+  const endsAt = stored === undefined ? lease.issue_time + oldSecretMs : Date.parse(stored)
+  if (Number.isNaN(endsAt)) throw refuse('invalid', `cannot parse 'key_end_date' to timestamp`)
+  const life = Math.floor((endsAt - lease.issue_time) / 1000)
+  const left = Math.floor((endsAt - now) / 1000)
+  if (left <= 0) throw refuse('invalid', 'past the end of the secret, cannot renew')
+  return {
+    ttl: role.ttl === 0 ? 0 : Math.min(role.ttl, left),
+    maxTtl: role.max_ttl === 0 ? life : Math.min(role.max_ttl, life),
+    renewable: role.ttl < left,
+    ...(stored === undefined ? { internal: { ...lease.internal, key_end_date: new Date(endsAt).toISOString() } } : {}),
+  }
+}
+
+/** What is asked of the core at the issue: `explicit_max_ttl` is in force where it is the smaller one. Contract cloud-engine §4.4. */
+export function issueTerms({ ttl, max_ttl: maxTtl, explicit_max_ttl: explicit }: RoleRecord): { ttl: number; maxTtl: number } {
+  return { ttl, maxTtl: explicit !== 0 && (maxTtl === 0 || maxTtl > explicit) ? explicit : maxTtl }
+}
