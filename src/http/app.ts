@@ -6,7 +6,7 @@ import type { WrapInfo } from '../core/wrapping/wrapper.ts'
 import { refuse, ServiceError } from '../errors.ts'
 import { type AccessLine, accessLine } from './access-log.ts'
 import { type Call, callOf, type EarlyReply } from './call.ts'
-import { commonHeaders } from './common-headers.ts'
+import { commonHeaders, requestIdHeader } from './common-headers.ts'
 import { bugReply, type ErrorReply, errorBody, errorReply } from './error-reply.ts'
 import { HelpPages } from './help.ts'
 import { type ListServerOptions, listVerb } from './list-verb.ts'
@@ -123,16 +123,15 @@ export function createApp(parts: AppParts): FastifyInstance {
   app.setErrorHandler((error: FastifyError | ServiceError, request, reply) => {
     const call = callOf(request.raw)
     // Fastify wants to hang up behind a body it could not read: a client that is still writing would lose its answer
-    return sendError(
-      reply.removeHeader('connection'),
-      replyFor(error, request.routeOptions.config.rules?.open === true, (bug) => parts.onBug(bug, call.requestId)),
-    )
+    const { rules } = request.routeOptions.config
+    const answer = replyFor(error, rules?.open === true, (bug) => parts.onBug(bug, call.requestId))
+    return sendError(reply.removeHeader('connection'), rules?.namesRequest === true ? naming(answer, call.requestId) : answer)
   })
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(commonHeaders)
+    const call = callOf(request.raw)
+    reply.headers(commonHeaders).header(requestIdHeader, call.requestId)
     const namespace = request.headers['x-vault-namespace']
     if (typeof namespace === 'string' && namespace !== '') reply.header('x-vault-namespace', namespace)
-    const call = callOf(request.raw)
     const cors = parts.cors()
     const crossing = cors === undefined ? undefined : lookAtOrigin(cors, request, call)
     if (call.early?.kind === 'empty') return sendEarly(reply, call.early)
@@ -186,6 +185,7 @@ export function createApp(parts: AppParts): FastifyInstance {
         refusedCaller: undefined,
         canonical: undefined,
         dropsSlash: false,
+        namesRequest: false,
         exists: undefined,
         convert: () => ({ values: {}, unknown: [], replaced: [] }),
         exchange: noExchange,
@@ -243,6 +243,12 @@ function replyFor(error: FastifyError | ServiceError, open: boolean, onBug: (err
   onBug(error)
   return bugReply(open)
 }
+
+/** A refusal that says which request it was. */
+const naming = (answer: ErrorReply, requestId: string): ErrorReply => ({
+  ...answer,
+  body: answer.body.replace(/\}\n$/, `,"request_id":"${requestId}"}\n`),
+})
 
 function sendError(reply: FastifyReply, { status, body, retryAfter }: ErrorReply): FastifyReply {
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)

@@ -50,6 +50,8 @@ export type Call = {
   creates: boolean
   /** Converted fields, when the existence check had to convert them. */
   converted: Converted | undefined
+  /** Why it was refused, as one stable word; "" for most requests. Contract jwt-oidc §11.7. */
+  reason: string
   /** Memory its body takes. */
   bodyBytes: number
   /** To be called when its answer is made. */

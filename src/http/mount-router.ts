@@ -73,6 +73,7 @@ export function mountRouter({ random, namespaceOf, resolve, clientAddress }: Rou
       caller: undefined,
       creates: false,
       converted: undefined,
+      reason: '',
       bodyBytes: 0,
       answered: undefined,
       setAside: undefined,

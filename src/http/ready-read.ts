@@ -5,7 +5,7 @@ import { type Namespace, rootNamespace } from '../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../core/namespaces/namespace-store.ts'
 import { namesTag } from '../lib/entity-tag.ts'
 import type { Random } from '../lib/random.ts'
-import { commonHeaders } from './common-headers.ts'
+import { commonHeaders, requestIdHeader } from './common-headers.ts'
 import { envelope, type WrittenReply } from './envelope.ts'
 
 export type ReadyReadParts = {
@@ -64,14 +64,16 @@ export function readyRead({ path, find, resolve, namespaces, clientAddress, rand
     const reply = place && find(place.namespace)
     if (place === undefined || reply === undefined) return false
     const answer = written(reply, place.mountType)
-    const withEcho = (all: string[]) => (typeof named === 'string' && named !== '' ? [...all, 'x-vault-namespace', named] : all)
+    const id = random.uuid()
+    const withOwn = (all: readonly string[]) =>
+      typeof named === 'string' && named !== '' ? [...all, requestIdHeader, id, 'x-vault-namespace', named] : [...all, requestIdHeader, id]
     if (namesTag(headers['if-none-match'], reply.headers.etag)) {
-      response.writeHead(304, withEcho(answer.headers)).end()
+      response.writeHead(304, withOwn(answer.headers)).end()
       return true
     }
     response.cork()
-    response.writeHead(200, withEcho(answer.headersOfWhole))
-    response.write(answer.head + random.uuid())
+    response.writeHead(200, withOwn(answer.headersOfWhole))
+    response.write(answer.head + id)
     response.end(answer.tail)
     return true
   }

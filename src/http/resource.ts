@@ -20,6 +20,9 @@ import { tokenOf } from './request-headers.ts'
 export { errorReply, followsCaller, followsField, followsFieldOrCaller }
 export type { Call, DocumentedAnswer, Follows, Reply, WrittenReply }
 
+/** Where routes of a plugin are registered. */
+export type RouteHost = FastifyInstance
+
 /** Captures of a path template: `:name` is a generic name (contract core-http §3.1), a final `*` or `*name` is the rest, slashes included. */
 export type Captures<Path extends string> = Path extends `${infer Head}/${infer Tail}`
   ? Captures<Head> & Captures<Tail>
@@ -97,6 +100,8 @@ export type ResourceSpec<
   refusedCaller?(sent: Sent, presented: string): ServiceError | undefined
   /** The path below the mount as it counts, where other spellings mean the same thing: what a rule withholds there it withholds in every spelling. */
   canonical?(below: string): string
+  /** A refusal says which request it was: `request_id` beside `errors`. Contract jwt-oidc §11. */
+  namesRequest?: boolean
   /** Also served with a slash at the end: a collection. */
   collection?: boolean
   /** A slash at the end of a path counts for nothing, for the rights neither, but where it asks for a list. Contract core-http §0.3 D-1. */
@@ -129,6 +134,7 @@ export type RouteRules = {
   readonly exists: ((exchange: Exchange<unknown, unknown>) => Promise<boolean> | boolean) | undefined
   readonly canonical: ((below: string) => string) | undefined
   readonly dropsSlash: boolean
+  readonly namesRequest: boolean
   convert(call: Call): Converted
   exchange(request: FastifyRequest): Exchange<unknown, unknown>
 }
@@ -259,6 +265,7 @@ function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodOb
     refusedCaller: spec.refusedCaller,
     canonical: spec.canonical,
     dropsSlash,
+    namesRequest: spec.namesRequest === true,
     exists: operation === 'write' && spec.exists !== undefined ? (spec.exists as RouteRules['exists']) : undefined,
     convert: (call) => convert(schema, call.sent, captures, verb?.anyFields === true),
     exchange(request) {

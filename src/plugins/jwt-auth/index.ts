@@ -1,14 +1,15 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
-import type { LoginRequest } from '../../core/tokens/issue-login.ts'
-import { ServiceError } from '../../errors.ts'
-import { type Exchange, errorReply, namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
+import type { LoginPlan, LoginRequest } from '../../core/tokens/issue-login.ts'
+import { type Exchange, namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
 import { lowerStringField, stringField } from '../../lib/fields.ts'
 import { configFields, shownConfig } from './jwt-config.ts'
 import { answers } from './answers.ts'
+import { newAttempt } from './attempt.ts'
+import { type LoginCounter, LoginReports } from './explain/login-reports.ts'
+import { explainRoutes } from './explain/routes.ts'
 import type { JwtMethod } from './method.ts'
 import { PendingSweeper } from './oidc/pending-sweeper.ts'
-import { checkNamed } from './refusal.ts'
 import { roleFields, shownRole } from './role.ts'
 
 export { JwtMethod, type JwtMethodParts } from './method.ts'
@@ -17,8 +18,12 @@ export type JwtAuthParts = {
   readonly method: JwtMethod
   /** Makes entity, alias and token of a login. */
   issue(request: LoginRequest): Promise<Pick<Reply, 'auth' | 'warnings'>>
+  /** The same with nothing written. */
+  plan(request: LoginRequest): Promise<LoginPlan>
+  policyExists(name: string, namespace: string): Promise<boolean>
+  readonly counter: LoginCounter
   readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
-  /** Logins nobody came back for are removed every so often; never when undefined. */
+  /** Logins that have run out are removed every so often; never when undefined. */
   readonly sweepIntervalMs: number | undefined
 }
 
@@ -42,7 +47,8 @@ const callbackInput = z.object({
 const roleNames = z.object({ keys: z.array(z.string()) })
 
 /** The JWT and OpenID Connect method, `auth/<mount>/*`. Contract jwt-oidc §1. */
-export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, issue, log, sweepIntervalMs }) => {
+export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
+  const { method, issue, policyExists, log, sweepIntervalMs } = parts
   if (sweepIntervalMs !== undefined) {
     const onError = (err: unknown) => log.error({ err }, 'logins nobody came back for could not be removed')
     const sweeper = new PendingSweeper({ sweep: () => method.sweepPending(), intervalMs: sweepIntervalMs, onError })
@@ -96,8 +102,10 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
       summary: 'Create or update a role',
       statuses: [204, 200],
       input: roleFields,
-      handle: async ({ mount, params, input }) => {
-        const warnings = await method.putRole(mount, roleName(params), input)
+      handle: async ({ call, mount, params, input }) => {
+        const unknown = call.converted?.unknown ?? []
+        const exists = (name: string) => policyExists(name, mount.namespace)
+        const warnings = await method.putRole(mount, roleName(params), { sent: input, unknown, policyExists: exists })
         return warnings.length === 0 ? undefined : { warnings }
       },
     },
@@ -110,109 +118,72 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, { method, i
     },
   })
 
-  type Refused = { readonly reason: string; readonly status: number; readonly role: string }
-
-  /** Contract jwt-oidc §11.7: a refused login leaves a line in the log. */
-  const logRefused = ({ call, mount }: Pick<Exchange<unknown, unknown>, 'call' | 'mount'>, { reason, status, role: named }: Refused): void => {
-    // only a name that is a role's is shown: people type passwords into wrong fields
-    const role = reason === 'role_unknown' || reason === 'config_missing' ? '' : named
-    const who = { request_id: call.requestId, namespace: mount.namespace, mount: mount.path, remote_address: call.remoteAddress }
-    log.warn({ event: 'login_refused', ...who, role, reason, check: checkNamed(reason), status }, 'login refused')
-  }
-
-  const logged = async (exchange: Exchange<unknown, unknown>, role: () => string, login: () => Promise<Reply>): Promise<Reply> => {
-    try {
-      return await login()
-    } catch (error) {
-      if (error instanceof ServiceError && error.reason !== undefined) {
-        const { status } = errorReply(error, true)
-        const isOurs = status >= 500 && error.reason !== 'provider_unreachable'
-        logRefused(exchange, { reason: isOurs ? 'internal' : error.reason, status, role: role() })
-      }
-      throw error
-    }
-  }
+  const reports = new LoginReports({ reportedMount: (mount) => method.reportedMount(mount), log, counter: parts.counter })
 
   resource(app, '/login', {
     help: 'Log in with a signed JWT.',
     open: true,
+    namesRequest: true,
     write: {
       summary: 'Log in with a JWT',
       form: 'auth',
       input: loginInput,
-      handle: (exchange) =>
-        logged(
-          exchange,
-          () => exchange.input.role,
-          async () => {
-            const { call, mount, input } = exchange
-            const auth = await method.login(mount, call.remoteAddress, input)
-            return issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth })
-          },
-        ),
+      handle: ({ call, mount, input }) =>
+        reports.watch({ call, mount, path: 'login', attempt: newAttempt({ role: input.role, token: input.jwt }) }, async () => {
+          const auth = await method.login(mount, call.remoteAddress, input)
+          return { reply: await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth }) }
+        }),
     },
   })
 
   resource(app, '/oidc/auth_url', {
     help: 'Where a browser starts to log in.',
     open: true,
+    namesRequest: true,
     write: {
       summary: 'Get an authorization URL',
       ...answers.authUrl,
       input: authUrlInput,
-      handle: (exchange) =>
-        logged(
-          exchange,
-          () => exchange.input.role,
-          async () => {
-            const { call, mount, input } = exchange
-            const begun = await method.authorize(mount, call.remoteAddress, input)
-            if ('url' in begun) return { data: { auth_url: begun.url } }
-            logRefused(exchange, { reason: begun.refused.reason, status: 200, role: input.role })
-            return { data: { auth_url: '' }, warnings: [begun.refused.text] }
-          },
-        ),
+      handle: ({ call, mount, input }) =>
+        reports.watch({ call, mount, path: 'oidc/auth_url', attempt: newAttempt({ role: input.role }) }, async () => {
+          const begun = await method.authorize(mount, call.remoteAddress, input)
+          if ('url' in begun) return { reply: { data: { auth_url: begun.url } } }
+          const { reason, text } = begun.refused
+          return { reply: { data: { auth_url: '' }, warnings: [text] }, refused: { reason, status: 200 } }
+        }),
     },
   })
 
   resource(app, '/oidc/callback', {
     help: 'Where a browser ends its login.',
     open: true,
+    namesRequest: true,
     read: {
       summary: 'Finish an OIDC login',
       form: 'auth',
       input: callbackInput,
       handle: (exchange) => {
-        let role = ''
-        return logged(
-          exchange,
-          () => role,
-          async () => {
-            const { call, mount, input, sent } = exchange
-            const noteRole = (name: string) => {
-              role = name
-            }
-            const auth = await whileHere(exchange, (signal) =>
-              method.finishLogin(mount, input, { remoteAddress: call.remoteAddress, providerRefused: saysError(sent), noteRole, signal }),
-            )
-            return issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth })
-          },
-        )
+        const { call, mount, input, sent } = exchange
+        const attempt = newAttempt()
+        return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
+          const returning = { remoteAddress: call.remoteAddress, providerRefused: saysError(sent), attempt }
+          const auth = await whileHere(exchange, (signal) => method.finishLogin(mount, input, { ...returning, signal }))
+          return { reply: await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth }) }
+        })
       },
     },
     write: {
       summary: 'Receive what a provider posts (form_post)',
       form: 'page',
       input: callbackInput,
-      handle: (exchange) =>
-        logged(
-          exchange,
-          () => '',
-          async () => ({ raw: await method.keepPosted(exchange.mount, exchange.input, { providerRefused: saysError(exchange.sent) }) }),
-        ),
+      handle: ({ call, mount, input, sent }) =>
+        reports.watch({ call, mount, path: 'oidc/callback', attempt: newAttempt() }, async () => ({
+          reply: { raw: await method.keepPosted(mount, input, { providerRefused: saysError(sent) }) },
+        })),
     },
   })
 
+  explainRoutes(app, parts)
   unknownPaths(app)
 }
 

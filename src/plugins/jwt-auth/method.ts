@@ -1,12 +1,18 @@
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { OutboundClient } from '../../core/outbound.ts'
-import type { LoginAuth } from '../../core/tokens/issue-login.ts'
+import type { LoginAuth, LoginPlan } from '../../core/tokens/issue-login.ts'
 import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
 import type { RenewalTerms } from '../../core/tokens/renew-token.ts'
 import type { Token } from '../../core/tokens/token.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
+import type { Attempt } from './attempt.ts'
+import { type Explanation, type ExplainInput, explainLogin } from './explain/explain.ts'
+import { type Finding, lintRole, lintWrite } from './explain/lint.ts'
+import { LoginFailures } from './explain/login-failures.ts'
+import type { ReportedMount } from './explain/login-reports.ts'
+import { shownStatus } from './explain/status.ts'
 import { checkConfig, type ConfigInput, type ConfigLog, replaced } from './jwt-config.ts'
 import { FetchBuckets } from './fetch-bucket.ts'
 import type { KeysetParts } from './keyset.ts'
@@ -32,6 +38,10 @@ export type JwtMethodParts = {
   readonly systemTtl: TtlBounds
   /** Characters of a JWT; 0 is no limit. */
   readonly maxJwtSize: number
+  /** Refused logins that are remembered, of each mount. */
+  readonly failuresKept: number
+  /** Told of each fetch of keys or a discovery document. */
+  onFetch(mount: Mount, succeeded: boolean): void
 }
 
 /** Who comes back from a provider, and from where. */
@@ -40,16 +50,38 @@ export type Returning = {
   /** The provider sent `error` in place of a code. */
   readonly providerRefused: boolean
   readonly signal?: AbortSignal
-  /** Told whose login it is, once that is known. */
-  noteRole(name: string): void
+  /** Filled in as more is known of the login. */
+  readonly attempt: Attempt
 }
 
-type Place = { readonly state: MountState; readonly pending: PendingLogins }
+/** Who would log in, and what would come of it. */
+export type Rehearsal = {
+  readonly remoteAddress: string
+  /** The rest of a login with nothing written. */
+  plan(auth: LoginAuth): Promise<LoginPlan>
+}
+
+/** A role as it is written. */
+export type RoleWrite = {
+  readonly sent: RoleRecord
+  /** Names that are no fields of a role. */
+  readonly unknown: readonly string[]
+  policyExists(name: string): Promise<boolean>
+}
+
+type Place = {
+  readonly state: MountState
+  readonly pending: PendingLogins
+  readonly failures: LoginFailures
+  /** Milliseconds since the epoch. */
+  lastLoginAt: number | undefined
+  lastRefusalAt: number | undefined
+}
 
 /** The JWT method over all its mounts: each has its own state, found by the mount's uuid, so it stays when the mount moves. */
 export class JwtMethod {
   readonly #parts: JwtMethodParts
-  readonly #keysetParts: KeysetParts
+  readonly #keysetParts: Omit<KeysetParts, 'onFetch'>
   readonly #placeByUuid = new Map<string, Place>()
 
   constructor(parts: JwtMethodParts) {
@@ -60,7 +92,6 @@ export class JwtMethod {
       gate: new VerificationGate(maxVerifications),
       limits: { maxTokenSize: parts.maxJwtSize },
       clock: parts.clock,
-      onFetch: () => undefined,
     }
   }
 
@@ -76,7 +107,10 @@ export class JwtMethod {
     const { clock, random, mounts } = this.#parts
     const view = mounts.viewOf(mount)
     const pending = new PendingLogins({ view: view.view('', { numbers: 'plain' }), clock, random })
-    const place = { state: new MountState(view, this.#keysetParts), pending }
+    const onFetch = (succeeded: boolean) => this.#parts.onFetch(mounts.table.byUuid(mount.uuid) ?? mount, succeeded)
+    const failures = new LoginFailures({ view: view.view('', { numbers: 'plain' }), clock, random, kept: this.#parts.failuresKept })
+    const state = new MountState(view, { ...this.#keysetParts, onFetch })
+    const place: Place = { state, pending, failures, lastLoginAt: undefined, lastRefusalAt: undefined }
     this.#placeByUuid.set(mount.uuid, place)
     return place
   }
@@ -92,10 +126,69 @@ export class JwtMethod {
   }
 
   /** Creates or changes a role; gives back what there is to warn of. Contract jwt-oidc §3.1. */
-  async putRole(mount: Mount, name: string, sent: RoleRecord): Promise<string[]> {
+  async putRole(mount: Mount, name: string, { sent, unknown, policyExists }: RoleWrite): Promise<string[]> {
     const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
-    const role: Role = await this.stateOf(mount).changeRole(name, (before) => changedRole(before?.record, sent, bounds))
-    return roleWarnings(role.record, bounds)
+    const state = this.stateOf(mount)
+    let before: RoleRecord | undefined
+    const role: Role = await state.changeRole(name, (stored) => {
+      before = stored?.record
+      return changedRole(before, sent, bounds)
+    })
+    const warnings = roleWarnings(role.record, bounds)
+    if (mount.options?.['role_lint'] !== 'write') return warnings
+    const ready = await state.findConfig()
+    const findings = [...(await lintRole(role, { config: ready?.config, policyExists })), ...lintWrite(name, { before, sent, unknown })]
+    return [...warnings, ...findings.map(({ code, text }) => `${code}: ${text}`)]
+  }
+
+  /** All that is odd about the roles of a mount, or about one; undefined when there is no such role. Contract jwt-oidc §11.6. */
+  async lint(mount: Mount, roleName: string, policyExists: RoleWrite['policyExists']): Promise<Finding[] | undefined> {
+    const state = this.stateOf(mount)
+    const context = { config: (await state.findConfig())?.config, policyExists }
+    const findings: Finding[] = []
+    for (const name of roleName === '' ? await state.roleNames() : [roleName]) {
+      const role = await state.findRole(name)
+      if (role !== undefined) findings.push(...(await lintRole(role, context)))
+      else if (roleName !== '') return undefined
+    }
+    return findings
+  }
+
+  /** Contract jwt-oidc §11.1. */
+  explain(mount: Mount, input: ExplainInput, rehearsal: Rehearsal): Promise<Explanation> {
+    const { outbound, clock } = this.#parts
+    const { maxTokenSize } = this.#keysetParts.limits
+    return explainLogin(input, { state: this.stateOf(mount), ...rehearsal, outbound, maxTokenSize, now: () => clock.now() })
+  }
+
+  /** The refused logins of a mount. Contract jwt-oidc §11.2. */
+  failuresOf(mount: Mount): LoginFailures {
+    return this.#placeOf(mount).failures
+  }
+
+  /** What reports of logins need of a mount. */
+  reportedMount(mount: Mount): ReportedMount {
+    const place = this.#placeOf(mount)
+    return {
+      failures: place.failures,
+      meantRole: async (named) => {
+        const name = named || ((await place.state.findConfig())?.config.default_role ?? '')
+        return { name, exists: name !== '' && (await place.state.findRole(name)) !== undefined }
+      },
+      noteEnd: (isLogin) => {
+        const now = this.#parts.clock.now()
+        if (isLogin) place.lastLoginAt = now
+        else place.lastRefusalAt = now
+      },
+    }
+  }
+
+  /** With `refresh`, keys are fetched first. Contract jwt-oidc §11.3. */
+  async status(mount: Mount, refresh: boolean): Promise<object> {
+    const { state, pending, lastLoginAt, lastRefusalAt } = this.#placeOf(mount)
+    const ready = await state.findConfig()
+    if (refresh) await ready?.keyset.refresh()
+    return shownStatus({ ready, pendingLogins: await pending.total(), lastLoginAt, lastRefusalAt, now: this.#parts.clock.now() })
   }
 
   /** Contract jwt-oidc §4.1. */

@@ -1,9 +1,11 @@
 import type { LoginAuth } from '../../../core/tokens/issue-login.ts'
 import type { OutboundClient } from '../../../core/outbound.ts'
 import { quoted } from '../../../lib/go-text.ts'
+import type { Attempt } from '../attempt.ts'
 import { loginByClaims } from '../claims-login.ts'
 import type { ReadyProvider } from '../discovered-provider.ts'
 import type { JwsLimits } from '../jws.ts'
+import type { VerifiedToken } from '../keyset.ts'
 import { checkAddress } from '../login.ts'
 import type { MountState, ReadyConfig } from '../mount-state.ts'
 import { type Refusal, refusal } from '../refusal.ts'
@@ -28,8 +30,8 @@ export type CallbackContext = {
   /** The provider sent `error` in place of a code. */
   readonly providerRefused: boolean
   readonly signal: AbortSignal | undefined
-  /** Told whose login it is, once that is known. */
-  noteRole(name: string): void
+  /** Filled in as more is known. */
+  readonly attempt: Attempt
   /** Milliseconds since the epoch. */
   now(): number
   readonly log: CallbackLog
@@ -50,7 +52,7 @@ export async function finishLogin(input: CallbackInput, context: CallbackContext
   if (ready === undefined) throw thrown(refusal('config_missing', `${loginFailed} Could not load configuration`))
   const login = await context.pending.take(input.state)
   if (login === undefined) throw thrown(refusal('state_unknown', `${loginFailed} ${stateUnknown}`))
-  context.noteRole(login.role)
+  context.attempt.role = login.role
   if (!isClientNonce(login, input.client_nonce)) throw thrown(refusal('client_nonce_mismatch', 'invalid client_nonce'))
   const role = await context.state.findRole(login.role)
   if (role === undefined) throw thrown(refusal('role_unknown', `${loginFailed} Role could not be found`))
@@ -94,7 +96,7 @@ async function vouchedClaims(context: LoginContext): Promise<Returned | Refusal>
     const reason = context.providerRefused || login.refused ? 'provider_refused' : 'code_missing'
     return refusal(reason, `${loginFailed} No code or id_token received.`)
   }
-  const verified = await verifyIdToken(login.id_token, context.provider.keys, rulesOf(context), context.limits)
+  const verified = await attemptedToken(login.id_token, context)
   if ('reason' in verified) return { ...verified, text: `Token verification failed. ${verified.text}` }
   return { claims: withoutNonce(verified.claims), idToken: login.id_token, exchanged: undefined }
 }
@@ -115,7 +117,7 @@ async function claimsByCode(code: string, context: LoginContext): Promise<Return
   const { idToken, accessToken } = exchanged
   if (idToken === undefined) return failed('exchange_failed', 'id_token is missing from auth code exchange: id_token is missing')
   if (idToken === '') return failed('exchange_failed', 'unable to create new id_token: NewToken: id_token is empty: invalid parameter')
-  const verified = await verifyIdToken(idToken, provider.keys, rulesOf(context), context.limits)
+  const verified = await attemptedToken(idToken, context)
   if ('reason' in verified) return failed(verified.reason, `id_token failed verification: ${verified.text}`)
   const { claims, algorithm } = verified
   const wrongHash = (what: string) => `failed verification: VerifyAccessToken: verifyHashClaim: ${what} hash does not match value in id_token`
@@ -132,6 +134,14 @@ async function exchangeOrWhy(...given: Parameters<typeof exchangeCode>): Promise
     if (error instanceof ExchangeError) return error.message
     throw error
   }
+}
+
+async function attemptedToken(idToken: string, context: LoginContext): Promise<VerifiedToken | Refusal> {
+  const { attempt, provider, limits } = context
+  attempt.token = idToken
+  const verified = await verifyIdToken(idToken, provider.keys, rulesOf(context), limits)
+  attempt.isVerified = !isRefusal(verified)
+  return verified
 }
 
 const rulesOf = ({ ready, login, now }: LoginContext) => ({ config: ready.config, login, nowMs: now() })

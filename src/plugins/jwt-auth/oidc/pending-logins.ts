@@ -165,6 +165,11 @@ export class PendingLogins {
     throw refuse('throttled', 'too many logins are waiting for their callback')
   }
 
+  /** How many are under way, as of the last few seconds. */
+  async total(): Promise<number> {
+    return (await this.#freshCount()).total
+  }
+
   async #freshCount(): Promise<Count> {
     if (this.#count === undefined || this.#count.at + recountAfterMs <= this.#parts.clock.now()) await this.sweep()
     // a walk that ended well has counted

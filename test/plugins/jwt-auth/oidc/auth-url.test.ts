@@ -33,7 +33,7 @@ describe('refusals in order, contract jwt-oidc §5.1', () => {
     const unreachable = 'error creating provider with given values: NewProvider: unable to create provider: 404 Not Found: no'
     expect(await go({ redirect_uri: redirectUri })).toMatchObject({ data: { auth_url: '' }, warnings: [unreachable] })
     expect(lines.filter(({ event }) => event === 'login_refused')).toMatchObject([
-      { reason: 'redirect_uri_refused', check: 'redirect_uri', status: 200, role: '' },
+      { reason: 'redirect_uri_refused', check: 'redirect_uri', status: 200, role: 'test' },
       { reason: 'redirect_uri_refused' },
       { reason: 'provider_unreachable', check: 'provider' },
     ])

@@ -1,0 +1,32 @@
+import { OutboundClient, OutboundError, type OutboundOptions, type OutboundResponse } from '../../../core/outbound.ts'
+
+/** A way out that is shut for claims nobody vouches for: they may name any address, and what is sent there is worth stealing. */
+export class AskedForVouched extends OutboundClient {
+  readonly #outbound: OutboundClient
+  readonly #isOpen: () => boolean
+  #wasRefused = false
+
+  constructor(outbound: OutboundClient, isOpen: () => boolean) {
+    super({ deny: ['0.0.0.0/0', '::/0'] })
+    this.#outbound = outbound
+    this.#isOpen = isOpen
+  }
+
+  /** Someone would have been asked. */
+  get wasRefused(): boolean {
+    return this.#wasRefused
+  }
+
+  override get(url: string, options?: OutboundOptions): Promise<OutboundResponse> {
+    return this.#isOpen() ? this.#outbound.get(url, options) : this.#refused()
+  }
+
+  override post(url: string, body: string, options?: OutboundOptions): Promise<OutboundResponse> {
+    return this.#isOpen() ? this.#outbound.post(url, body, options) : this.#refused()
+  }
+
+  async #refused(): Promise<never> {
+    this.#wasRefused = true
+    throw new OutboundError('nobody is asked about claims that no signature vouches for')
+  }
+}

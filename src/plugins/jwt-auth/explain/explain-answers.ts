@@ -1,0 +1,162 @@
+import { z } from 'zod'
+import type { DocumentedAnswer } from '../../../http/resource.ts'
+
+const text = z.string()
+const texts = z.array(text)
+const count = z.int()
+const anything = z.unknown()
+
+const check = z.object({
+  name: text,
+  verdict: z.enum(['pass', 'fail', 'skipped']),
+  expected: z.array(anything),
+  seen: anything,
+  reason: text,
+  hint: text,
+  detail: text,
+})
+const clock = z.object({ offset_seconds: count, source: text, measured_at: text })
+const login = z.object({
+  display_name: text,
+  alias: z.object({ name: text, mount_accessor: text, metadata: z.record(text, text), entity_id: text }),
+  groups: z.object({ claimed: texts, matched: z.array(z.object({ id: text, name: text })) }),
+  token_policies: texts,
+  identity_policies: texts,
+  policies: texts,
+  token_type: text,
+  lease_duration: count,
+  renewable: z.boolean(),
+  num_uses: count,
+  period: count,
+  explicit_max_ttl: count,
+  bound_cidrs: texts,
+  warnings: texts,
+})
+const failure = z.object({
+  request_id: text,
+  time: text,
+  path: z.enum(['login', 'oidc/auth_url', 'oidc/callback']),
+  role: text,
+  reason: text,
+  check: text,
+  status: count,
+  remote_address: text,
+  alg: text,
+  kid: text,
+  verified: z.boolean(),
+  claims: z.record(text, text),
+})
+const source = z.object({
+  kind: z.enum(['static', 'jwks', 'discovery']),
+  url: text,
+  reachable: z.boolean().nullable(),
+  keys: count,
+  kids: texts,
+  algorithms: texts,
+  fetched_at: text.nullable(),
+  age_seconds: count.nullable(),
+  fetches: count,
+  clock_offset_seconds: count.nullable(),
+  last_error: z.object({ time: text, text }).nullable(),
+})
+const finding = z.object({ role: text, code: text, field: text, text })
+
+const time = '2026-03-01T09:30:00Z'
+
+/** What `auth/jwt/explain` and its like answer, for the API document. Contract jwt-oidc §11. */
+export const explainAnswers = {
+  explanation: {
+    statuses: [200],
+    output: z.object({
+      allowed: z.boolean(),
+      status: count,
+      error: text,
+      reason: text,
+      role: text,
+      clock: clock.nullable(),
+      checks: z.array(check),
+      login: login.nullable(),
+    }),
+    example: {
+      allowed: false,
+      status: 400,
+      error: 'error validating token: invalid audience (aud) claim: audience claim does not match any expected audience',
+      reason: 'audience_mismatch',
+      role: 'ci',
+      clock: { offset_seconds: 0, source: 'https://ci.example.com', measured_at: time },
+      checks: [
+        {
+          name: 'audience',
+          verdict: 'fail',
+          expected: ['gatehouse'],
+          seen: ['Gatehouse'],
+          reason: 'audience_mismatch',
+          hint: 'differs_in_case',
+          detail: 'aud',
+        },
+      ],
+      login: null,
+    },
+  },
+  failures: {
+    output: z.object({ kept: count, dropped: count, since: text, failures: z.array(failure) }),
+    example: {
+      kept: 200,
+      dropped: 0,
+      since: time,
+      failures: [
+        {
+          request_id: '6f7b9d4e-7b0a-4a51-8a54-0f6a3f0c9f11',
+          time,
+          path: 'login',
+          role: 'ci',
+          reason: 'expired',
+          check: 'times',
+          status: 400,
+          remote_address: '10.1.2.3',
+          alg: 'RS256',
+          kid: 'key-1',
+          verified: true,
+          claims: { sub: `hmac-sha256:${'5f'.repeat(32)}` },
+        },
+      ],
+    },
+  },
+  hash: { statuses: [200], output: z.object({ hash: text }), example: { hash: `hmac-sha256:${'5f'.repeat(32)}` } },
+  status: {
+    output: z.object({
+      ok: z.boolean(),
+      type: z.enum(['none', 'static', 'jwks', 'multi_jwks', 'discovery', 'oidc']),
+      sources: z.array(source),
+      pending_logins: count,
+      last_login_at: text.nullable(),
+      last_refusal_at: text.nullable(),
+    }),
+    example: {
+      ok: true,
+      type: 'discovery',
+      sources: [
+        {
+          kind: 'discovery',
+          url: 'https://ci.example.com',
+          reachable: true,
+          keys: 2,
+          kids: ['key-1', 'key-2'],
+          algorithms: ['RS256'],
+          fetched_at: time,
+          age_seconds: 12,
+          fetches: 2,
+          clock_offset_seconds: 0,
+          last_error: null,
+        },
+      ],
+      pending_logins: 0,
+      last_login_at: time,
+      last_refusal_at: null,
+    },
+  },
+  findings: {
+    output: z.object({ findings: z.array(finding) }),
+    example: { findings: [{ role: 'ci', code: 'policy_missing', field: 'token_policies', text: 'token policies [deploy] do not exist' }] },
+  },
+} as const satisfies Record<string, DocumentedAnswer>

@@ -1,0 +1,158 @@
+import type { LoginAuth, LoginPlan } from '../../../core/tokens/issue-login.ts'
+import { ServiceError } from '../../../errors.ts'
+import { type JsonObject, type JsonValue, stringifyJson } from '../../../lib/json.ts'
+import { type Jws, parseClaims, parseJws } from '../jws.ts'
+import type { KeysetSource } from '../keyset.ts'
+import { examineJwt, type LoginContext } from '../login.ts'
+import { type CheckName, checkNamed } from '../refusal.ts'
+import type { ClockOffset } from '../source-history.ts'
+import { parseStrictObject } from '../strict-json.ts'
+import { type ReadToken, thrown } from '../trace.ts'
+import { AskedForVouched } from './asked-for-vouched.ts'
+import { describe, type Facts } from './describe.ts'
+import type { Hint } from './hints.ts'
+import { type Noted, NotingTrace } from './noting-trace.ts'
+
+export type ExplainInput = {
+  readonly role: string
+  /** Either this or `claims`. */
+  readonly jwt: string | undefined
+  readonly claims: JsonObject | undefined
+  readonly distributed_claim_access_token: string
+}
+
+export type ExplainContext = LoginContext & {
+  readonly maxTokenSize: number
+  /** The rest of the login with nothing written. Throws what the login would. */
+  plan(auth: LoginAuth): Promise<LoginPlan>
+}
+
+export type ExplainedCheck = {
+  readonly name: string
+  readonly verdict: 'pass' | 'fail' | 'skipped'
+  readonly expected: JsonValue[]
+  readonly seen: JsonValue
+  /** Stable; "" unless it failed. */
+  readonly reason: string
+  readonly hint: Hint
+  readonly detail: string
+}
+
+/** What a login would come to, and why. */
+export type Explanation = {
+  /** What the login would answer; undefined: it is allowed. */
+  readonly refused: ServiceError | undefined
+  readonly role: string
+  readonly clock: MeasuredClock | undefined
+  readonly checks: readonly ExplainedCheck[]
+  /** Undefined unless it is allowed. */
+  readonly login: { readonly auth: LoginAuth; readonly plan: LoginPlan } | undefined
+}
+
+/** Another clock, and whose. */
+export type MeasuredClock = ClockOffset & { readonly source: string }
+
+/** Walks through a login by the login's own checks. Nothing is written. Contract jwt-oidc §11.1. */
+export async function explainLogin(input: ExplainInput, context: ExplainContext): Promise<Explanation> {
+  const jws = input.jwt === undefined ? undefined : readJws(input.jwt, context.maxTokenSize)
+  const trace = new NotingTrace({ verifies: input.jwt !== undefined, instead: () => unvouched(input, jws) })
+  const outbound = new AskedForVouched(context.outbound, () => trace.isVouched)
+  const auth = await examineJwt({ ...input, jwt: input.jwt ?? '' }, { ...context, outbound }, trace)
+  const facts = await factsOf(input, context, { claims: trace.examined?.claims, jws })
+  const unmade: readonly CheckName[] = input.jwt === undefined ? ['token', 'signature', 'algorithm'] : []
+  const counted = trace.noted.filter((one) => !unmade.includes(one.name) && !(outbound.wasRefused && isOfProvider(one)))
+  const first = counted.find(({ refused }) => refused !== undefined)?.refused
+  const core = auth === undefined ? undefined : await planned(auth, context)
+  const refused = first === undefined ? core?.refused : thrown(first)
+  return {
+    refused,
+    role: facts.roleName,
+    clock: clockOf(facts.ready?.keyset.sources() ?? []),
+    checks: [...slotsOf(facts).map((slot) => explained(slot, counted, facts)), ...coreChecks(core, facts)],
+    login: refused === undefined && auth !== undefined && core?.plan !== undefined ? { auth, plan: core.plan } : undefined,
+  }
+}
+
+function readJws(jwt: string, maxTokenSize: number): Jws | undefined {
+  const jws = parseJws(jwt, { maxTokenSize })
+  return 'malformed' in jws ? undefined : jws
+}
+
+/** Claims as they come, with numbers as in a token. */
+function unvouched({ claims }: ExplainInput, jws: Jws | undefined): ReadToken | undefined {
+  const read = claims === undefined ? jws && parseClaims(jws.payload) : parseStrictObject(stringifyJson(claims))
+  return read === undefined || read === null ? undefined : { claims: read, algorithm: jws?.algorithm ?? '' }
+}
+
+/** What a provider would have said is not known. */
+const isOfProvider = ({ name, refused }: Noted): boolean => refused !== undefined && (name === 'groups' || name === 'provider')
+
+async function factsOf(
+  { role: named }: ExplainInput,
+  { state, remoteAddress, now }: ExplainContext,
+  { claims, jws }: { claims: Facts['claims']; jws: Jws | undefined },
+): Promise<Facts> {
+  const ready = await state.findConfig()
+  const roleName = named || (ready?.config.default_role ?? '')
+  const role = roleName === '' ? undefined : await state.findRole(roleName)
+  const clock = clockOf(ready?.keyset.sources() ?? [])
+  return { ready, role, roleName, remoteAddress, keyId: jws?.keyId ?? '', algorithm: jws?.algorithm ?? '', claims, nowMs: now(), offset: clock }
+}
+
+/** The clock that was looked at last. */
+function clockOf(sources: readonly KeysetSource[]): MeasuredClock | undefined {
+  const measured = sources.flatMap(({ url, histories }) =>
+    histories.flatMap(({ offset }) => (offset === undefined ? [] : [{ ...offset, source: URL.parse(url)?.origin ?? url }])),
+  )
+  return measured.reduce<MeasuredClock | undefined>((last, one) => (last === undefined || one.measuredAt >= last.measuredAt ? one : last), undefined)
+}
+
+/** A check that is told of; `index` counts those of one name. */
+type Slot = { readonly name: CheckName; readonly index: number }
+
+/** All checks in the order the login makes them. An `aud` is looked at where the role names audiences, or else after the times. Contract §4.1, §4.5. */
+function slotsOf({ role }: Facts): Slot[] {
+  const audience = (role?.record.bound_audiences ?? []).length > 0 ? (['audience', 'times'] as const) : (['times', 'audience'] as const)
+  const names: CheckName[] = ['config', 'role', 'token', 'address', 'signature', 'algorithm', 'claims', 'issuer', 'subject', ...audience]
+  names.push('user_claim', 'provider', 'metadata', 'groups')
+  const bound = (role?.boundClaims ?? []).map((_, index): Slot => ({ name: 'bound_claims', index }))
+  return [...names.map((name) => ({ name, index: 0 })), ...bound]
+}
+
+function explained({ name, index }: Slot, noted: readonly Noted[], facts: Facts): ExplainedCheck {
+  const ofName = noted.filter((one) => one.name === name)
+  const made = name === 'bound_claims' ? ofName.slice(index, index + 1) : ofName
+  const refused = made.find((one) => one.refused !== undefined)?.refused
+  return { ...outcome(name, made.length === 0 ? 'skipped' : undefined, refused?.reason), ...describe(name, facts, refused, index) }
+}
+
+const outcome = (name: string, skipped: 'skipped' | undefined, reason = ''): Pick<ExplainedCheck, 'name' | 'verdict' | 'reason'> => ({
+  name,
+  verdict: skipped ?? (reason === '' ? 'pass' : 'fail'),
+  reason,
+})
+
+/** What the core says of an accepted token. */
+type Planned = { readonly plan?: LoginPlan; readonly refused?: ServiceError }
+
+async function planned(auth: LoginAuth, { plan }: ExplainContext): Promise<Planned> {
+  try {
+    return { plan: await plan(auth) }
+  } catch (error) {
+    if (error instanceof ServiceError && error.reason !== undefined) return { refused: error }
+    throw error
+  }
+}
+
+/** The core looks at the entity first, then at the policies; what it has against a name or metadata comes before both. */
+function coreChecks(core: Planned | undefined, facts: Facts): ExplainedCheck[] {
+  const reason = core?.refused?.reason ?? ''
+  const refusing = checkNamed(reason)
+  const told = (name: 'entity' | 'policies', isMade: boolean): ExplainedCheck => {
+    const own = refusing === name ? reason : ''
+    return { ...outcome(name, isMade ? undefined : 'skipped', own), ...describe(name, facts, undefined, 0) }
+  }
+  const isEarly = reason !== '' && refusing !== 'entity' && refusing !== 'policies'
+  const early = isEarly ? [{ ...outcome(refusing, undefined, reason), expected: [], seen: null, hint: '' as const, detail: '' }] : []
+  return [...early, told('entity', core !== undefined && !isEarly), told('policies', core?.plan !== undefined || refusing === 'policies')]
+}

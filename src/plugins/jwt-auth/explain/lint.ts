@@ -1,0 +1,255 @@
+import { hasOidcClient } from '../jwt-config.ts'
+import type { Config } from '../jwt-config.ts'
+import type { Role, RoleRecord } from '../role.ts'
+import { excerpt, quoted } from '../../../lib/go-text.ts'
+import { isJsonNumber, type JsonValue, numberText } from '../../../lib/json.ts'
+import { sanitise } from '../../../core/tokens/policy-names.ts'
+
+/** Stable; `docs/explain.md` has the cure of each. Contract jwt-oidc §11.6. */
+export type LintCode =
+  | 'no_audience'
+  | 'no_issuer'
+  | 'wildcard_owner'
+  | 'mutable_user_claim'
+  | 'unbounded_alias'
+  | 'email_unverified'
+  | 'multi_tenant_issuer'
+  | 'kept_values'
+  | 'redirect_never_matches'
+  | 'glob_in_string_mode'
+  | 'number_never_matches'
+  | 'policy_missing'
+  | 'no_effect'
+  | 'unknown_field'
+
+/** Something about a role that is allowed, and most likely not meant. */
+export type Finding = { readonly role: string; readonly code: LintCode; readonly field: string; readonly text: string }
+
+export type LintContext = {
+  /** Undefined while the mount has none. */
+  readonly config: Config | undefined
+  /** Whether a policy of this name exists for the tokens of the mount. */
+  policyExists(name: string): Promise<boolean>
+}
+
+type Found = Pick<Finding, 'code' | 'field' | 'text'>
+type Rule = (record: RoleRecord, config: Config | undefined) => Found[]
+
+/** What is to be said of a role as it is stored. */
+export async function lintRole({ name, record }: Role, { config, policyExists }: LintContext): Promise<Finding[]> {
+  const found = rules.flatMap((rule) => rule(record, config))
+  found.push(...(await missingPolicies(record, policyExists)))
+  return found.map((one) => ({ role: name, ...one }))
+}
+
+/** What only the write itself can tell: which values it left as they were, and which names it did not know. */
+export function lintWrite(name: string, write: { before: RoleRecord | undefined; sent: RoleRecord; unknown: readonly string[] }): Finding[] {
+  const { before = {}, sent, unknown } = write
+  const kept = Object.entries(before).filter(([field, value]) => !resetByEachWrite.has(field) && !Object.hasOwn(sent, field) && !isUnset(value))
+  return [
+    ...(kept.length === 0
+      ? []
+      : [
+          namesFinding(
+            name,
+            'kept_values',
+            kept.map(([field]) => field),
+            'keep values of an earlier write',
+          ),
+        ]),
+    ...(unknown.length === 0 ? [] : [namesFinding(name, 'unknown_field', unknown, 'are not fields of a role')]),
+  ]
+}
+
+const namesFinding = (role: string, code: LintCode, names: readonly string[], what: string): Finding => ({
+  role,
+  code,
+  field: excerpt(names[0] ?? ''),
+  text: `[${excerpt([...names].sort().join(' '))}] ${what}`,
+})
+
+const resetByEachWrite: ReadonlySet<string> = new Set(['role_type', 'bound_claims_type'])
+
+const isUnset = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === '' ||
+  value === 0 ||
+  value === false ||
+  (typeof value === 'object' && Object.keys(value).length === 0)
+
+const isJwt = ({ role_type }: RoleRecord): boolean => role_type === 'jwt'
+const isGlob = ({ bound_claims_type }: RoleRecord): boolean => bound_claims_type === 'glob'
+
+/** Name of a top-level claim, however it is written. */
+const topLevel = (claim: string): string => (/^\/[^/]*$/.test(claim) ? claim.slice(1).replaceAll('~1', '/').replaceAll('~0', '~') : claim)
+
+/** The values of each bound claim, as a list. */
+const boundValues = ({ bound_claims }: RoleRecord): [claim: string, values: readonly JsonValue[]][] =>
+  Object.entries(bound_claims ?? {}).map(([claim, value]) => [claim, Array.isArray(value) ? value : [value]])
+
+const boundNames = (record: RoleRecord): Set<string> => new Set(boundValues(record).map(([claim]) => topLevel(claim)))
+
+const rules: readonly Rule[] = [
+  (record) =>
+    isJwt(record) && (record.bound_audiences ?? []).length === 0
+      ? [{ code: 'no_audience', field: 'bound_audiences', text: 'any token of the issuer without `aud` is accepted; set bound_audiences' }]
+      : [],
+  (record, config) =>
+    isJwt(record) && config !== undefined && config.bound_issuer === '' && !boundNames(record).has('iss')
+      ? [{ code: 'no_issuer', field: 'bound_issuer', text: 'neither bound_issuer nor a bound `iss` ties tokens to one issuer' }]
+      : [],
+  (record) => (isGlob(record) ? boundValues(record).flatMap(wildcardOwners) : []),
+  ({ user_claim = '' }) =>
+    changingClaims.has(topLevel(user_claim))
+      ? [
+          {
+            code: 'mutable_user_claim',
+            field: 'user_claim',
+            text: `user_claim ${quoted(user_claim)} can change or be reused; prefer sub or an id`,
+          },
+        ]
+      : [],
+  ({ user_claim = '' }) =>
+    claimsOfOneRun.has(topLevel(user_claim))
+      ? [
+          {
+            code: 'unbounded_alias',
+            field: 'user_claim',
+            text: `user_claim ${quoted(user_claim)} differs with each run; every login makes an entity`,
+          },
+        ]
+      : [],
+  (record) => (decidesByEmail(record) && !bindsVerifiedEmail(record) ? [emailUnverified(record)] : []),
+  multiTenant,
+  (record, config) => (record.allowed_redirect_uris ?? []).flatMap((uri) => deadRedirect(uri, config)),
+  (record) => (isGlob(record) ? [] : boundValues(record).flatMap(literalStars)),
+  (record) => boundValues(record).flatMap(fractions),
+  withoutEffect,
+]
+
+/** Claims that say whose a pipeline is, with how much has to stand before a `*`. */
+const ownerClaims: ReadonlyMap<string, (beforeStar: string) => boolean> = new Map([
+  ['sub', endsOrganisation],
+  ...['repository', 'project_path', 'namespace_path', 'workflow_ref', 'job_workflow_ref', 'ci_config_ref_uri'].map(
+    (claim) => [claim, (start: string) => start.includes('/')] as const,
+  ),
+  ...['repository_owner', 'repository_owner_id', 'organization', 'organization_slug', 'organization_id', 'hd', 'tid', 'iss'].map(
+    (claim) => [claim, () => false] as const,
+  ),
+])
+
+/** `repo:acme/…` names its owner before the first slash, `system:serviceaccount:prod:…` before the third colon. */
+function endsOrganisation(start: string): boolean {
+  if (start.startsWith('system:serviceaccount:')) return start.split(':').length > 3
+  return start.replace(/^[a-z_]{1,32}:/, '').includes('/')
+}
+
+function wildcardOwners([claim, values]: [string, readonly JsonValue[]]): Found[] {
+  const isNamed = ownerClaims.get(topLevel(claim))
+  if (isNamed === undefined) return []
+  return values.flatMap((value) => {
+    if (typeof value !== 'string' || !value.includes('*') || isNamed(value.slice(0, value.indexOf('*')))) return []
+    const text = `${excerpt(claim)} ${quoted(value)} has its first \`*\` before the organisation ends`
+    return [{ code: 'wildcard_owner', field: `bound_claims.${excerpt(claim)}`, text } as const]
+  })
+}
+
+const changingClaims: ReadonlySet<string> = new Set([
+  ...['email', 'name', 'nickname', 'preferred_username', 'username', 'upn', 'unique_name', 'login', 'actor', 'user_login', 'user_email'],
+  ...['given_name', 'family_name', 'repository', 'repository_owner', 'project_path', 'namespace_path', 'ref', 'phone_number'],
+])
+
+const claimsOfOneRun: ReadonlySet<string> = new Set([
+  ...['jti', 'nonce', 'sid', 'session_state', 'iat', 'exp', 'nbf', 'at_hash', 'c_hash', 'uti', 'sha', 'run_id', 'run_number', 'run_attempt'],
+  ...['job_id', 'pipeline_id', 'build_id', 'build_number', 'build_commit', 'check_run_id', 'terraform_run_id', 'job_workflow_sha', 'workflow_sha'],
+])
+
+const decidesByEmail = (record: RoleRecord): boolean => topLevel(record.user_claim ?? '') === 'email' || boundNames(record).has('email')
+
+const bindsVerifiedEmail = (record: RoleRecord): boolean =>
+  boundValues(record).some(
+    ([claim, values]) => topLevel(claim) === 'email_verified' && values.length > 0 && values.every((value) => value === true || value === 'true'),
+  )
+
+const emailUnverified = (record: RoleRecord): Found => ({
+  code: 'email_unverified',
+  field: boundNames(record).has('email') ? 'bound_claims' : 'user_claim',
+  text: 'email decides, but email_verified is not bound to true',
+})
+
+/** Issuers whose tokens anyone can have, with the claims that say whose one is. */
+const sharedIssuers: readonly { readonly host: RegExp; readonly owners: readonly string[] }[] = [
+  { host: /^https:\/\/login\.microsoftonline\.(?:com|us)\/(?:common|organizations|consumers)(?:\/|$)/, owners: ['tid'] },
+  { host: /^(?:https:\/\/)?accounts\.google\.com\/?$/, owners: ['hd', 'sub', 'email'] },
+  {
+    host: /^https:\/\/token\.actions\.githubusercontent\.com\/?$/,
+    owners: ['repository_owner_id', 'repository_id', 'repository_owner', 'repository', 'enterprise', 'enterprise_id', 'sub'],
+  },
+  { host: /^https:\/\/gitlab\.com\/?$/, owners: ['namespace_id', 'project_id', 'namespace_path', 'project_path', 'sub'] },
+  {
+    host: /^https:\/\/app\.terraform\.io\/?$/,
+    owners: ['terraform_organization_id', 'terraform_organization_name', 'terraform_workspace_id', 'sub'],
+  },
+  { host: /^https:\/\/agent\.buildkite\.com\/?$/, owners: ['organization_id', 'organization_slug', 'pipeline_id', 'sub'] },
+]
+
+function multiTenant(record: RoleRecord, config: Config | undefined): Found[] {
+  const bound = boundNames(record)
+  if ((record.bound_subject ?? '') !== '') bound.add('sub')
+  const bindsIssuer = boundValues(record).flatMap(([claim, values]) => (topLevel(claim) === 'iss' ? values : []))
+  const issuers = [config?.bound_issuer, config?.oidc_discovery_url, ...bindsIssuer].filter((issuer) => typeof issuer === 'string')
+  const shared = [...new Set(issuers)].find((issuer) =>
+    sharedIssuers.some(({ host, owners }) => host.test(issuer.slice(0, 256)) && !owners.some((owner) => bound.has(owner))),
+  )
+  if (shared === undefined) return []
+  const text = `${excerpt(shared)} serves many tenants; bind tid, hd or repository_owner_id`
+  return [{ code: 'multi_tenant_issuer', field: 'bound_claims', text }]
+}
+
+function deadRedirect(uri: string, config: Config | undefined): Found[] {
+  const query = uri.split('#', 1)[0]?.split('?')[1] ?? ''
+  const losesNamespace = config?.namespace_in_state === true && (new URLSearchParams(query).get('namespace') ?? '') !== ''
+  if (!uri.includes('*') && !uri.includes('#') && !losesNamespace) return []
+  const text = `${quoted(uri)} has a wildcard, a fragment, or a namespace that namespace_in_state removes`
+  return [{ code: 'redirect_never_matches', field: 'allowed_redirect_uris', text }]
+}
+
+const literalStars = ([claim, values]: [string, readonly JsonValue[]]): Found[] =>
+  values.flatMap((value) =>
+    typeof value === 'string' && value.includes('*')
+      ? [
+          {
+            code: 'glob_in_string_mode',
+            field: `bound_claims.${excerpt(claim)}`,
+            text: `${quoted(value)} holds \`*\` but bound_claims_type is string`,
+          },
+        ]
+      : [],
+  )
+
+const fractions = ([claim, values]: [string, readonly JsonValue[]]): Found[] =>
+  values.some((value) => isJsonNumber(value) && !/^-?\d+$/.test(numberText(value)))
+    ? [{ code: 'number_never_matches', field: `bound_claims.${excerpt(claim)}`, text: `${excerpt(claim)} is bound to a fraction` }]
+    : []
+
+const flowFields = ['allowed_redirect_uris', 'max_age', 'oidc_scopes', 'verbose_oidc_logging'] as const
+const leeways = ['clock_skew_leeway', 'expiration_leeway', 'not_before_leeway'] as const
+
+/** A role of type jwt with redirect URIs serves the browser flow as well, where the mount has a client. Contract jwt-oidc §5.1. */
+function withoutEffect(record: RoleRecord, config: Config | undefined): Found[] {
+  const isInFlow = config !== undefined && hasOidcClient(config) && (record.allowed_redirect_uris ?? []).length > 0
+  const unused: readonly (keyof RoleRecord)[] = isJwt(record) ? (isInFlow ? [] : flowFields) : leeways
+  const idle = unused.filter((field) => !isUnset(record[field]))
+  if (record.user_claim_json_pointer === true && record.user_claim?.startsWith('/') === false) idle.push('user_claim_json_pointer')
+  if (idle.length === 0) return []
+  const text = `[${idle.toSorted().join(' ')}] have no effect on a role of type \`${record.role_type ?? ''}\``
+  return [{ code: 'no_effect', field: idle[0] ?? '', text }]
+}
+
+async function missingPolicies({ token_policies = [] }: RoleRecord, exists: LintContext['policyExists']): Promise<Found[]> {
+  const missing: string[] = []
+  for (const name of sanitise(token_policies, false)) if (name !== 'root' && name !== 'default' && !(await exists(name))) missing.push(name)
+  if (missing.length === 0) return []
+  return [{ code: 'policy_missing', field: 'token_policies', text: `token policies [${excerpt(missing.join(' '))}] do not exist` }]
+}

@@ -1,0 +1,121 @@
+import { type KeyedHash, openKeyedHashes } from '../../../core/keyed-hash.ts'
+import type { View } from '../../../core/barrier/view.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { Random } from '../../../lib/random.ts'
+import { formatTime } from '../../../lib/time.ts'
+import { parseClaims, parseJws } from '../jws.ts'
+import type { StrictObject } from '../strict-json.ts'
+
+/** The path below the mount that refused. */
+export type LoginPath = 'login' | 'oidc/auth_url' | 'oidc/callback'
+
+/** A refused login as it is kept. Nothing of the token is legible but how it was signed. Contract jwt-oidc §11.2. */
+export type LoginFailure = {
+  readonly request_id: string
+  readonly time: string
+  readonly path: LoginPath
+  /** In clear only if it exists. */
+  readonly role: string
+  readonly reason: string
+  readonly check: string
+  readonly status: number
+  readonly remote_address: string
+  readonly alg: string
+  readonly kid: string
+  /** The claims are those of a token whose signature was good. */
+  readonly verified: boolean
+  readonly claims: Readonly<Record<string, string>>
+}
+
+export type NewFailure = Pick<LoginFailure, 'request_id' | 'path' | 'role' | 'reason' | 'check' | 'status' | 'remote_address' | 'verified'> & {
+  readonly roleExists: boolean
+  /** "" where there was none. */
+  readonly token: string
+}
+
+export type LoginFailuresParts = {
+  /** The mount's own. */
+  readonly view: View
+  readonly random: Random
+  readonly clock: Clock
+  /** How many are kept; 0: none. */
+  readonly kept: number
+}
+
+export type FailureFilter = { readonly limit: number; readonly reason: string; readonly role: string; readonly request_id: string }
+
+const maxClaims = 32
+const maxName = 64
+/** A token nobody vouches for is read up to this many characters: it was refused, and shall not cost much more. */
+const maxTokenSize = 32 * 1024
+
+/** The last refused logins of one mount, in memory. What a token said is kept as keyed hashes, to look for a known value. */
+export class LoginFailures {
+  readonly #parts: LoginFailuresParts
+  /** Oldest first. */
+  #failures: LoginFailure[] = []
+  #added = 0
+  #since: number
+  #hash: KeyedHash | undefined
+
+  constructor(parts: LoginFailuresParts) {
+    this.#parts = parts
+    this.#since = parts.clock.now()
+  }
+
+  async add({ token, roleExists, ...failure }: NewFailure): Promise<void> {
+    const { kept, clock } = this.#parts
+    if (kept === 0) return
+    const hash = await this.#hashes()
+    const role = roleExists || failure.role === '' ? failure.role : hashed(hash, failure.role)
+    this.#failures.push({ ...failure, role, time: formatTime(clock.now()), ...readToken(token, hash) })
+    // let go of many at once: taking off the first one moves all others
+    if (this.#failures.length >= 2 * kept) this.#failures = this.#failures.slice(-kept)
+    this.#added += 1
+  }
+
+  /** Newest first. */
+  list({ limit, reason, role, request_id }: FailureFilter): object {
+    const { kept } = this.#parts
+    const failures = (kept === 0 ? [] : this.#failures.slice(-kept))
+      .reverse()
+      .filter((one) => (reason === '' || one.reason === reason) && (role === '' || one.role === role))
+      .filter((one) => request_id === '' || one.request_id === request_id)
+      .slice(0, limit)
+    return { kept, dropped: Math.max(0, this.#added - kept), since: formatTime(this.#since), failures }
+  }
+
+  clear(): void {
+    this.#failures = []
+    this.#added = 0
+    this.#since = this.#parts.clock.now()
+  }
+
+  /** What a value looks like among the claims of a failure. */
+  async hashOf(input: string): Promise<string> {
+    return hashed(await this.#hashes(), input)
+  }
+
+  async #hashes(): Promise<KeyedHash> {
+    const { view, random } = this.#parts
+    this.#hash ??= (await openKeyedHashes(view, random, 'explain/keys', ['failures'])).failures
+    return this.#hash
+  }
+}
+
+const hashed = (hash: KeyedHash, text: string): string => `hmac-sha256:${hash(text).toString('hex')}`
+
+function readToken(token: string, hash: KeyedHash): Pick<LoginFailure, 'alg' | 'kid' | 'claims'> {
+  const jws = token === '' || token.length > maxTokenSize ? undefined : parseJws(token, { maxTokenSize })
+  if (jws === undefined || 'malformed' in jws) return { alg: '', kid: '', claims: {} }
+  const claims = Object.entries(parseClaims(jws.payload) ?? {}).slice(0, maxClaims)
+  return {
+    alg: jws.algorithm.slice(0, maxName),
+    kid: jws.keyId.slice(0, maxName),
+    claims: Object.fromEntries(claims.map(([name, value]) => [name.slice(0, maxName), hashed(hash, textOf(value))])),
+  }
+}
+
+/** A text as it is, anything else as JSON. */
+const textOf = (value: StrictObject[string]): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value, (_name, item: unknown) => (typeof item === 'bigint' ? item.toString() : item)) ?? '')

@@ -1,0 +1,112 @@
+import type { Mount } from '../../../core/mounts/mount.ts'
+import { ServiceError } from '../../../errors.ts'
+import { type Call, errorReply, namespaceOf, type Reply } from '../../../http/resource.ts'
+import type { Attempt } from '../attempt.ts'
+import { checkNamed } from '../refusal.ts'
+import type { LoginFailures, LoginPath } from './login-failures.ts'
+
+/** Told of each login that is over, whatever came of it. */
+export type LoginCounter = { login(event: LoginEvent): void }
+
+export type LoginEvent = {
+  /** Namespace path and mount path. */
+  readonly mount: string
+  readonly method: 'jwt' | 'oidc'
+  readonly result: 'ok' | 'refused' | 'error'
+  readonly reason: string
+  readonly seconds: number
+}
+
+/** A mount as far as its reports go. */
+export type ReportedMount = {
+  readonly failures: LoginFailures
+  /** The role that is meant, and whether it exists. */
+  meantRole(named: string): Promise<{ readonly name: string; readonly exists: boolean }>
+  noteEnd(isLogin: boolean): void
+}
+
+export type LoginReportsParts = {
+  reportedMount(mount: Mount): ReportedMount
+  readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
+  readonly counter: LoginCounter
+}
+
+type Refused = { readonly reason: string; readonly status: number }
+
+/** An answer, and why it is not what was asked for where its status does not say so. */
+export type LoginOutcome = { readonly reply: Reply; readonly refused?: Refused }
+
+type Where = { readonly call: Call; readonly mount: Mount; readonly path: LoginPath; readonly attempt: Attempt }
+
+/** Checks that are made before a signature is known to be good. */
+const beforeSignature: ReadonlySet<string> = new Set(['', 'config', 'role', 'token', 'address', 'signature'])
+
+/** Sees to it that each refused login leaves its reason: in the log, in the list of failures, in the counters and with the request. Contract jwt-oidc §11.7. */
+export class LoginReports {
+  readonly #parts: LoginReportsParts
+
+  constructor(parts: LoginReportsParts) {
+    this.#parts = parts
+  }
+
+  /** Runs a login and reports how it ended; what it throws is thrown on. */
+  async watch(where: Where, login: () => Promise<LoginOutcome>): Promise<Reply> {
+    const started = performance.now()
+    try {
+      const { reply, refused } = await login()
+      if (refused !== undefined) await this.#refused(where, refused)
+      if (refused !== undefined || reply.auth !== undefined) this.#ended(where, refused ?? { reason: '', status: 200 }, started)
+      return reply
+    } catch (error) {
+      const refused = judged(error)
+      await this.#refused(where, refused)
+      this.#ended(where, refused, started)
+      throw error
+    }
+  }
+
+  async #refused({ call, mount, path, attempt }: Where, { reason, status }: Refused): Promise<void> {
+    call.reason = reason
+    if (reason === '') return
+    const { log, reportedMount } = this.#parts
+    const reported = reportedMount(mount)
+    // a name that is no role's is not shown: people type passwords into wrong fields
+    const isUnnamed = attempt.role === '' && path === 'oidc/callback'
+    const role = isUnnamed || reason === 'role_unknown' ? { name: attempt.role, exists: false } : await meantRole(reported, attempt.role)
+    const check = checkNamed(reason)
+    const who = { request_id: call.requestId, namespace: mount.namespace, mount: mount.path, remote_address: call.remoteAddress }
+    log.warn({ event: 'login_refused', ...who, role: role.exists ? role.name : '', reason, check, status }, 'login refused')
+    const verified = attempt.isVerified || (path === 'login' && !beforeSignature.has(check))
+    const failure = { request_id: call.requestId, path, role: role.name, roleExists: role.exists, reason, check, status, verified }
+    try {
+      await reported.failures.add({ ...failure, remote_address: call.remoteAddress, token: attempt.token })
+    } catch (err) {
+      log.error({ err, mount: mount.path }, 'a refused login could not be kept')
+    }
+  }
+
+  #ended({ call, mount, path }: Where, { reason, status }: Refused, started: number): void {
+    const result = status >= 500 ? 'error' : reason === '' && status === 200 ? 'ok' : 'refused'
+    this.#parts.reportedMount(mount).noteEnd(result === 'ok')
+    const method = path === 'login' ? 'jwt' : 'oidc'
+    const name = namespaceOf(call).path + mount.path
+    this.#parts.counter.login({ mount: name, method, result, reason, seconds: (performance.now() - started) / 1000 })
+  }
+}
+
+/** A storage that cannot be read must not hide why a login was refused. */
+async function meantRole(reported: ReportedMount, named: string): ReturnType<ReportedMount['meantRole']> {
+  try {
+    return await reported.meantRole(named)
+  } catch {
+    return { name: named, exists: false }
+  }
+}
+
+/** Whatever is ours to mend is `internal`; a provider that cannot be had is not. */
+function judged(error: unknown): Refused {
+  if (!(error instanceof ServiceError)) return { reason: 'internal', status: 500 }
+  const { status } = errorReply(error, true)
+  if (status >= 500 && error.reason !== 'provider_unreachable') return { reason: 'internal', status }
+  return { reason: error.reason ?? '', status }
+}

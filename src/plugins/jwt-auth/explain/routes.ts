@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import type { Mount } from '../../../core/mounts/mount.ts'
+import type { LoginAuth, LoginPlan, LoginRequest } from '../../../core/tokens/issue-login.ts'
+import { joined } from '../../../core/tokens/policy-names.ts'
+import { refuse } from '../../../errors.ts'
+import { errorReply, namespaceOf, type RouteHost, resource } from '../../../http/resource.ts'
+import { boolField, intField, lowerStringField, mapField, stringField } from '../../../lib/fields.ts'
+import { formatTime } from '../../../lib/time.ts'
+import type { JwtMethod } from '../method.ts'
+import type { Explanation, MeasuredClock } from './explain.ts'
+import { explainAnswers } from './explain-answers.ts'
+
+export type ExplainRouteParts = {
+  readonly method: JwtMethod
+  /** What a login would come to, with nothing written. */
+  plan(request: LoginRequest): Promise<LoginPlan>
+  policyExists(name: string, namespace: string): Promise<boolean>
+}
+
+const explainInput = z.object({
+  role: lowerStringField.describe('Role to explain; the configured default when empty'),
+  jwt: stringField.meta({ description: 'Signed JWT; either this or `claims`', writeOnly: true }),
+  claims: mapField.describe('Claims to try in place of those of a token'),
+  remote_address: stringField.describe('Address the login would come from; the caller’s when empty'),
+  distributed_claim_access_token: stringField.meta({ description: 'Access token for a provider that keeps the groups elsewhere', writeOnly: true }),
+})
+const failuresInput = z.object({
+  limit: intField.default(50).describe('How many at most'),
+  reason: stringField.describe('Only those of this reason'),
+  role: lowerStringField.describe('Only those of this role'),
+  request_id: stringField.describe('Only the one of this request'),
+})
+const hashInput = z.object({ input: stringField.meta({ description: 'Value to look for among the claims of failures', writeOnly: true }) })
+const statusInput = z.object({ refresh: boolField.describe('Fetch discovery document and keys now') })
+const lintInput = z.object({ role: lowerStringField.describe('Only this role') })
+
+/** What logins of a mount say of themselves. Contract jwt-oidc §11. */
+export function explainRoutes(app: RouteHost, { method, plan, policyExists }: ExplainRouteParts): void {
+  resource(app, '/explain', {
+    help: 'What a login would come to, check by check, and why.',
+    write: {
+      summary: 'Explain a login',
+      ...explainAnswers.explanation,
+      input: explainInput,
+      handle: async ({ call, mount, input, sent }) => {
+        const isSent = (name: 'jwt' | 'claims') => Object.hasOwn(sent, name) && sent[name] !== null
+        if (isSent('jwt') === isSent('claims')) throw refuse('invalid', "exactly one of 'jwt' and 'claims' must be set")
+        const given = { ...input, jwt: isSent('jwt') ? input.jwt : undefined, claims: input.claims ?? undefined }
+        const explanation = await method.explain(mount, given, {
+          remoteAddress: input.remote_address || call.remoteAddress,
+          plan: (auth) => plan({ mount, namespacePath: namespaceOf(call).path, path: loginPathOf(mount), auth }),
+        })
+        return { data: shownExplanation(explanation, mount) }
+      },
+    },
+  })
+
+  resource(app, '/failures', {
+    help: 'The last refused logins; claims as keyed hashes.',
+    read: {
+      summary: 'List refused logins',
+      ...explainAnswers.failures,
+      input: failuresInput,
+      handle: ({ mount, input }) => ({ data: method.failuresOf(mount).list({ ...input, limit: Math.max(0, input.limit) }) }),
+    },
+    delete: {
+      summary: 'Forget refused logins',
+      handle: ({ mount }) => {
+        method.failuresOf(mount).clear()
+        return undefined
+      },
+    },
+  })
+
+  resource(app, '/failures/hash', {
+    help: 'What a value looks like among the claims of a refused login.',
+    write: {
+      summary: 'Hash a value',
+      ...explainAnswers.hash,
+      input: hashInput,
+      handle: async ({ mount, input }) => ({ data: { hash: await method.failuresOf(mount).hashOf(input.input) } }),
+    },
+  })
+
+  resource(app, '/status', {
+    help: 'Where keys come from, whether they could be had, and what is going on.',
+    read: {
+      summary: 'Read the state of the method',
+      ...explainAnswers.status,
+      input: statusInput,
+      handle: async ({ mount, input }) => ({ data: await method.status(mount, input.refresh) }),
+    },
+  })
+
+  resource(app, '/lint', {
+    help: 'What is allowed in roles and most likely not meant.',
+    read: {
+      summary: 'Look for mistakes in roles',
+      ...explainAnswers.findings,
+      input: lintInput,
+      handle: async ({ mount, input }) => {
+        const exists = (name: string) => policyExists(name, mount.namespace)
+        const findings = await method.lint(mount, input.role, exists)
+        return findings && { data: { findings } }
+      },
+    },
+  })
+}
+
+/** A token says which path made it. */
+const loginPathOf = (mount: Mount): string => `${mount.path}login`
+
+/** Contract jwt-oidc §11.1. */
+function shownExplanation({ refused, role, clock, checks, login }: Explanation, mount: Mount): object {
+  return {
+    allowed: refused === undefined,
+    status: refused === undefined ? 200 : errorReply(refused, true).status,
+    error: refused?.message ?? '',
+    reason: refused?.reason ?? '',
+    role,
+    clock: clock === undefined ? null : shownClock(clock),
+    checks,
+    login: login === undefined ? null : shownLogin(login, mount),
+  }
+}
+
+const shownClock = ({ seconds, source, measuredAt }: MeasuredClock): object => ({
+  offset_seconds: seconds,
+  source,
+  measured_at: formatTime(measuredAt),
+})
+
+function shownLogin({ auth, plan: { login, draft, warnings } }: { auth: LoginAuth; plan: LoginPlan }, mount: Mount): object {
+  const { identity, groupIds, isNew } = login
+  const isService = draft.type === 'service'
+  return {
+    display_name: draft.display_name,
+    alias: { name: auth.alias.name, mount_accessor: mount.accessor, metadata: auth.alias.metadata, entity_id: isNew ? '' : identity.entity.id },
+    groups: {
+      claimed: auth.groupNames,
+      matched: identity.groups.filter(({ id }) => groupIds.includes(id)).map(({ id, name }) => ({ id, name })),
+    },
+    token_policies: draft.policies,
+    identity_policies: identity.policies,
+    policies: joined(draft.policies, identity.policies),
+    token_type: draft.type,
+    lease_duration: draft.ttl,
+    renewable: draft.renewable,
+    num_uses: isService ? draft.num_uses : 0,
+    period: isService ? draft.period : 0,
+    explicit_max_ttl: isService ? draft.explicit_max_ttl : 0,
+    bound_cidrs: draft.bound_cidrs,
+    warnings,
+  }
+}

@@ -1,0 +1,73 @@
+import type { JsonValue } from '../../../lib/json.ts'
+import { formatTime } from '../../../lib/time.ts'
+import { hasOidcClient } from '../jwt-config.ts'
+import type { UsableKey } from '../jwk-set.ts'
+import type { KeysetSource } from '../keyset.ts'
+import type { ReadyConfig } from '../mount-state.ts'
+import { algorithmsOf } from '../signature.ts'
+import { isSupportedAlgorithm, supportedAlgorithms } from '../algorithms.ts'
+import { shownList } from './shown.ts'
+
+/** Contract jwt-oidc §11.3. */
+export type MountStatus = {
+  readonly ready: ReadyConfig | undefined
+  readonly pendingLogins: number
+  /** Milliseconds since the epoch. */
+  readonly lastLoginAt: number | undefined
+  readonly lastRefusalAt: number | undefined
+  readonly now: number
+}
+
+/** What answers show of a mount's state. */
+export function shownStatus({ ready, pendingLogins, lastLoginAt, lastRefusalAt, now }: MountStatus): object {
+  const sources = (ready?.keyset.sources() ?? []).map((source) => shownSource(source, now))
+  return {
+    ok: sources.some(({ keys }) => keys > 0),
+    type: typeOf(ready),
+    sources,
+    pending_logins: pendingLogins,
+    last_login_at: timeOrNull(lastLoginAt),
+    last_refusal_at: timeOrNull(lastRefusalAt),
+  }
+}
+
+/** Contract jwt-oidc §2.1. */
+function typeOf(ready: ReadyConfig | undefined): 'none' | 'static' | 'jwks' | 'multi_jwks' | 'discovery' | 'oidc' {
+  if (ready === undefined) return 'none'
+  const { config } = ready
+  if (hasOidcClient(config)) return 'oidc'
+  if (config.oidc_discovery_url !== '') return 'discovery'
+  if (config.jwt_validation_pubkeys.length > 0) return 'static'
+  return config.jwks_url === '' ? 'multi_jwks' : 'jwks'
+}
+
+type ShownSource = { readonly keys: number; readonly [member: string]: JsonValue | number | boolean | readonly string[] | object | null }
+
+function shownSource({ kind, url, keys, histories }: KeysetSource, now: number): ShownSource {
+  const last = <T>(values: readonly T[]): T | undefined => values.at(-1)
+  const tried = histories.filter(({ isReachable }) => isReachable !== null)
+  const fetchedAt = last(histories.flatMap(({ fetchedAt }) => fetchedAt ?? []))
+  const offset = last(histories.flatMap(({ offset }) => offset ?? []).toSorted((one, other) => one.measuredAt - other.measuredAt))
+  const error = last(histories.flatMap(({ lastError }) => lastError ?? []).toSorted((one, other) => one.time - other.time))
+  return {
+    kind,
+    url,
+    reachable: tried.length === 0 ? null : tried.every(({ isReachable }) => isReachable === true),
+    keys: keys.length,
+    kids: shownList([...new Set(keys.flatMap(({ id }) => (id === '' ? [] : [id])))]),
+    algorithms: algorithmsOfAll(keys),
+    fetched_at: timeOrNull(fetchedAt),
+    age_seconds: fetchedAt === undefined ? null : Math.max(0, Math.floor((now - fetchedAt) / 1000)),
+    fetches: histories.reduce((sum, { fetches }) => sum + fetches, 0),
+    clock_offset_seconds: offset?.seconds ?? null,
+    last_error: error === undefined ? null : { time: formatTime(error.time), text: error.text },
+  }
+}
+
+/** What a key is said to be for, or else all it can verify. */
+function algorithmsOfAll(keys: readonly UsableKey[]): string[] {
+  const found = new Set<string>(keys.flatMap(({ algorithm, key }) => (isSupportedAlgorithm(algorithm) ? [algorithm] : algorithmsOf(key))))
+  return supportedAlgorithms.filter((name) => found.has(name))
+}
+
+const timeOrNull = (time: number | undefined): string | null => (time === undefined ? null : formatTime(time))
