@@ -4,6 +4,7 @@ import { type CreateInput, type CreateRequest, createToken } from '../../src/cor
 import { issueLogin, type LoginAuth } from '../../src/core/tokens/issue-login.ts'
 import { type RenewalTerms, renewToken } from '../../src/core/tokens/renew-token.ts'
 import { ensureDevRootToken } from '../../src/core/tokens/root-token.ts'
+import { SpentProofs } from '../../src/core/tokens/spent-proofs.ts'
 import type { Token } from '../../src/core/tokens/token.ts'
 import { TokenRevoker } from '../../src/core/tokens/token-revoker.ts'
 import { TokenRoleStore } from '../../src/core/tokens/token-role-store.ts'
@@ -81,7 +82,8 @@ export async function openTokenHouse() {
   const tokens = await TokenStore.open(storeParts)
   const identity = await IdentityStore.open(storeParts)
   const roles = new TokenRoleStore(view)
-  const parts = { ...storeParts, tokens, identity, roles, systemTtl: { defaultTtl, maxTtl: defaultTtl } }
+  const spent = await SpentProofs.open(storeParts)
+  const parts = { ...storeParts, tokens, identity, roles, spent, systemTtl: { defaultTtl, maxTtl: defaultTtl } }
   const revoker = new TokenRevoker({
     ...parts,
     onRevoked: async (token) => {

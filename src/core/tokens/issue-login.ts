@@ -7,6 +7,7 @@ import { authBlock, type Issued } from './auth-block.ts'
 import { loginTokenName } from './display-name.ts'
 import { lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
 import { checkAssignable, sanitise } from './policy-names.ts'
+import type { OneTimeProof, SpentProofs } from './spent-proofs.ts'
 import type { TokenDraft, TokenStore } from './token-store.ts'
 import { loginTokenType } from './token-type.ts'
 import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
@@ -14,6 +15,7 @@ import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
 export type LoginParts = {
   readonly tokens: TokenStore
   readonly identity: IdentityStore
+  readonly spent: SpentProofs
   /** The view tokens and identity lie in. */
   readonly view: View
   readonly clock: Clock
@@ -38,6 +40,8 @@ export type LoginAuth = {
   readonly noDefaultPolicy: boolean
   /** What the method needs at renewal. */
   readonly internal: Readonly<Record<string, string>>
+  /** Where it may be used once only. */
+  readonly proof?: OneTimeProof
 }
 
 export type LoginRequest = {
@@ -49,7 +53,7 @@ export type LoginRequest = {
   readonly auth: LoginAuth
 }
 
-/** Entity, alias and token of a login, in one write. Contract tokens §3.1 steps 3 to 7. */
+/** Entity, alias and token of a login, in one write, which spends a proof that may be used once. Contract tokens §3.1 steps 3 to 7, jwt-oidc §11.4. */
 export async function issueLogin(parts: LoginParts, request: LoginRequest): Promise<Issued> {
   return withLoginIdentity(parts.identity, aliasOfLogin(request), (login) => issue(parts, request, login))
 }
@@ -64,7 +68,9 @@ export type LoginPlan = {
 /** The same login with nothing written. Throws what the login would throw. */
 export async function planLogin(parts: LoginParts, request: LoginRequest): Promise<LoginPlan> {
   const login = await parts.identity.forLogin(aliasOfLogin(request))
-  return { login, ...loginDraft(parts, request, login) }
+  const drafted = loginDraft(parts, request, login)
+  if (await isSpent(parts, request)) throw spentAlready()
+  return { login, ...drafted }
 }
 
 const aliasOfLogin = ({ mount, auth }: LoginRequest): LoginAlias => ({
@@ -78,10 +84,20 @@ const aliasOfLogin = ({ mount, auth }: LoginRequest): LoginAlias => ({
 async function issue(parts: LoginParts, request: LoginRequest, login: LoginIdentity): Promise<Issued | undefined> {
   const { draft, warnings } = loginDraft(parts, request, login)
   const minted = draft.type === 'batch' ? await parts.tokens.mintBatch(draft) : parts.tokens.mint(draft)
-  if (!(await writeWithIdentity(parts.view, minted, login))) return undefined
+  const { proof } = request.auth
+  const spending = proof === undefined ? [] : parts.spent.entriesOf(request.mount.uuid, proof)
+  if (!(await writeWithIdentity(parts.view, minted, login, spending))) {
+    if (await isSpent(parts, request)) throw spentAlready()
+    return undefined
+  }
   parts.tokens.remember(minted.token)
   return { auth: authBlock(minted.token, minted.id, login.identity.policies), warnings }
 }
+
+const isSpent = async ({ spent }: LoginParts, { mount, auth: { proof } }: LoginRequest): Promise<boolean> =>
+  proof !== undefined && (await spent.isSpent(mount.uuid, proof))
+
+const spentAlready = () => refuse('invalid', 'error validating token: token has been used already', { reason: 'token_replayed' })
 
 function loginDraft(
   parts: LoginParts,

@@ -1,5 +1,5 @@
 import { fail } from '../../errors.ts'
-import type { View } from '../barrier/view.ts'
+import type { View, ViewEntry } from '../barrier/view.ts'
 import type { IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'
 import { writeAttempts } from '../stored-record.ts'
 import type { Minted } from './token-store.ts'
@@ -42,9 +42,9 @@ async function again<T extends object>(attempt: () => Promise<T | undefined>): P
   throw fail('unavailable', 'too many logins of one name at a time')
 }
 
-/** A new token and the entity it belongs to, in one write. False when the entity is no longer what it was, or the token is there already. */
-export async function writeWithIdentity(view: View, minted: Minted, login: LoginIdentity): Promise<boolean> {
-  const others = login.entries.length === 0 ? [] : [...login.entries, ...login.counts()]
+/** A new token, the entity it belongs to and `more`, in one write. False when the entity is no longer what it was, or something is there already. */
+export async function writeWithIdentity(view: View, minted: Minted, login: LoginIdentity, more: readonly ViewEntry[] = []): Promise<boolean> {
+  const others = login.entries.length === 0 ? more : [...login.entries, ...login.counts(), ...more]
   let written = false
   try {
     written = await writeMinted(view, minted, others)

@@ -97,6 +97,16 @@ export function checkUnboundAudience(claims: StrictObject, bound: readonly strin
 
 const effective = (stored: number, byDefault: number): number => (stored < 0 ? 0 : stored === 0 ? byDefault : stored)
 
+/** How long after its own end a token is still accepted, seconds; no less in either leeway mode. */
+export const lastingLeeway = (leeways: Omit<Leeways, 'not_before_leeway'>): number =>
+  effective(leeways.expiration_leeway, 150) + effective(leeways.clock_skew_leeway, 60)
+
+/** When a token ends by its own claims, in seconds since the epoch. They are those of a token that was accepted. */
+export function claimedEnd(claims: StrictObject): number {
+  const [expiresAt = 0, ...starts] = ['exp', 'iat', 'nbf'].map((name) => Math.trunc(Number(ownClaim(claims, name) ?? 0)))
+  return expiresAt === 0 ? Math.max(...starts) : expiresAt
+}
+
 /** Rows 5 to 9: missing times are made up from those present, then all are held against the clock; the very boundary is still valid. */
 function checkTimes(
   { expiresAt, notBefore, issuedAt }: Pick<RegisteredClaims, 'expiresAt' | 'notBefore' | 'issuedAt'>,

@@ -50,8 +50,8 @@ const roleNames = z.object({ keys: z.array(z.string()) })
 export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
   const { method, issue, policyExists, log, sweepIntervalMs } = parts
   if (sweepIntervalMs !== undefined) {
-    const onError = (err: unknown) => log.error({ err }, 'logins nobody came back for could not be removed')
-    const sweeper = new PendingSweeper({ sweep: () => method.sweepPending(), intervalMs: sweepIntervalMs, onError })
+    const onError = (err: unknown) => log.error({ err }, 'logins that have run out could not be removed')
+    const sweeper = new PendingSweeper({ sweep: () => method.sweep(), intervalMs: sweepIntervalMs, onError })
     app.addHook('onReady', async () => sweeper.start())
     app.addHook('onClose', () => sweeper[Symbol.asyncDispose]())
   }

@@ -21,7 +21,7 @@ export type KeysetParts = SourceHistoryParts & {
 }
 
 /** A token whose signature was good. Its claims are still to be checked. */
-export type VerifiedToken = { readonly claims: StrictObject; readonly algorithm: Algorithm }
+export type VerifiedToken = { readonly claims: StrictObject; readonly algorithm: Algorithm; readonly signingInput: Buffer }
 
 /** The keys of a mount: verify a token's signature, or say why not in the text the caller is told. Contract jwt-oidc §4.2–4.4. */
 export type Keyset = {
@@ -213,5 +213,5 @@ async function verifyWithRemote(jws: ReadableJws, keys: RemoteKeys, gate: Verifi
 
 function verified(jws: Jws, algorithm: Algorithm, otherwise: string): VerifiedToken | Refusal {
   const claims = parseClaims(jws.payload)
-  return claims === undefined ? refusal('token_malformed', otherwise) : { claims, algorithm }
+  return claims === undefined ? refusal('token_malformed', otherwise) : { claims, algorithm, signingInput: jws.signingInput }
 }

@@ -7,6 +7,7 @@ import { checkToken, checkUnboundAudience, type TokenRules } from './claims.ts'
 import { loginByClaims } from './claims-login.ts'
 import type { Config } from './jwt-config.ts'
 import type { MountState } from './mount-state.ts'
+import { oneTimeProof } from './one-time.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { Role } from './role.ts'
 import { type ReadToken, strictTrace, type Trace } from './trace.ts'
@@ -48,7 +49,14 @@ export async function examineJwt(input: LoginInput, context: LoginContext, trace
   checkVerified(token, { role, config: ready.config, nowMs: context.now() }, trace)
   const { config } = ready
   const accessToken = input.distributed_claim_access_token
-  return loginByClaims(token.claims, role, { config, trace, outbound: context.outbound, accessToken, signal: undefined, now: context.now })
+  const auth = loginByClaims(token.claims, role, { config, trace, outbound: context.outbound, accessToken, signal: undefined, now: context.now })
+  return role.record.token_replay_protection === true ? usableOnce(await auth, token) : auth
+}
+
+/** Contract jwt-oidc §11.4. */
+function usableOnce(auth: LoginAuth | undefined, token: ReadToken): LoginAuth | undefined {
+  const proof = oneTimeProof(token)
+  return auth === undefined || proof === undefined ? auth : { ...auth, proof }
 }
 
 /** Contract jwt-oidc §4.1 steps 2 and 3, §5.1 steps 3 and 5; the name is lower-case. */

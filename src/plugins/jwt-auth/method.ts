@@ -4,6 +4,7 @@ import type { OutboundClient } from '../../core/outbound.ts'
 import type { LoginAuth, LoginPlan } from '../../core/tokens/issue-login.ts'
 import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
 import type { RenewalTerms } from '../../core/tokens/renew-token.ts'
+import type { SpentProofs } from '../../core/tokens/spent-proofs.ts'
 import type { Token } from '../../core/tokens/token.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
@@ -23,11 +24,13 @@ import { type CallbackInput, type CallbackLog, finishLogin } from './oidc/callba
 import type { Page } from './oidc/pages.ts'
 import { PendingLogins } from './oidc/pending-logins.ts'
 import { keepPosted, type PostedInput } from './oidc/posted.ts'
+import { longestTolerance } from './one-time.ts'
 import { changedRole, type Role, type RoleRecord, roleWarnings } from './role.ts'
 import { VerificationGate } from './verification-gate.ts'
 
 /** Weight of signature checks on the thread pool at once; a heavy one weighs 8. */
 const maxVerifications = 64
+const dayMs = 86_400_000
 
 export type JwtMethodParts = {
   readonly mounts: Pick<MountStore, 'viewOf' | 'table'>
@@ -36,6 +39,7 @@ export type JwtMethodParts = {
   readonly random: Random
   readonly log: ConfigLog & CallbackLog
   readonly systemTtl: TtlBounds
+  readonly spent: SpentProofs
   /** Characters of a JWT; 0 is no limit. */
   readonly maxJwtSize: number
   /** Refused logins that are remembered, of each mount. */
@@ -214,11 +218,20 @@ export class JwtMethod {
     return finishLogin(input, { ...this.#placeOf(mount), ...returning, outbound, limits, log, signal, now: () => clock.now() })
   }
 
-  /** Removes the logins of all mounts whose time is over. */
-  async sweepPending(): Promise<void> {
-    for (const mount of this.#parts.mounts.table.all()) {
+  /** Removes what has run out at all mounts: logins nobody came back for, and one-time tokens that no role accepts any more. */
+  async sweep(): Promise<void> {
+    const { mounts, spent } = this.#parts
+    for (const mount of mounts.table.all()) {
       if (mount.plugin === 'jwt' && !mount.tainted) await this.#placeOf(mount).pending.sweep()
     }
+    await spent.sweep((uuid) => this.#toleranceAt(mounts.table.byUuid(uuid)))
+  }
+
+  /** A mount that is not known here may have been made elsewhere just now. */
+  async #toleranceAt(mount: Mount | undefined): Promise<number> {
+    if (mount === undefined || mount.tainted) return dayMs
+    const roles = await this.stateOf(mount).roles()
+    return longestTolerance(roles.map(({ record }) => record))
   }
 
   /** The current terms of the role a token came from. Contract jwt-oidc §4.11. */

@@ -84,6 +84,12 @@ export class MountState {
     }
   }
 
+  /** All of them, in no order that counts. */
+  async roles(): Promise<Role[]> {
+    const records = await this.#view.list(roleKey(''))
+    return records.map(({ key, value }) => readRole(key.slice(roleKey('').length), value))
+  }
+
   /** Sorted. */
   async roleNames(): Promise<string[]> {
     const keys = await this.#view.listKeys(roleKey(''))

@@ -98,7 +98,7 @@ const checkOf = {
 export type CheckName = (typeof checkOf)[ReasonCode]
 
 /** Reasons that the core gives once the JWT is accepted. */
-const coreChecks = { metadata_invalid: 'metadata', policy_forbidden: 'policies', entity_disabled: 'entity' } as const
+const coreChecks = { metadata_invalid: 'metadata', policy_forbidden: 'policies', entity_disabled: 'entity', token_replayed: 'replay' } as const
 
 const checkByReason: ReadonlyMap<string, string> = new Map(Object.entries({ ...checkOf, ...coreChecks }))
 

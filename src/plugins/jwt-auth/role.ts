@@ -26,6 +26,7 @@ export const roleFields = z.object({
   expiration_leeway: signedDurationField.optional().describe('Tolerance of `exp`; 0 is 150 s, negative none'),
   not_before_leeway: signedDurationField.optional().describe('Tolerance of `nbf`; 0 is 150 s, negative none'),
   clock_skew_leeway: signedDurationField.optional().describe('Tolerance of all times; 0 is 60 s, negative none'),
+  token_replay_protection: boolField.optional().describe('A JWT logs in once only; no effect on browser logins'),
   ...tokenFields,
 })
 
@@ -74,13 +75,18 @@ export function changedRole(before: RoleRecord | undefined, sent: RoleRecord, bo
   return merged
 }
 
+/** Each login, and each request of its token, is compared with all of them. */
+const maxBoundCidrs = 1000
+
 /** Normalised. Contract jwt-oidc §1.8, §3.2. */
-const boundCidrs = (texts: readonly string[]): string[] =>
-  texts.map((text) => {
+function boundCidrs(texts: readonly string[]): string[] {
+  if (texts.length > maxBoundCidrs) throw refuse('invalid', `more than ${maxBoundCidrs} addresses`)
+  return texts.map((text) => {
     const parsed = parseBoundCidr(text)
     if ('error' in parsed) throw refuse('invalid', parsed.error)
     return parsed.cidr
   })
+}
 
 /** Steps 5 to 10, before the legacy names count. */
 function checkTokenFields(role: RoleRecord): void {
@@ -169,6 +175,7 @@ export function shownRole({ record }: Role): object {
     expiration_leeway: record.expiration_leeway ?? 0,
     not_before_leeway: record.not_before_leeway ?? 0,
     clock_skew_leeway: record.clock_skew_leeway ?? 0,
+    token_replay_protection: record.token_replay_protection ?? false,
     token_bound_cidrs: record.token_bound_cidrs ?? [],
     token_explicit_max_ttl: record.token_explicit_max_ttl ?? 0,
     token_max_ttl: record.token_max_ttl ?? 0,

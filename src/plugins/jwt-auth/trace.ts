@@ -15,8 +15,8 @@ export type Trace = {
   claims(verify: () => Promise<ReadToken | Refusal>): Promise<ReadToken | undefined>
 }
 
-/** Claims and the algorithm of the token they stood in. */
-export type ReadToken = { readonly claims: StrictObject; readonly algorithm: string }
+/** Claims, and algorithm and signed text of the token they stood in; that text only where a signature vouches for it. */
+export type ReadToken = { readonly claims: StrictObject; readonly algorithm: string; readonly signingInput?: Buffer }
 
 /** Whether a step refused instead of giving something. */
 export const isRefusal = (result: object | string): result is Refusal => typeof result === 'object' && 'reason' in result && 'text' in result

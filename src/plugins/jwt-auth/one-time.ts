@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+import type { OneTimeProof } from '../../core/tokens/spent-proofs.ts'
+import { claimedEnd, lastingLeeway } from './claims.ts'
+import type { RoleRecord } from './role.ts'
+import type { ReadToken } from './trace.ts'
+
+/**
+ * What makes a token the same at each use: who issued it under which id; without an id what was signed, never the signature, of which there can be
+ * several. Undefined for claims without an id that no token brought. Contract jwt-oidc §11.4.
+ */
+export function oneTimeProof({ claims, signingInput }: ReadToken): OneTimeProof | undefined {
+  const issuer = textClaim(claims, 'iss')
+  const id = textClaim(claims, 'jti')
+  const endsAt = claimedEnd(claims) * 1000
+  if (id !== '') return { of: `${issuer}\0${id}`, endsAt }
+  // without the zero byte: never the same as an issuer and an id
+  return signingInput && { of: createHash('sha256').update(signingInput).digest('hex'), endsAt }
+}
+
+const textClaim = (claims: ReadToken['claims'], name: string): string => {
+  const value = Object.hasOwn(claims, name) ? claims[name] : undefined
+  return typeof value === 'string' ? value : ''
+}
+
+/** How long after its own end any of these roles accepts a token, milliseconds. */
+export function longestTolerance(roles: Iterable<RoleRecord>): number {
+  let longest = lastingLeeway({ expiration_leeway: 0, clock_skew_leeway: 0 })
+  for (const { expiration_leeway = 0, clock_skew_leeway = 0 } of roles) {
+    longest = Math.max(longest, lastingLeeway({ expiration_leeway, clock_skew_leeway }))
+  }
+  return longest * 1000
+}

@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openBarrier } from '../../../src/core/barrier/barrier.ts'
+import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
+import { issueLogin, type LoginAuth, planLogin } from '../../../src/core/tokens/issue-login.ts'
+import { SpentProofs } from '../../../src/core/tokens/spent-proofs.ts'
+import { TokenStore } from '../../../src/core/tokens/token-store.ts'
+import { systemRandom } from '../../../src/lib/random.ts'
+import { openSqlite } from '../../../src/storage/sqlite.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { aLogin, jwtMount, openTokenHouse, otherJwtMount } from '../../support/token-house.ts'
+
+const proof = { of: 'issuer\0id', endsAt: 1_800_000_000_000 }
+const used = 'error validating token: token has been used already'
+const prefixes = ['proof/spent/', 'proof/end/']
+
+/** `ok`, or the text of the refusal. */
+const outcome = (login: Promise<unknown>): Promise<string> =>
+  login.then(
+    () => 'ok',
+    (error: unknown) => (error instanceof Error ? error.message : 'failed'),
+  )
+
+test.each(['service', 'batch'])('a proof is spent with the %s token it makes, at its mount only', async (tokenType) => {
+  await using house = await openTokenHouse()
+  const go = (changes: Partial<LoginAuth> = {}, mount = jwtMount) => outcome(house.login({ tokenType, proof, ...changes }, mount))
+
+  expect(await go()).toBe('ok')
+  expect(await go()).toBe(used)
+  expect(await go({ alias: { name: 'bob', metadata: {} } })).toBe(used)
+  expect(await go({ proof: { ...proof, of: 'issuer\0other' } })).toBe('ok')
+  expect(await go({}, { ...otherJwtMount, uuid: 'uuid-2' })).toBe('ok')
+  expect(await go({ ...aLogin(), tokenType })).toBe(used)
+  expect(await outcome(house.login({ tokenType }))).toBe('ok')
+})
+
+test('a login that is refused spends nothing', async () => {
+  await using house = await openTokenHouse()
+
+  expect(await outcome(house.login({ proof, policies: ['root'] }))).toBe('auth methods cannot create root tokens')
+  expect(await outcome(house.login({ proof, alias: { name: '', metadata: {} } }))).toBe('missing name in alias')
+  expect(await outcome(house.login({ proof }))).toBe('ok')
+})
+
+test('a plan spends nothing, and knows what is spent', async () => {
+  await using house = await openTokenHouse()
+  const plan = () => outcome(planLogin(house.parts, { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ proof }) }))
+
+  expect(await plan()).toBe('ok')
+  expect(await plan()).toBe('ok')
+  await house.login({ proof })
+  expect(await plan()).toBe(used)
+})
+
+test.each([
+  { tokenType: 'service', known: true },
+  { tokenType: 'service', known: false },
+  { tokenType: 'batch', known: true },
+  { tokenType: 'batch', known: false },
+])('of 64 uses at a time one wins: $tokenType, known name: $known', async ({ tokenType, known }) => {
+  await using house = await openTokenHouse()
+  if (known) await house.login()
+
+  const outcomes = await Promise.all(Array.from({ length: 64 }, () => outcome(house.login({ tokenType, proof }))))
+
+  expect(outcomes.filter((one) => one === 'ok')).toHaveLength(1)
+  expect(outcomes.filter((one) => one === used)).toHaveLength(63)
+})
+
+test('of two servers over one storage one wins, and both know after a restart', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-'))
+  const path = join(folder, 'store.db')
+  const sealKey = randomBytes(32)
+  const clock = new FakeClock()
+  const serve = async (storage: Awaited<ReturnType<typeof openSqlite>>) => {
+    const barrier = await openBarrier({ storage, sealKey, clock, random: systemRandom, log: { error: () => {} } })
+    const parts = { view: barrier.view('core/'), clock, random: systemRandom, sealer: barrier, mountOf: () => jwtMount }
+    const stores = { spent: await SpentProofs.open(parts), tokens: await TokenStore.open(parts), identity: await IdentityStore.open(parts) }
+    const all = { ...parts, ...stores, systemTtl: { defaultTtl: 3600, maxTtl: 3600 } }
+    return (of: string) => outcome(issueLogin(all, { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ proof: { ...proof, of } }) }))
+  }
+  const many = <T>(work: () => Promise<T>) => Promise.all(Array.from({ length: 32 }, work))
+  try {
+    {
+      await using storage = await openSqlite({ path })
+      const [one, other] = [await serve(storage), await serve(storage)]
+      for (const of of ['a\0a', 'b\0b', 'c\0c']) {
+        const outcomes = (await Promise.all([many(() => one(of)), many(() => other(of))])).flat()
+        expect(outcomes.filter((text) => text === 'ok')).toHaveLength(1)
+        expect(outcomes.filter((text) => text === used)).toHaveLength(63)
+      }
+    }
+    await using storage = await openSqlite({ path })
+    expect(await (await serve(storage))('a\0a')).toBe(used)
+    expect(await (await serve(storage))('d\0d')).toBe('ok')
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
+test('a proof is remembered for as long as a role tolerates it and a minute, then nothing of it is left', async () => {
+  await using house = await openTokenHouse()
+  const { view, clock, parts } = house
+  const left = async () => (await Promise.all(prefixes.map((prefix) => view.listKeys(prefix)))).flat().length
+  const sweep = () => parts.spent.sweep(async () => 210_000)
+  const now = clock.now()
+  await house.login({ proof: { of: 'a', endsAt: now + 1000 } })
+  await house.login({ proof: { of: 'b', endsAt: now + 2000 } })
+  await house.login({ proof: { of: 'a', endsAt: now + 2000 } }, { ...otherJwtMount, uuid: 'uuid-2' })
+  await house.login({ proof: { of: 'far', endsAt: 1e300 } })
+
+  clock.advance(271)
+  await sweep()
+  expect(await left()).toBe(8)
+  clock.advance(0.5)
+  await sweep()
+  expect(await left()).toBe(6)
+  expect(await outcome(house.login({ proof: { of: 'b', endsAt: now + 2000 } }))).toBe(used)
+  clock.advance(1)
+  await sweep()
+  expect(await left()).toBe(2)
+  expect(await outcome(house.login({ proof: { of: 'far', endsAt: 1e300 } }))).toBe(used)
+})
+
+test('tolerance is asked for only where something has ended; each mount has its own', async () => {
+  await using house = await openTokenHouse()
+  const { view, clock, parts } = house
+  const asked: string[] = []
+  const tolerances: Record<string, number> = { 'uuid-1': 0, 'uuid-2': 3_600_000 }
+  const sweep = () =>
+    parts.spent.sweep(async (mount) => {
+      asked.push(mount)
+      return tolerances[mount] ?? 0
+    })
+  for (const mount of [jwtMount, { ...otherJwtMount, uuid: 'uuid-2' }]) await house.login({ proof: { of: 'a', endsAt: clock.now() } }, mount)
+  await house.login({ proof: { of: 'a', endsAt: clock.now() + 1e9 } }, { ...otherJwtMount, uuid: 'uuid-3' })
+
+  await sweep()
+  expect(asked).toEqual([])
+  clock.advance(61)
+  await sweep()
+  expect(asked).toEqual(['uuid-1', 'uuid-2'])
+  expect((await view.listKeys('proof/spent/')).map((key) => key.split('/')[2])).toEqual(['uuid-2', 'uuid-3'])
+})
+
+test('thousands are removed in one sweep', async () => {
+  await using house = await openTokenHouse()
+  const { view, clock, parts } = house
+  const proofs = Array.from({ length: 2_500 }, (_, at) => ({ of: String(at), endsAt: clock.now() + at }))
+  await view.write(proofs.flatMap((one) => parts.spent.entriesOf('uuid-1', one)))
+  clock.advance(120)
+
+  await parts.spent.sweep(async () => 0)
+
+  expect((await Promise.all(prefixes.map((prefix) => view.listKeys(prefix)))).flat()).toEqual([])
+})
