@@ -49,11 +49,13 @@ type Plan = {
   readonly candidates: readonly Candidate[]
   /** By who is addressed: for each message with an audience, whether the caller is in it. */
   readonly byHits: Map<string, Shown>
+  /** How many of those are kept. */
+  readonly mostAnswers: number
 }
 
-/** Characters of all texts kept, for each of the two endpoints. */
+/** Characters of all texts kept, for each of the two endpoints. What is longer by itself is kept alone: each reader would need a copy of his own. */
 const maxKeptText = 16 * 1024 * 1024
-/** Different answers kept of one namespace whose messages have audiences. */
+/** Different answers kept of one namespace whose messages have audiences; at least one, fewer than this where they are long. */
 const maxKeptAnswers = 8
 
 const nanosecondsPerMs = 1_000_000n
@@ -87,7 +89,7 @@ export class ShownMessages {
     const addressed = plan.candidates.filter((one) => isFor(one.audience, viewer, one.line))
     const hits = addressed.map(({ id }) => id).join(' ')
     const shown = plan.byHits.get(hits) ?? writtenOut(addressed, instantOf(plan.madeAtMs))
-    if (plan.byHits.size < maxKeptAnswers) plan.byHits.set(hits, shown)
+    if (plan.byHits.size < plan.mostAnswers) plan.byHits.set(hits, shown)
     return shown
   }
 
@@ -125,6 +127,8 @@ export class ShownMessages {
     const madeAtMs = clock.now()
     const candidates = candidatesOf(lists, line, { now: instantOf(madeAtMs), authenticated: cache === this.#after })
     const isForAll = candidates.every(({ audience }) => audience === undefined)
+    const texts = candidates.reduce((sum, { text }) => sum + text.length, 200)
+    const mostAnswers = isForAll ? 0 : Math.max(1, Math.min(maxKeptAnswers, Math.floor(maxKeptText / texts) - 1))
     const plan: Plan = {
       line,
       versions,
@@ -133,9 +137,9 @@ export class ShownMessages {
       forAll: isForAll ? writtenOut(candidates, instantOf(madeAtMs)) : undefined,
       candidates: isForAll ? [] : candidates,
       byHits: new Map(),
+      mostAnswers,
     }
-    const texts = candidates.reduce((sum, { text }) => sum + text.length, 200)
-    cache.set(namespace.id, { value: plan, weight: isForAll ? texts : texts * (1 + maxKeptAnswers), expiresAt: plan.endsAtMs })
+    cache.set(namespace.id, { value: plan, weight: Math.min(maxKeptText, texts * (1 + mostAnswers)), expiresAt: plan.endsAtMs })
     return plan
   }
 

@@ -146,6 +146,20 @@ describe('what is shown', () => {
     expect(second).toBe(first)
   })
 
+  test.each([{}, { authenticated: true, audience: { policies: ['a'] } }])('so is what is longer than all that is kept: %j', async (more) => {
+    await using here = await house()
+    const long = 'QUJD'.repeat(5 * 1024 * 1024)
+    const draft = { title: 't', message: long, type: 'banner', authenticated: false, start: 0n, end: undefined, link: null, options: null } as const
+    await here.messages.create('root', { ...draft, ...more })
+    const ask = async (viewer: Viewer) =>
+      'audience' in more ? here.shown.afterLogin(rootNamespace, async () => viewer) : here.shown.beforeLogin(rootNamespace)
+
+    const first = await ask(viewerWith('a'))
+
+    expect(first.text).toContain(long)
+    expect(await ask(viewerWith('a', 'b'))).toBe(first)
+  })
+
   test('who is asking is found out only when a message has an audience', async () => {
     await using here = await house()
     const common = { title: 't', message: '', type: 'banner', authenticated: true, start: 0n, end: undefined, link: null, options: null } as const
