@@ -140,7 +140,7 @@ export const settings = {
   maxJsonMemory: setting(size, 'MAX_JSON_MEMORY', '32.5MiB', 'estimated decoded size of a JSON body; 0: no limit'),
   maxJwtSize: setting(size, 'MAX_JWT_SIZE', '512KiB', 'largest JWT at login; 0: no limit'),
   maxInFlight: setting(some(count), 'MAX_IN_FLIGHT', '1024', 'requests handled at once; beyond, 503'),
-  maxBuffered: setting(some(size), 'MAX_BUFFERED', '256MiB', 'bytes of all request bodies together; beyond, 503'),
+  maxBuffered: setting(some(size), 'MAX_BUFFERED', '256MiB', 'bytes of all request bodies and large answers together; beyond, 503'),
   maxConnections: setting(some(count), 'MAX_CONNECTIONS', '10000', 'open connections; beyond, closed at once'),
   headerTimeoutMs: setting(waitingTime, 'HEADER_TIMEOUT', '10s', 'time for the head of a request'),
   bodyTimeoutMs: setting(waitingTime, 'BODY_TIMEOUT', '30s', 'time for a whole request to arrive'),

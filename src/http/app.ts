@@ -12,7 +12,7 @@ import { HelpPages } from './help.ts'
 import { type ListServerOptions, listVerb } from './list-verb.ts'
 import { announcedSizeRefusal, BodyBudget, overloaded, readBody } from './body-reader.ts'
 import { allowOrigin, type CorsRules, type CorsVerdict, corsVerdict } from './cors.ts'
-import { sendJson, sendText } from './json-reply.ts'
+import { largeAnswer, sendJson, sendText } from './json-reply.ts'
 import { carrierOf, noRoute } from './mount-router.ts'
 import type { DocumentedPlace } from './openapi.ts'
 import type { ReadyRead } from './ready-read.ts'
@@ -51,6 +51,8 @@ declare module 'fastify' {
     leaseSecret(call: Call, secret: LeasedSecret): Promise<IssuedLease>
     /** Keeps an answer behind a token; `wrappedAccessor` is that of a token in it, else empty. */
     wrapAnswer(call: Call, body: string, wrappedAccessor: string): Promise<WrapInfo>
+    /** Counts a large answer until its client has it. Throws when too many bytes are held already. */
+    holdAnswer(call: Call, body: string): void
     readonly helpPages: HelpPages
     /** The OpenAPI document of one path; null when the document does not know it. */
     describePath(place: DocumentedPlace, path: string): Promise<object | null>
@@ -118,6 +120,13 @@ export function createApp(parts: AppParts): FastifyInstance {
   app.decorate('enterMount', parts.enter)
   app.decorate('leaseSecret', parts.lease)
   app.decorate('wrapAnswer', parts.wrap)
+  app.decorate('holdAnswer', (call: Call, body: string) => {
+    if (body.length < largeAnswer) return
+    if (budget.isSpent) throw overloaded()
+    const bytes = Buffer.byteLength(body)
+    budget.take(bytes)
+    call.bodyBytes += bytes
+  })
   app.decorate('helpPages', new HelpPages())
   app.decorate('describePath', parts.describe)
   app.setErrorHandler((error: FastifyError | ServiceError, request, reply) => {

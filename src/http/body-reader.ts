@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { refuse, type ServiceError } from '../errors.ts'
 
-/** Bytes of all request bodies that are held at once. Contract operations §1, MAX_BUFFERED. */
+/** Bytes of all request bodies and large answers that are held at once. Contract operations §1, MAX_BUFFERED. */
 export class BodyBudget {
   readonly #most: number
   #held = 0

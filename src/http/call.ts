@@ -52,7 +52,7 @@ export type Call = {
   converted: Converted | undefined
   /** Why it was refused, as one stable word; "" for most requests. Contract jwt-oidc §11.7. */
   reason: string
-  /** Memory its body takes. */
+  /** Memory its body takes, and its answer where that is large. */
   bodyBytes: number
   /** To be called when its answer is made. */
   answered: (() => void) | undefined

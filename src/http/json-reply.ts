@@ -1,5 +1,8 @@
 import type { FastifyReply } from 'fastify'
 
+/** From this many characters on an answer counts as memory, which a client that reads slowly holds. */
+export const largeAnswer = 1024 * 1024
+
 const asWritten = (body: string): string => body
 
 /** Sends a body under exactly this content type: left alone, Fastify adds a charset, and clients that compare the type then see no JSON. Contract core-http §0.2. */

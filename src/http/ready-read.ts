@@ -7,6 +7,7 @@ import { namesTag } from '../lib/entity-tag.ts'
 import type { Random } from '../lib/random.ts'
 import { commonHeaders, requestIdHeader } from './common-headers.ts'
 import { envelope, type WrittenReply } from './envelope.ts'
+import { largeAnswer } from './json-reply.ts'
 
 export type ReadyReadParts = {
   /** Of an open path, without `/v1/`, that only ever answers 200 or 304. */
@@ -62,7 +63,7 @@ export function readyRead({ path, find, resolve, namespaces, clientAddress, rand
     const named = headers['x-vault-namespace']
     const place = placeOf(named)
     const reply = place && find(place.namespace)
-    if (place === undefined || reply === undefined) return false
+    if (place === undefined || reply === undefined || reply.dataText.length >= largeAnswer) return false
     const answer = written(reply, place.mountType)
     const id = random.uuid()
     const withOwn = (all: readonly string[]) =>

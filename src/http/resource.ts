@@ -350,10 +350,11 @@ async function answer(request: FastifyRequest, reply: FastifyReply, operation: V
       .code(304)
       .headers(result.headers ?? {})
       .send()
-  if (result.headers !== undefined && call.wrapTtl === 0) reply.headers(result.headers)
-  return call.wrapTtl > 0
-    ? sendWrapped(reply, call, envelope(call, { ...result, warnings }), result.auth?.accessor)
-    : sendJson(reply, result.status ?? 200, envelope(call, { ...result, warnings }))
+  const body = envelope(call, { ...result, warnings })
+  request.server.holdAnswer(call, body)
+  if (call.wrapTtl > 0) return sendWrapped(reply, call, body, result.auth?.accessor)
+  if (result.headers !== undefined) reply.headers(result.headers)
+  return sendJson(reply, result.status ?? 200, body)
 }
 
 /** Contract tokens §6.2: a secret goes out with the lease it was given, or not at all. */
@@ -381,6 +382,7 @@ function sendList(reply: FastifyReply, call: Call, result: Reply | undefined, wa
   const empty = (!Array.isArray(keys) || keys.length === 0) && Object.keys(data).every((key) => key === 'keys')
   if (empty && warnings.length === 0) throw refuse('missing', '')
   const body = envelope(call, { ...result, data: empty ? {} : data, warnings })
+  reply.server.holdAnswer(call, body)
   return call.wrapTtl > 0 ? sendWrapped(reply, call, body) : send(reply, body)
 }
 

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { errors, errorText } from '../support/error-bodies.ts'
@@ -227,6 +229,32 @@ describe('MAX_BUFFERED', () => {
     }
 
     await expect.poll(async () => (await server.root.write('cubbyhole/a', { a: 'x'.repeat(70_000) })).status).toBe(204)
+  })
+
+  test('large answers count while their clients do not take them', async () => {
+    await using server = await startTestServer({ settings: { MAX_BUFFERED: '32MiB' } })
+    const polled = 'sys/internal/ui/unauthenticated-messages'
+    const made = await server.root.write('sys/config/ui/custom-messages', {
+      title: 't',
+      message: 'QUJD'.repeat(6 * MiB),
+      start_time: 0,
+      authenticated: false,
+    })
+    expect(made.status).toBe(200)
+    const { hostname, port } = new URL(server.url)
+    const slow = [1, 2].map(() => connect(Number(port), hostname).on('error', () => undefined))
+    for (const socket of slow) {
+      socket.write(head('GET', `/v1/${polled}`))
+      await once(socket, 'readable')
+    }
+
+    const refused = await server.anonymous.read(polled)
+    expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1', 'cache-control': 'no-store' }, body: overloaded })
+    expect(refused.headers['etag']).toBeUndefined()
+    expect((await server.anonymous.read('sys/internal/ui/authenticated-messages')).status).toBe(200)
+
+    for (const socket of slow) socket.destroy()
+    await expect.poll(async () => (await server.anonymous.read(polled)).status).toBe(200)
   })
 
   test('a body of single bytes takes the memory of its length', async () => {
