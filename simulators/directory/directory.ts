@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeCertificates } from './certificates.ts'
+import { makeConcurrencyGuard } from './concurrency.ts'
 import type { View } from './consistency.ts'
 import { type Controls, startControls } from './controls.ts'
 import { grantRoot } from './directory-permissions.ts'
@@ -103,7 +104,6 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
   const faults = makeFaultBox(() => settings.chaos)
   const certificates = makeCertificates()
   const caFile = await writeCa(stack, certificates.ca)
-  const closing = new AbortController()
   let turn = 0
   const surroundings: Surroundings = {
     certificates,
@@ -112,7 +112,7 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
     nextView: (): View => ({ now: now(), replica: turn++ % settings.replicas, replicas: settings.replicas, delays: settings.delaySeconds }),
     meter: makeRateMeter(() => settings.rateLimits, now),
     note: journal.note,
-    closing: closing.signal,
+    guard: makeConcurrencyGuard(() => settings.strictConcurrency),
   }
 
   const resources = { directory: new Set(directoryResources), 'resource-manager': new Set(resourceManagerResources) }
@@ -170,16 +170,13 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
     clearFaults: faults.clear,
     release: faults.release,
     advance: (seconds) => {
-      settings = changeSettings(settings, { clockOffsetSeconds: settings.clockOffsetSeconds + seconds })
+      settings = { ...settings, clockOffsetSeconds: settings.clockOffsetSeconds + seconds }
     },
     inventory: () => inventoryOf(tenant),
     debris: (inUse = {}) => debrisOf(tenant, inUse),
     goDown: async (service) => void (await Promise.all(those(service).map((one) => one.goDown()))),
     comeBack: async (service) => void (await Promise.all(those(service).map((one) => one.comeBack()))),
-    [Symbol.asyncDispose]: async () => {
-      closing.abort()
-      await kept.disposeAsync()
-    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
   if (options.controls === true) controls = kept.use(await startControls(directory, ports[3]))
   return directory

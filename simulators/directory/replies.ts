@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { ApiError } from './api-error.ts'
 import type { Fault } from './fault-fields.ts'
@@ -23,7 +24,6 @@ export type Sabotage = {
   send(reply: Reply): void
   response: ServerResponse
   faults: FaultBox
-  closing: AbortSignal
 }
 
 /** Answers in the ordered wrong way; returns when it has. */
@@ -102,26 +102,21 @@ async function cut(response: ServerResponse, reply: Reply): Promise<void> {
   response.destroy()
 }
 
-async function untilClosed({ response, closing }: Sabotage): Promise<void> {
-  await new Promise<void>((resolve) => {
-    response.on('close', resolve)
-    closing.addEventListener('abort', () => resolve(), { once: true })
-  })
-  response.destroy()
+/** Until the client has had enough, or the stand-in closes and ends its connections. */
+async function untilClosed({ response }: Sabotage): Promise<void> {
+  if (!response.destroyed) await once(response, 'close')
 }
 
-/** Sends when `arrange` calls back, unless the client or the stand-in has gone by then. */
-async function answerAfter({ response, closing, send }: Sabotage, reply: Reply, arrange: (done: () => void) => () => void): Promise<void> {
+/** Sends when `arrange` calls back, unless the connection has ended by then. */
+async function answerAfter({ response, send }: Sabotage, reply: Reply, arrange: (done: () => void) => () => void): Promise<void> {
   await new Promise<void>((resolve) => {
     const cancel = arrange(resolve)
-    const give = () => {
+    response.on('close', () => {
       cancel()
       resolve()
-    }
-    response.on('close', give)
-    closing.addEventListener('abort', give, { once: true })
+    })
   })
-  if (!response.destroyed && !closing.aborted) send(reply)
+  if (!response.destroyed) send(reply)
 }
 
 function withNextLink(reply: Reply, link: string): Reply {

@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { ApiError } from './api-error.ts'
 import type { Certificates } from './certificates.ts'
+import { type ConcurrencyGuard, concurrencyViolation } from './concurrency.ts'
 import type { View } from './consistency.ts'
 import type { FaultBox } from './faults.ts'
 import type { JournalEntry } from './journal.ts'
@@ -61,7 +62,7 @@ export type Surroundings = {
   /** Throws a refusal when this request is one too many. */
   meter(service: ServiceName): { retryAfterSeconds: number } | undefined
   note(entry: JournalEntry): void
-  closing: AbortSignal
+  guard: ConcurrencyGuard
 }
 
 /** A service that listens. */
@@ -82,12 +83,15 @@ export async function startService(service: Service, surroundings: Surroundings,
     try {
       const bad = await readBody(request, call)
       entry.body = call.body
+      if (typeof call.body.client_id === 'string') entry.clientId = call.body.client_id
       surroundings.note(entry)
-      await serve(service, surroundings, { call, entry, request, response, bad })
-    } catch {
-      // the client went away before its request was whole
-      entry.fault ??= 'gone'
-      response.destroy()
+      await serve(service, surroundings, { call, entry, response, bad })
+    } catch (error) {
+      // a client that has gone is nobody to answer; else the stand-in itself is wrong and says so
+      if (response.destroyed || response.headersSent) response.destroy()
+      else sendReply(response, { status: 500, body: { error: { code: 'SimulatorBroken', message: String(error) } } })
+    } finally {
+      surroundings.guard.leave(call)
     }
   }
 
@@ -99,11 +103,12 @@ export async function startService(service: Service, surroundings: Surroundings,
   }
 }
 
-type Exchange = { call: Call; entry: JournalEntry; request: IncomingMessage; response: ServerResponse; bad: ApiError | undefined }
+type Exchange = { call: Call; entry: JournalEntry; response: ServerResponse; bad: ApiError | undefined }
 
 async function serve(service: Service, surroundings: Surroundings, { call, entry, response, bad }: Exchange): Promise<void> {
   const fault = surroundings.faults.take(call.service, call.operation)
   if (fault !== undefined) entry.fault = fault.kind
+  const entered = surroundings.guard.enter(call)
   const act = (): Reply => {
     const limited = surroundings.meter(call.service)
     try {
@@ -111,6 +116,7 @@ async function serve(service: Service, surroundings: Surroundings, { call, entry
         const { status, code, message } = service.throttled()
         throw new ApiError(status, code, message, { headers: { 'retry-after': String(limited.retryAfterSeconds) } })
       }
+      if (!entered) throw concurrencyViolation()
       if (bad !== undefined) throw bad
       call.caller = service.admit(call)
       entry.clientId = call.caller?.appid ?? entry.clientId
@@ -132,8 +138,7 @@ async function serve(service: Service, surroundings: Surroundings, { call, entry
     sendReply(response, { ...reply, headers: { ...standing, ...reply.headers } })
   }
   if (fault === undefined) send(act())
-  else
-    await answerWith({ fault, act, refuse, throttled: service.throttled, send, response, faults: surroundings.faults, closing: surroundings.closing })
+  else await answerWith({ fault, act, refuse, throttled: service.throttled, send, response, faults: surroundings.faults })
 }
 
 function callOf(service: Service, request: IncomingMessage, { origin, view }: { origin: string; view: View }): Call {

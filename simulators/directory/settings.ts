@@ -58,11 +58,13 @@ export type Delays = z.output<typeof delayFields>
 
 /** The settings with some of them changed, in each group only the members named. Throws on what is no setting. */
 export function changeSettings(settings: Settings, change: SettingsInput): Settings {
-  return settingsFields.parse({
+  const changed = settingsFields.parse({
     ...settings,
     ...change,
     delaySeconds: { ...settings.delaySeconds, ...change.delaySeconds },
     quotas: { ...settings.quotas, ...change.quotas },
     rateLimits: { ...settings.rateLimits, ...change.rateLimits },
   })
+  // the same object as long as nobody orders another chaos: its dice roll on
+  return change.chaos === undefined ? { ...changed, chaos: settings.chaos } : changed
 }

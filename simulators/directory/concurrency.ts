@@ -1,0 +1,33 @@
+import { ApiError } from './api-error.ts'
+import type { Operation } from './operations.ts'
+import type { Call } from './service.ts'
+
+/** Keeps two changes of the same application's passwords apart, from a request's arrival to the end of its answer. */
+export type ConcurrencyGuard = {
+  /** False when another one is at it. */
+  enter(call: Call): boolean
+  leave(call: Call): void
+}
+
+const guarded: readonly Operation[] = ['addApplicationPassword', 'removeApplicationPassword']
+
+export function makeConcurrencyGuard(isStrict: () => boolean): ConcurrencyGuard {
+  const holderByApplication = new Map<string, Call>()
+  return {
+    enter: (call) => {
+      const { id } = call.params
+      if (id === undefined || !guarded.includes(call.operation)) return true
+      if (holderByApplication.has(id)) return !isStrict()
+      holderByApplication.set(id, call)
+      return true
+    },
+    leave: (call) => {
+      const { id } = call.params
+      if (id !== undefined && holderByApplication.get(id) === call) holderByApplication.delete(id)
+    },
+  }
+}
+
+/** Contract cloud-engine §7.2. */
+export const concurrencyViolation = () =>
+  new ApiError(409, 'Directory_ConcurrencyViolation', 'Error due to concurrent requests being made to the tenant. Please wait briefly and retry.')
