@@ -68,9 +68,10 @@ function redirectTarget(redirectUri: string, role: Role, config: Config): { uri:
 }
 
 /** The provider of a mount, asked for its metadata if it never was. Contract jwt-oidc §2.5, §2.6. */
-export async function reachedProvider({ provider }: ReadyConfig): Promise<ReadyProvider | Refusal> {
+export async function reachedProvider({ config, provider }: ReadyConfig): Promise<ReadyProvider | Refusal> {
   const failing = 'error creating provider with given values: NewProvider: unable to create provider: '
-  if (provider === undefined) return refusal('provider_unreachable', `${failing}no oidc_discovery_url`)
+  // the mount may have been configured anew since a login began
+  if (provider === undefined || !hasOidcClient(config)) return refusal('provider_unreachable', `${failing}the mount has no OIDC client`)
   try {
     return await provider.ready()
   } catch (error) {

@@ -71,7 +71,8 @@ async function exchangeAs(clientAuth: ClientAuth, fields: Record<string, string>
   // whether a provider may be reached without TLS is the operator's choice, by the URL
   allowInsecureRequests(client)
   client[customFetch] = async (url, { headers, body }) => {
-    exchanged = await askTokenEndpoint(url, { headers: { ...headers }, body: String(body) }, parts)
+    const answer = await askTokenEndpoint(url, { headers: { ...headers }, body: String(body) }, parts)
+    exchanged = readTokenAnswer(answer, withoutSecrets([config.oidc_client_secret, fields['code_verifier'] ?? ''], headers['authorization']))
     return Response.json({ access_token: exchanged.accessToken, token_type: 'bearer' })
   }
   try {
@@ -95,18 +96,32 @@ async function askTokenEndpoint(
   url: string,
   { headers, body }: { headers: Record<string, string>; body: string },
   { outbound, config, signal }: ExchangeParts,
-): Promise<Exchanged> {
+): Promise<OutboundResponse> {
   const { authorization } = headers
   // a charset, which the library adds, some providers refuse
   const sent = { 'content-type': 'application/x-www-form-urlencoded', ...(authorization === undefined ? {} : { authorization }) }
-  const answer = await outbound.post(url, body, { caPem: config.oidc_discovery_ca_pem, headers: sent, signal }).catch((cause: unknown) => {
+  return await outbound.post(url, body, { caPem: config.oidc_discovery_ca_pem, headers: sent, signal }).catch((cause: unknown) => {
     throw new ExchangeError(cause instanceof OutboundError ? cause.message : 'failed', { cause })
   })
-  return readTokenAnswer(answer)
 }
 
-/** Contract jwt-oidc §5.7: JSON or a form, whatever 2xx; an OAuth error counts under any status. Throws `ExchangeError`. */
-export function readTokenAnswer({ status, statusText, headers, body }: OutboundResponse): Exchanged {
+/** Shorter ones are no secrets, and stand in too many words. */
+const shortestHidden = 4
+
+/** A text of the provider goes to a caller nobody knows, and some servers repeat what they were sent: whatever was secret of that is left out. */
+function withoutSecrets(secrets: readonly string[], authorization: string | undefined): (text: string) => string {
+  const spellings = secrets.flatMap((secret) => [
+    secret,
+    formEncoded(secret),
+    encodeURIComponent(secret.toWellFormed()),
+    JSON.stringify(secret).slice(1, -1),
+  ])
+  const hidden = [...spellings, authorization?.split(' ')[1] ?? ''].filter((spelling) => spelling.length >= shortestHidden)
+  return (text) => hidden.reduce((left, spelling) => left.replaceAll(spelling, 'xxxxx'), text)
+}
+
+/** Contract jwt-oidc §5.7: JSON or a form, whatever 2xx; an OAuth error counts under any status. `shown` is what of a text may go out. Throws `ExchangeError`. */
+function readTokenAnswer({ status, statusText, headers, body }: OutboundResponse, shown: (text: string) => string): Exchanged {
   const members = readMembers(body.toString('utf8'), headers['content-type'] ?? '')
   const text = (name: string): string => {
     const value = members?.get(name)
@@ -114,10 +129,10 @@ export function readTokenAnswer({ status, statusText, headers, body }: OutboundR
   }
   if (text('error') !== '') {
     const told = [text('error'), text('error_description'), text('error_uri')].filter((part) => part !== '')
-    throw new ExchangeError(`oauth2: ${told.map((part) => quoted(part)).join(' ')}`)
+    throw new ExchangeError(`oauth2: ${told.map((part) => quoted(shown(part))).join(' ')}`)
   }
   if (status < 200 || status > 299) {
-    throw new ExchangeError(`oauth2: cannot fetch token: ${status} ${statusText}\nResponse: ${excerpt(body.toString('utf8', 0, 4096))}`)
+    throw new ExchangeError(`oauth2: cannot fetch token: ${status} ${statusText}\nResponse: ${excerpt(shown(body.toString('utf8')))}`)
   }
   if (members === undefined) throw new ExchangeError('oauth2: cannot parse json: not a JSON object')
   if (text('access_token') === '') throw new ExchangeError('oauth2: server response missing access_token: access_token is missing')

@@ -80,7 +80,7 @@ function readClaims(claims: StrictObject): IdTokenClaims | Refusal {
   const aud = own(claims, 'aud') ?? []
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
   if (!audiences.every((audience) => typeof audience === 'string')) return wrongType('aud')
-  return { ...texts, ...times, aud: audiences.filter((audience) => audience !== ''), azp: own(claims, 'azp'), auth_time: own(claims, 'auth_time') }
+  return { ...texts, ...times, aud: audiences, azp: own(claims, 'azp'), auth_time: own(claims, 'auth_time') }
 }
 
 function secondsOf(value: unknown): number | undefined {
