@@ -51,6 +51,12 @@ export class OutboundError extends Error {
   override readonly name = 'OutboundError'
 }
 
+/** The cause where the address is in a denied network: nothing was sent. */
+export class DeniedAddressError extends OutboundError {}
+
+/** The cause where there was an answer, but too much of it. */
+export class AnswerTooLargeError extends OutboundError {}
+
 const maxRedirects = 3
 /** Shorter than servers keep an idle connection, so that none is used while it is being closed. */
 const idleConnectionMs = 4_000
@@ -194,7 +200,7 @@ export class OutboundClient {
   #refuseDenied(address: string): void {
     const reached = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
     const isDenied = (candidate: string) => this.#denied.check(candidate, isIP(candidate) === 6 ? 'ipv6' : 'ipv4')
-    if (isDenied(address) || isDenied(reached)) throw new OutboundError(`address ${address} is in a denied network`)
+    if (isDenied(address) || isDenied(reached)) throw new DeniedAddressError(`address ${address} is in a denied network`)
   }
 }
 
@@ -237,7 +243,7 @@ const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '')
 const named = (url: URL): string => `"${url.origin}${url.pathname}"`
 
 async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const tooLarge = new OutboundError(`answer is larger than ${maxBytes} bytes`)
+  const tooLarge = new AnswerTooLargeError(`answer is larger than ${maxBytes} bytes`)
   if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge
   const chunks: Buffer[] = []
   let size = 0

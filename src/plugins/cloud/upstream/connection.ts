@@ -1,5 +1,5 @@
 import type { Agent } from 'node:https'
-import { OutboundError, type OutboundClient } from '../../../core/outbound.ts'
+import { AnswerTooLargeError, DeniedAddressError, type OutboundClient, OutboundError } from '../../../core/outbound.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { clean, failureOf, type RequestKind, type UpstreamAnswer } from './answer.ts'
 import { deadlineExceeded, noAnswer } from './retry.ts'
@@ -72,16 +72,21 @@ const unsent = ({ service, operation }: RequestKind, code: string, text: string)
 function connectionFailure({ service, operation, repeatable }: RequestKind, error: unknown): UpstreamError {
   const cause = error instanceof OutboundError ? error.cause : error
   const code = codeOf(cause)
-  const isDenied = cause instanceof OutboundError
+  const isUnsent = cause instanceof DeniedAddressError || beforeSending.test(code)
   return new UpstreamError({
     service,
     operation,
     status: 0,
-    code: isDenied || lasting.test(code) ? 'no_connection' : noAnswer,
+    code: wordFor(cause, code),
     text: clean(error instanceof Error ? error.message : 'failed'),
-    lost: !repeatable && !isDenied && !beforeSending.test(code),
+    lost: !repeatable && !isUnsent,
     cause: error,
   })
+}
+
+function wordFor(cause: unknown, code: string): string {
+  if (cause instanceof AnswerTooLargeError) return 'answer_too_large'
+  return cause instanceof DeniedAddressError || lasting.test(code) ? 'no_connection' : noAnswer
 }
 
 /** With several addresses tried, that of the first. */

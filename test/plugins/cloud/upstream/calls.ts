@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto'
+import type { Operation } from '../../../../simulators/directory/operations.ts'
+import type { Upstream, UpstreamCall } from '../../../../src/plugins/cloud/upstream/index.ts'
+import type { Aimed } from './aimed.ts'
+
+export type Prepared = {
+  readonly applicationId: string
+  readonly appId: string
+  readonly principalId: string
+  readonly groupId: string
+  /** An application without a service principal. */
+  readonly lonelyAppId: string
+  readonly deletedId: string
+  readonly definitionId: string
+  readonly scope: string
+  readonly assignmentId: string
+  readonly keyId: string
+  readonly principalKeyId: string
+  readonly endDateTime: string
+}
+
+/** One of each thing a call can be about. */
+export async function prepare({ directory, upstream, clock, call }: Aimed): Promise<Prepared> {
+  const { id: applicationId, appId, servicePrincipalId: principalId } = directory.hand.addApplication({ displayName: 'target' })
+  const endDateTime = new Date(clock.now() + 3_600_000).toISOString()
+  const lonely = await upstream.directory.createApplication({ displayName: 'lonely' }, call())
+  const deleted = await upstream.directory.createApplication({ displayName: 'deleted' }, call())
+  await upstream.directory.deleteApplication(deleted.id, call())
+  const [definition] = await upstream.resourceManager.findRoleDefinitions('Reader', call())
+  if (definition === undefined) throw new Error('Reader is a fixture')
+  const { scope } = directory.hand.addResourceGroup('web')
+  const assignment = await upstream.resourceManager.putRoleAssignment(
+    { scope, name: randomUUID(), roleDefinitionId: definition.id, principalId },
+    call(),
+  )
+  const principalPassword = await upstream.directory.addServicePrincipalPassword(principalId, { displayName: 'p', endDateTime }, call())
+  const groupId = directory.hand.addGroup(`team ${randomUUID()}`).id
+  await upstream.directory.addGroupMember(groupId, principalId, call())
+  return {
+    applicationId,
+    appId,
+    principalId,
+    groupId,
+    lonelyAppId: lonely.appId,
+    deletedId: deleted.id,
+    definitionId: definition.id,
+    scope,
+    assignmentId: assignment.id,
+    keyId: directory.hand.addPassword(applicationId).keyId,
+    principalKeyId: principalPassword.keyId,
+    endDateTime,
+  }
+}
+
+export type CallCase = {
+  readonly name: string
+  /** What the stand-in calls it. */
+  readonly operation: Operation
+  readonly service: 'directory' | 'resource-manager'
+  /** A creation that must not be repeated blindly. */
+  readonly creates?: true
+  run(upstream: Upstream, prepared: Prepared, call: UpstreamCall): Promise<unknown>
+}
+
+const directory = 'directory' as const
+const manager = 'resource-manager' as const
+
+/** Every call there is. */
+export const everyCall: readonly CallCase[] = [
+  {
+    name: 'createApplication',
+    operation: 'createApplication',
+    service: directory,
+    creates: true,
+    run: (upstream, _, call) => upstream.directory.createApplication({ displayName: 'new' }, call),
+  },
+  {
+    name: 'getApplication',
+    operation: 'getApplication',
+    service: directory,
+    run: (upstream, { applicationId }, call) => upstream.directory.getApplication(applicationId, call),
+  },
+  {
+    name: 'findApplications',
+    operation: 'listApplications',
+    service: directory,
+    run: (upstream, { appId }, call) => upstream.directory.findApplications({ appId }, call),
+  },
+  {
+    name: 'deleteApplication',
+    operation: 'deleteApplication',
+    service: directory,
+    run: (upstream, { applicationId }, call) => upstream.directory.deleteApplication(applicationId, call),
+  },
+  {
+    name: 'purgeDeleted',
+    operation: 'purgeDeleted',
+    service: directory,
+    run: (upstream, { deletedId }, call) => upstream.directory.purgeDeleted(deletedId, call),
+  },
+  {
+    name: 'getDeleted',
+    operation: 'getDeleted',
+    service: directory,
+    run: (upstream, { deletedId }, call) => upstream.directory.getDeleted(deletedId, call),
+  },
+  {
+    name: 'listDeletedApplications',
+    operation: 'listDeletedApplications',
+    service: directory,
+    run: (upstream, _, call) => upstream.directory.listDeletedApplications(call),
+  },
+  {
+    name: 'addApplicationPassword',
+    operation: 'addApplicationPassword',
+    service: directory,
+    creates: true,
+    run: (upstream, { applicationId, endDateTime }, call) =>
+      upstream.directory.addApplicationPassword(applicationId, { displayName: 'x', endDateTime }, call),
+  },
+  {
+    name: 'removeApplicationPassword',
+    operation: 'removeApplicationPassword',
+    service: directory,
+    run: (upstream, { applicationId, keyId }, call) => upstream.directory.removeApplicationPassword(applicationId, keyId, call),
+  },
+  {
+    name: 'createServicePrincipal',
+    operation: 'createServicePrincipal',
+    service: directory,
+    run: (upstream, { lonelyAppId }, call) => upstream.directory.createServicePrincipal(lonelyAppId, call),
+  },
+  {
+    name: 'getServicePrincipal',
+    operation: 'getServicePrincipal',
+    service: directory,
+    run: (upstream, { principalId }, call) => upstream.directory.getServicePrincipal(principalId, call),
+  },
+  {
+    name: 'findServicePrincipal',
+    operation: 'getServicePrincipal',
+    service: directory,
+    run: (upstream, { appId }, call) => upstream.directory.findServicePrincipal(appId, call),
+  },
+  {
+    name: 'addServicePrincipalPassword',
+    operation: 'addServicePrincipalPassword',
+    service: directory,
+    creates: true,
+    run: (upstream, { principalId, endDateTime }, call) =>
+      upstream.directory.addServicePrincipalPassword(principalId, { displayName: 'x', endDateTime }, call),
+  },
+  {
+    name: 'removeServicePrincipalPassword',
+    operation: 'removeServicePrincipalPassword',
+    service: directory,
+    run: (upstream, { principalId, principalKeyId }, call) => upstream.directory.removeServicePrincipalPassword(principalId, principalKeyId, call),
+  },
+  {
+    name: 'deleteServicePrincipal',
+    operation: 'deleteServicePrincipal',
+    service: directory,
+    run: (upstream, { principalId }, call) => upstream.directory.deleteServicePrincipal(principalId, call),
+  },
+  {
+    name: 'getGroup',
+    operation: 'getGroup',
+    service: directory,
+    run: (upstream, { groupId }, call) => upstream.directory.getGroup(groupId, call),
+  },
+  {
+    name: 'findGroups',
+    operation: 'listGroups',
+    service: directory,
+    run: (upstream, _, call) => upstream.directory.findGroups('foo', call),
+  },
+  {
+    name: 'addGroupMember',
+    operation: 'addGroupMember',
+    service: directory,
+    run: (upstream, { groupId, principalId }, call) => upstream.directory.addGroupMember(groupId, principalId, call),
+  },
+  {
+    name: 'removeGroupMember',
+    operation: 'removeGroupMember',
+    service: directory,
+    run: (upstream, { groupId, principalId }, call) => upstream.directory.removeGroupMember(groupId, principalId, call),
+  },
+  {
+    name: 'organization',
+    operation: 'getOrganization',
+    service: directory,
+    run: (upstream, _, call) => upstream.directory.organization(call),
+  },
+  {
+    name: 'getRoleDefinition',
+    operation: 'getRoleDefinition',
+    service: manager,
+    run: (upstream, { definitionId }, call) => upstream.resourceManager.getRoleDefinition(definitionId, call),
+  },
+  {
+    name: 'findRoleDefinitions',
+    operation: 'listRoleDefinitions',
+    service: manager,
+    run: (upstream, _, call) => upstream.resourceManager.findRoleDefinitions('Reader', call),
+  },
+  {
+    name: 'putRoleAssignment',
+    operation: 'putRoleAssignment',
+    service: manager,
+    run: (upstream, { scope, definitionId, principalId, assignmentId }, call) =>
+      upstream.resourceManager.putRoleAssignment(
+        { scope, name: assignmentId.split('/').at(-1) ?? '', roleDefinitionId: definitionId, principalId },
+        call,
+      ),
+  },
+  {
+    name: 'deleteRoleAssignment',
+    operation: 'deleteRoleAssignment',
+    service: manager,
+    run: (upstream, { assignmentId }, call) => upstream.resourceManager.deleteRoleAssignment(assignmentId, call),
+  },
+  {
+    name: 'permissions',
+    operation: 'listPermissions',
+    service: manager,
+    run: (upstream, _, call) => upstream.resourceManager.permissions(call),
+  },
+]
+
+/** Those whose success has no body to read. */
+export const withoutBody: ReadonlySet<string> = new Set([
+  'deleteApplication',
+  'purgeDeleted',
+  'removeApplicationPassword',
+  'removeServicePrincipalPassword',
+  'deleteServicePrincipal',
+  'addGroupMember',
+  'removeGroupMember',
+  'deleteRoleAssignment',
+])

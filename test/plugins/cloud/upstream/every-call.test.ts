@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Operation } from '../../../../simulators/directory/operations.ts'
+import { callerError, classify } from '../../../../src/plugins/cloud/upstream/index.ts'
+import { type Aimed, aim, failureOf } from './aimed.ts'
+import { everyCall, prepare, withoutBody } from './calls.ts'
+
+/** The tests of one call share a stand-in; each has things of its own. */
+let aimed: Aimed
+
+const requestsOf = (operation: Operation) => aimed.directory.journal.entries({ operation })
+
+/** The calls with everything they need; the journal and the pauses begin here. */
+async function begin() {
+  aimed.directory.clearFaults()
+  const prepared = await prepare(aimed)
+  aimed.directory.journal.clear()
+  aimed.clock.pauses.length = 0
+  return prepared
+}
+
+describe.each(everyCall)('$name', ({ run, operation, service, creates, name }) => {
+  beforeAll(async () => {
+    aimed = await aim()
+  })
+  afterAll(async () => {
+    await aimed[Symbol.asyncDispose]()
+  })
+
+  test('succeeds, with one request that has a token and the correlation id', async () => {
+    const prepared = await begin()
+    const call = aimed.call()
+
+    await run(aimed.upstream, prepared, call)
+
+    const requests = requestsOf(operation)
+    expect(requests).toHaveLength(1)
+    expect(requests[0]).toMatchObject({ hasToken: true, clientRequestId: call.correlationId })
+  })
+
+  test('row 124: 429 with Retry-After: 2 is waited for, and not a moment less', async () => {
+    const prepared = await begin()
+    aimed.directory.fault({ kind: 'throttled', retryAfterSeconds: 2, operation })
+
+    await run(aimed.upstream, prepared, aimed.call())
+
+    const [first, second] = requestsOf(operation)
+    expect(requestsOf(operation)).toHaveLength(2)
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(2_000)
+  })
+
+  test('row 125: 429 with Retry-After: 600 fails at once and says so', async () => {
+    const prepared = await begin()
+    aimed.directory.fault({ kind: 'throttled', retryAfterSeconds: 600, operation })
+
+    const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
+
+    const told = callerError(error, 'x')
+    expect({ pauses: aimed.clock.pauses, kind: told.kind, retryAfter: told.retryAfterSeconds }).toEqual({
+      pauses: [],
+      kind: 'upstream',
+      retryAfter: 600,
+    })
+    expect(told.message).toMatch(/throttled by the/)
+    expect(requestsOf(operation)).toHaveLength(1)
+  })
+
+  test('row 132: a redirect is not followed', async () => {
+    const prepared = await begin()
+    const elsewhere = service === 'directory' ? aimed.directory.resourceManagerUrl : aimed.directory.directoryUrl
+    aimed.directory.fault({ kind: 'redirect', url: `${elsewhere}/leak`, operation })
+
+    const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
+
+    expect(error).toMatchObject({ status: 307, code: 'redirect_refused', lost: false })
+    expect(aimed.directory.journal.entries().map((entry) => entry.operation)).toEqual([operation])
+  })
+
+  test('a connection that drops is tried again, unless that could make a second one', async () => {
+    const prepared = await begin()
+    aimed.directory.fault({ kind: 'dropped', operation })
+
+    const outcome = run(aimed.upstream, prepared, aimed.call())
+
+    if (creates === true) expect(await failureOf(outcome)).toMatchObject({ lost: true, status: 0 })
+    else await outcome
+    expect(requestsOf(operation)).toHaveLength(creates === true ? 1 : 2)
+  })
+
+  test('a lost answer of what was done is no failure, unless it was a creation', async () => {
+    const prepared = await begin()
+    aimed.directory.fault({ kind: 'lost', operation })
+
+    const outcome = await run(aimed.upstream, prepared, aimed.call()).then(
+      () => 'succeeded',
+      (error: unknown) => error,
+    )
+
+    // what a deletion repeats is gone: that is for its caller to take as done
+    if (creates === true) expect(outcome).toMatchObject({ lost: true })
+    else expect(outcome === 'succeeded' || (outcome instanceof Error && 'status' in outcome && outcome.status === 404)).toBe(true)
+  })
+
+  test.each([500, 502, 504])('status %i without more is tried again, unless that could make a second one', async (status) => {
+    const prepared = await begin()
+    aimed.directory.fault({ kind: 'status', status, operation })
+
+    const outcome = run(aimed.upstream, prepared, aimed.call())
+
+    if (creates === true) expect(await failureOf(outcome)).toMatchObject({ lost: true, status })
+    else await outcome
+    expect(requestsOf(operation)).toHaveLength(creates === true ? 1 : 2)
+  })
+
+  test('status 503 with Retry-After has done nothing: it is tried again', async () => {
+    const prepared = await begin()
+    aimed.directory.fault({ kind: 'status', status: 503, retryAfterSeconds: 3, operation })
+
+    await run(aimed.upstream, prepared, aimed.call())
+
+    expect(requestsOf(operation)).toHaveLength(2)
+    expect(aimed.clock.pauses).toEqual([3_000])
+  })
+
+  test('a token that is refused is replaced, once', async () => {
+    const prepared = await begin()
+    aimed.directory.fault({ kind: 'status', status: 401, code: 'InvalidAuthenticationToken', message: 'x', operation })
+
+    await run(aimed.upstream, prepared, aimed.call())
+
+    expect([requestsOf(operation).length, requestsOf('token').length]).toEqual([2, 1])
+  })
+
+  test('a refusal names the permission and is not tried again', async () => {
+    const prepared = await begin()
+    aimed.directory.fault({
+      kind: 'status',
+      status: 403,
+      code: service === 'directory' ? 'Authorization_RequestDenied' : 'AuthorizationFailed',
+      operation,
+    })
+
+    const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
+
+    expect(classify(error)).toEqual({ kind: 'denied', permission: expect.stringMatching(/^(?:Application|GroupMember|Organization|Microsoft)\./) })
+    expect(requestsOf(operation)).toHaveLength(1)
+  })
+
+  test.runIf(!withoutBody.has(name)).each(['empty', 'html', 'cut'] as const)('an answer that is %s is no success', async (kind) => {
+    const prepared = await begin()
+    aimed.directory.fault({ kind, operation, times: null })
+
+    const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
+
+    expect(error.lost).toBe(creates === true)
+    // a principal that was made meanwhile is a conflict with itself
+    expect(requestsOf(operation).length).toBe(creates === true ? 1 : name === 'createServicePrincipal' && kind === 'empty' ? 2 : 5)
+  })
+
+  test.runIf(!withoutBody.has(name))('an answer without end is not read to it', async () => {
+    const prepared = await begin()
+    aimed.directory.fault({ kind: 'huge', bytes: 5 * 1024 ** 2, operation, times: null })
+
+    const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
+
+    expect(error).toMatchObject({ code: 'answer_too_large', lost: creates === true })
+    expect(error.message).toMatch(/larger than 4194304 bytes/)
+    expect(requestsOf(operation)).toHaveLength(1)
+  })
+
+  test('no answer: the deadline ends it', async () => {
+    const prepared = await begin()
+    aimed.directory.fault({ kind: 'silent', operation, times: null })
+
+    const error = await failureOf(run(aimed.upstream, prepared, aimed.call(0.05)))
+
+    expect(error).toMatchObject({ status: 0, lost: creates === true })
+    expect(error.message).toMatch(/time limit exceeded/)
+  })
+
+  test('with no time left nothing is sent', async () => {
+    const prepared = await begin()
+
+    const error = await failureOf(run(aimed.upstream, prepared, aimed.call(0)))
+
+    expect(error).toMatchObject({ status: 0, code: 'deadline_exceeded', lost: false })
+    expect(requestsOf(operation)).toEqual([])
+  })
+
+  test('a caller that went away sends nothing', async () => {
+    const prepared = await begin()
+
+    const error = await failureOf(run(aimed.upstream, prepared, { ...aimed.call(), signal: AbortSignal.abort() }))
+
+    expect(error).toMatchObject({ code: 'cancelled', lost: false })
+    expect(requestsOf(operation)).toEqual([])
+  })
+})
