@@ -11,6 +11,7 @@ import { fail, refuse, ServiceError } from '../../errors.ts'
 import { limitOf, type Reply, resource } from '../../http/resource.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { boolField, convertFields, stringField } from '../../lib/fields.ts'
+import { quoted } from '../../lib/go-text.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import { mergePatched } from '../../lib/merge-patch.ts'
 import { messageAnswers } from './message-answers.ts'
@@ -167,7 +168,7 @@ function itemReply(message: Message | undefined, now: Instant, warnings: (messag
 /** Such an address is kept, but the endpoints of front ends leave it out. Contract custom-messages §7.3. */
 function warningsFor({ link }: MessageDraft): string[] {
   const scheme = link === null ? undefined : linkScheme(link.href)
-  return scheme === undefined ? [] : [`link scheme "${scheme}" is not http, https or mailto`]
+  return scheme === undefined ? [] : [`link scheme ${quoted(scheme)} is not http, https or mailto`]
 }
 
 /** The fields of a message after a merge patch: each part of that was converted before, so the whole can be. */

@@ -124,6 +124,14 @@ describe('contract custom-messages §7.3: link schemes', () => {
   })
 })
 
+test('a scheme of any length is cut in the warning', async () => {
+  await using server = await startMessageHouse()
+
+  const { body } = await server.root.write(messagesPath, { ...plain, link: { a: `${'x'.repeat(1_000_000)}:` } })
+
+  expect(body.warnings).toEqual([`link scheme "${'x'.repeat(256)}…" is not http, https or mailto`])
+})
+
 describe('contract custom-messages §7.3: preview', () => {
   const preview = `${messagesPath}/preview`
 
