@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openBarrier } from '../../../src/core/barrier/barrier.ts'
 import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
@@ -11,6 +8,7 @@ import { TokenStore } from '../../../src/core/tokens/token-store.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 import { openSqlite } from '../../../src/storage/sqlite.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { aLogin, jwtMount, openTokenHouse, otherJwtMount } from '../../support/token-house.ts'
 
 const proof = { of: 'issuer\0id', endsAt: 1_800_000_000_000 }
@@ -71,8 +69,8 @@ test.each([
 })
 
 test('of two servers over one storage one wins, and both know after a restart', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-'))
-  const path = join(folder, 'store.db')
+  await using folder = await temporaryFolder()
+  const path = folder.file('store.db')
   const sealKey = randomBytes(32)
   const clock = new FakeClock()
   const serve = async (storage: Awaited<ReturnType<typeof openSqlite>>) => {
@@ -83,22 +81,18 @@ test('of two servers over one storage one wins, and both know after a restart', 
     return (of: string) => outcome(issueLogin(all, { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ proof: { ...proof, of } }) }))
   }
   const many = <T>(work: () => Promise<T>) => Promise.all(Array.from({ length: 32 }, work))
-  try {
-    {
-      await using storage = await openSqlite({ path })
-      const [one, other] = [await serve(storage), await serve(storage)]
-      for (const of of ['a\0a', 'b\0b', 'c\0c']) {
-        const outcomes = (await Promise.all([many(() => one(of)), many(() => other(of))])).flat()
-        expect(outcomes.filter((text) => text === 'ok')).toHaveLength(1)
-        expect(outcomes.filter((text) => text === used)).toHaveLength(63)
-      }
-    }
+  {
     await using storage = await openSqlite({ path })
-    expect(await (await serve(storage))('a\0a')).toBe(used)
-    expect(await (await serve(storage))('d\0d')).toBe('ok')
-  } finally {
-    await rm(folder, { recursive: true })
+    const [one, other] = [await serve(storage), await serve(storage)]
+    for (const of of ['a\0a', 'b\0b', 'c\0c']) {
+      const outcomes = (await Promise.all([many(() => one(of)), many(() => other(of))])).flat()
+      expect(outcomes.filter((text) => text === 'ok')).toHaveLength(1)
+      expect(outcomes.filter((text) => text === used)).toHaveLength(63)
+    }
   }
+  await using storage = await openSqlite({ path })
+  expect(await (await serve(storage))('a\0a')).toBe(used)
+  expect(await (await serve(storage))('d\0d')).toBe('ok')
 })
 
 test('a proof is remembered for as long as a role tolerates it and a minute, then nothing of it is left', async () => {

@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto'
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { openBarrier } from '../../../src/core/barrier/barrier.ts'
+import { firstMounts } from '../../../src/core/mounts/first-mounts.ts'
+import { entriesFor } from '../../../src/core/mounts/mount-record.ts'
+import { MountStore } from '../../../src/core/mounts/mount-store.ts'
+import { OutboundClient } from '../../../src/core/outbound.ts'
+import { SpentProofs } from '../../../src/core/tokens/spent-proofs.ts'
+import { systemRandom as random } from '../../../src/lib/random.ts'
+import { JwtMethod } from '../../../src/plugins/jwt-auth/method.ts'
+import { oneTimeProof } from '../../../src/plugins/jwt-auth/one-time.ts'
+import { openMemory } from '../../../src/storage/sqlite.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { aSigner } from './signer.ts'
+
+const signer = aSigner('ES256')
+const start = 1_800_000_000
+const system = { defaultTtl: 3600, maxTtl: 3600 }
+
+/** The method over a store in memory, with one mount. */
+async function openMethod() {
+  await using opened = new AsyncDisposableStack()
+  const storage = opened.use(await openMemory())
+  const clock = new FakeClock(start * 1000)
+  const barrier = await openBarrier({ storage, sealKey: randomBytes(32), clock, random, log: { error: () => {} } })
+  const view = barrier.view('', { numbers: 'literal' })
+  await view.write(entriesFor(firstMounts(random, system, [{ table: 'auth', path: 'jwt', type: 'jwt' }])))
+  const ended = { revokeLeases: async () => {}, onFailure: () => {}, onMoveEnd: () => {} }
+  const where = { namespaceInTheWay: () => undefined, isLive: () => true }
+  const mounts = opened.use(await MountStore.open({ view, random, clock, system, ...ended, ...where }))
+  const core = barrier.view('core/')
+  const spent = await SpentProofs.open({ view: core, random, clock })
+  const outbound = new OutboundClient({ deny: [] })
+  const quiet = { log: pino({ level: 'silent' }), failuresKept: 0, onFetch: () => {} }
+  const method = new JwtMethod({ mounts, outbound, clock, random, systemTtl: system, spent, maxJwtSize: 0, ...quiet })
+  const mount = mounts.table.all().find(({ plugin }) => plugin === 'jwt')
+  if (mount === undefined) throw new Error('there is no mount')
+  await mounts.viewOf(mount).write([{ key: 'config', value: { jwt_validation_pubkeys: [signer.pem] } }])
+  const role = (name: string, given: object = {}) =>
+    mounts
+      .viewOf(mount)
+      .write([
+        { key: `role/${name}`, value: { role_type: 'jwt', user_claim: 'sub', bound_subject: 'alice', token_replay_protection: true, ...given } },
+      ])
+  const login = (jwt: string, name = 'r') => method.login(mount, '127.0.0.1', { role: name, jwt, distributed_claim_access_token: '' })
+  const spend = async (jwt: string) => {
+    const { proof } = await login(jwt)
+    if (proof === undefined) throw new Error('nothing to spend')
+    await core.write(spent.entriesOf(mount.uuid, proof))
+    return proof
+  }
+  const held = opened.move()
+  return { ...{ clock, method, mount, spent, role, login, spend }, [Symbol.asyncDispose]: () => held.disposeAsync() }
+}
+
+test.each([
+  { name: 'exp, defaults', claims: { exp: start + 600 }, role: { not_before_leeway: 900 }, tolerance: 210, end: start + 600 },
+  { name: 'iat only', claims: { iat: start - 10 }, role: {}, tolerance: 210, end: start - 10 },
+  { name: 'iat and a later nbf', claims: { iat: start - 10, nbf: start - 5 }, role: {}, tolerance: 210, end: start - 5 },
+  {
+    name: 'own leeways',
+    claims: { exp: start + 5 },
+    role: { expiration_leeway: 1000, clock_skew_leeway: 300, not_before_leeway: 900 },
+    tolerance: 1300,
+    end: start + 5,
+  },
+  {
+    name: 'none',
+    claims: { exp: start + 5 },
+    role: { expiration_leeway: -1, clock_skew_leeway: -1, not_before_leeway: 900 },
+    tolerance: 0,
+    end: start + 5,
+  },
+])('a used token is remembered until it cannot be accepted any more, and for a minute: $name', async ({ claims, role, tolerance, end }) => {
+  await using house = await openMethod()
+  await house.role('r', role)
+  const jwt = signer.sign({ sub: 'alice', jti: 'a', ...claims })
+  const proof = await house.spend(jwt)
+  const isKept = async () => {
+    await house.method.sweep()
+    return house.spent.isSpent(house.mount.uuid, proof)
+  }
+
+  expect(proof.endsAt).toBe(end * 1000)
+  house.clock.advance(end + tolerance - start)
+  await expect(house.login(jwt)).resolves.toBeDefined()
+  house.clock.advance(1)
+  await expect(house.login(jwt)).rejects.toThrow('token is expired')
+  house.clock.advance(59)
+  expect(await isKept()).toBe(true)
+  // where no leeway is left, the usual one still counts
+  house.clock.advance(tolerance === 0 ? 211 : 1)
+  expect(await isKept()).toBe(false)
+})
+
+test('the role of the mount with the most patience decides', async () => {
+  await using house = await openMethod()
+  await house.role('r')
+  await house.role('patient', { expiration_leeway: 3600 })
+  const jwt = signer.sign({ sub: 'alice', jti: 'a', exp: start, iat: start - 10 })
+  const proof = await house.spend(jwt)
+
+  house.clock.advance(3660)
+  await house.method.sweep()
+  await expect(house.login(jwt, 'patient')).resolves.toMatchObject({ proof })
+  expect(await house.spent.isSpent(house.mount.uuid, proof)).toBe(true)
+  house.clock.advance(61)
+  await house.method.sweep()
+  expect(await house.spent.isSpent(house.mount.uuid, proof)).toBe(false)
+})
+
+test('claims that no token brought have a proof only with an id', () => {
+  const claims = { iss: 'i', exp: 5 }
+  const signingInput = Buffer.from('a.b')
+
+  expect(oneTimeProof({ claims, algorithm: '' })).toBeUndefined()
+  expect(oneTimeProof({ claims: { ...claims, jti: 'j' }, algorithm: '' })).toEqual({ of: 'i\0j', endsAt: 5000 })
+  expect(oneTimeProof({ claims: { jti: 'j', iat: 3n, nbf: 2.9 }, algorithm: '', signingInput })).toEqual({ of: '\0j', endsAt: 3000 })
+  expect(oneTimeProof({ claims, algorithm: '', signingInput })?.of).toMatch(/^[0-9a-f]{64}$/)
+})
