@@ -1,7 +1,8 @@
 import { base62 } from '../../lib/random.ts'
 import type { Intent } from './intents/intent.ts'
+import { endFailed } from './intents/outcome.ts'
 import type { ManagedApplication, RoleRecord } from './role-record.ts'
-import { classify, UpstreamError } from './upstream/index.ts'
+import { type Application, classify, UpstreamError } from './upstream/index.ts'
 import { forEachOf, type UpstreamWork } from './upstream-work.ts'
 import { assignmentId, displayNameOf, tagOf } from './upstream-names.ts'
 
@@ -28,17 +29,19 @@ export async function createManagedApplication(name: string, role: RoleRecord, w
   const tag = tagOf(state.accessor, call.correlationId)
   const displayName = displayNameOf(name, `${Math.floor(clock.now() / 1000)}-${base62(random, 8)}`)
   const app = await state.intents.record({ kind: 'app', display_name: displayName, tag })
+  let application: Application | undefined
   try {
     const signInAudience = state.names.audiences.get(role.sign_in_audience)
-    const application = await upstream.directory.createApplication({ displayName, tags: [...(role.tags ?? []), tag], signInAudience }, call)
+    application = await upstream.directory.createApplication({ displayName, tags: [...(role.tags ?? []), tag], signInAudience }, call)
     await state.intents.amend(app, { object_id: application.id, client_id: application.appId })
+    const { id, appId } = application
     const principal = await upstream.untilReplicated('createServicePrincipal', call, (again) =>
-      upstream.directory.createServicePrincipal(application.appId, again),
+      upstream.directory.createServicePrincipal(appId, again),
     )
     await state.intents.amend(app, { service_principal_id: principal.id })
     const bare: ManagedApplication = {
-      object_id: application.id,
-      client_id: application.appId,
+      object_id: id,
+      client_id: appId,
       service_principal_id: principal.id,
       role_assignments: [],
       group_ids: [],
@@ -46,7 +49,7 @@ export async function createManagedApplication(name: string, role: RoleRecord, w
     const { managed, settles } = await addRights(bare, rightsOf(role), work)
     return { managed, settles: [app, ...settles], drops: [] }
   } catch (error) {
-    state.intents.undo([app])
+    await endFailed(state.intents, [app], { error, made: application !== undefined })
     throw error
   }
 }

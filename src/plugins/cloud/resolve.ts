@@ -77,7 +77,6 @@ async function groupByName(name: string, { state, upstream, call }: Lookup): Pro
 }
 
 /** Nothing in it ends the path of a URL, or leads out of where it stands. DEV-4. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
 const endsPath = /[?#\\\u0000-\u001f\u007f]/
 const isDots = /^(?:\.|%2e){1,2}$/i
 const isPathInUrl = (text: string): boolean => !endsPath.test(text) && !text.split('/').some((segment) => isDots.test(segment))

@@ -2,10 +2,12 @@ import { fail, refuse } from '../../errors.ts'
 import { formatTime } from '../../lib/time.ts'
 import { type ConfigRecord, defaultRootPasswordTtl, type PendingSecret } from './config-record.ts'
 import type { Intent } from './intents/intent.ts'
+import { endFailed } from './intents/outcome.ts'
+import { isGone } from './managed-application.ts'
 import type { MountState } from './mount-state.ts'
 import { configIsNil } from './roles.ts'
 import { effectiveClientSecret, suppliesCredential } from './settings.ts'
-import { type Application, type PasswordCredential, UpstreamError } from './upstream/index.ts'
+import { type AddedPassword, type Application, callerError, type PasswordCredential, UpstreamError } from './upstream/index.ts'
 import { rootPasswordName, rootPasswordPrefix } from './upstream-names.ts'
 import { orRefuse, type UpstreamWork } from './upstream-work.ts'
 
@@ -24,10 +26,10 @@ export function rotateRoot({ state, call, clock, random }: RotationWork): Promis
     const displayName = rootPasswordName(state.accessor, random.uuid())
     const meant: Intent = { kind: 'rootPassword', application_object_id: application.id, display_name: displayName }
     const id = await state.intents.record(meant)
+    let added: AddedPassword | undefined
     try {
       const endDateTime = formatTime(clock.now() + lifetime * 1000)
-      const adding = upstream.directory.addApplicationPassword(application.id, { displayName, endDateTime }, call)
-      const added = await orRefuse('failed to add new password', adding)
+      added = await upstream.directory.addApplicationPassword(application.id, { displayName, endDateTime }, call)
       await state.intents.amend(id, { key_id: added.keyId })
       await keepPending(state, config, {
         settles: id,
@@ -40,8 +42,8 @@ export function rotateRoot({ state, call, clock, random }: RotationWork): Promis
         },
       })
     } catch (error) {
-      state.intents.undo([id])
-      throw error
+      await endFailed(state.intents, [id], { error, made: added !== undefined })
+      throw error instanceof UpstreamError ? callerError(error, 'failed to add new password') : error
     }
   })
 }
@@ -178,7 +180,8 @@ async function removePasswords(
         await state.intents.settle([id])
       } catch (error) {
         if (!(error instanceof UpstreamError)) throw error
-        state.intents.undo([id])
+        if (isGone(error)) await state.intents.settle([id])
+        else state.intents.undo([id])
       }
     }
   })

@@ -184,67 +184,73 @@ const noTarget = 'either Cloud role definitions, group definitions, or an Applic
 const audiences =
   'Invalid value for sign_in_audience field. Valid values are: CloudADMyOrg, CloudADMultipleOrgs, CloudADandPersonalVendorAccount, PersonalVendorAccount'
 
+type Refused = { row: string | number; body: () => object; text: () => string; isPart?: boolean }
+
 describe('what is refused, and stores nothing', () => {
   const notThere = '11111111-2222-3333-4444-555555555555'
-  test.each([
+  test.each<Refused>([
     {
       row: 42,
       body: () => ({ cloud_roles: granted(owner(), { role_name: 'Owner', scope: house.scope() }) }),
-      text: () => `duplicate role_id and scope: '${house.definition(guids.owner)}', '${house.scope()}'`,
+      text: (): string => `duplicate role_id and scope: '${house.definition(guids.owner)}', '${house.scope()}'`,
     },
     {
       row: 44,
       body: () => ({ cloud_groups: granted(group('foo'), { group_name: 'foo' }) }),
-      text: () => `duplicate object_id '${house.directory.groupIds['foo']}'`,
+      text: (): string => `duplicate object_id '${house.directory.groupIds['foo']}'`,
     },
     {
       row: 45,
       body: () => ({ cloud_roles: granted({ role_name: 'multiple', scope: house.scope() }) }),
-      text: () => "multiple matches found for role_name: 'multiple'. Specify role by ID instead.",
+      text: (): string => "multiple matches found for role_name: 'multiple'. Specify role by ID instead.",
     },
     {
       row: 46,
       body: () => ({ cloud_groups: granted({ group_name: 'multiple' }) }),
-      text: () => "multiple matches found for group_name: 'multiple'. Specify group by ObjectID instead.",
+      text: (): string => "multiple matches found for group_name: 'multiple'. Specify group by ObjectID instead.",
     },
-    { row: 47, body: () => ({}), text: () => noTarget },
-    { row: '47, empty lists', body: () => ({ cloud_roles: '[]', cloud_groups: '[]' }), text: () => noTarget },
-    { row: '26 without rights', body: () => ({ persist_app: true }), text: () => noTarget },
-    { row: 51, body: () => ({ sign_in_audience: 'asdfg' }), text: () => audiences },
-    { row: '51, empty', body: () => ({ sign_in_audience: '' }), text: () => audiences },
-    { row: "51, Azure's own (OQ-8)", body: () => ({ sign_in_audience: 'AzureADMyOrg' }), text: () => audiences },
-    { row: 56, body: () => ({ tags: 'environment development' }), text: () => 'whitespaces are not allowed in tags' },
-    { row: 57, body: () => ({ tags: ['t'.repeat(257)] }), text: () => 'individual tag size must be between 1 and 256 characters (inclusive)' },
+    { row: 47, body: () => ({}), text: (): string => noTarget },
+    { row: '47, empty lists', body: () => ({ cloud_roles: '[]', cloud_groups: '[]' }), text: (): string => noTarget },
+    { row: '26 without rights', body: () => ({ persist_app: true }), text: (): string => noTarget },
+    { row: 51, body: () => ({ sign_in_audience: 'asdfg' }), text: (): string => audiences },
+    { row: '51, empty', body: () => ({ sign_in_audience: '' }), text: (): string => audiences },
+    { row: "51, Azure's own (OQ-8)", body: () => ({ sign_in_audience: 'AzureADMyOrg' }), text: (): string => audiences },
+    { row: 56, body: () => ({ tags: 'environment development' }), text: (): string => 'whitespaces are not allowed in tags' },
+    {
+      row: 57,
+      body: () => ({ tags: ['t'.repeat(257)] }),
+      text: (): string => 'individual tag size must be between 1 and 256 characters (inclusive)',
+    },
     {
       row: '57, bytes',
       body: () => ({ tags: ['ä'.repeat(129)] }),
-      text: () => 'individual tag size must be between 1 and 256 characters (inclusive)',
+      text: (): string => 'individual tag size must be between 1 and 256 characters (inclusive)',
     },
-    { row: 'a tag like ours', body: () => ({ tags: ['gatehouse:cloud_1:2'] }), text: () => "tags must not begin with 'gatehouse:'" },
+    { row: 'a tag like ours', body: () => ({ tags: ['gatehouse:cloud_1:2'] }), text: (): string => "tags must not begin with 'gatehouse:'" },
     {
       row: 'unknown role',
       body: () => ({ cloud_roles: granted({ role_name: 'Nobody', scope: '/' }) }),
-      text: () => "no role found for role_name: 'Nobody'",
+      text: (): string => "no role found for role_name: 'Nobody'",
     },
     {
       row: 'unknown role id',
       body: () => ({ cloud_roles: granted({ role_id: house.definition(notThere), scope: '/' }) }),
-      text: () => `no role found for role_id: '${house.definition(notThere)}'`,
+      text: (): string => `no role found for role_id: '${house.definition(notThere)}'`,
     },
     {
       row: 'unknown group',
       body: () => ({ cloud_groups: granted({ group_name: 'nobody' }) }),
-      text: () => "no group found for group_name: 'nobody'",
+      text: (): string => "no group found for group_name: 'nobody'",
     },
     {
       row: 'unknown group id',
       body: () => ({ cloud_groups: granted({ object_id: notThere }) }),
-      text: () => `no group found for object_id: '${notThere}'`,
+      text: (): string => `no group found for object_id: '${notThere}'`,
     },
     {
       row: 'the first failure ends it',
       body: () => ({ ttl: 2, max_ttl: 1, tags: 'a b', sign_in_audience: 'x' }),
-      text: () => 'ttl cannot be greater than max_ttl',
+      text: (): string => 'ttl cannot be greater than max_ttl',
     },
     {
       row: 'permanently',
@@ -253,24 +259,24 @@ describe('what is refused, and stores nothing', () => {
         permanently_delete: true,
         cloud_roles: 'asdf',
       }),
-      text: () => 'permanently_delete must be false if application_object_id is provided',
+      text: (): string => 'permanently_delete must be false if application_object_id is provided',
     },
     {
       row: 'DEV-10',
       body: () => ({ application_object_id: notThere, persist_app: true, cloud_roles: granted(owner()) }),
-      text: () => 'application_object_id cannot be set together with persist_app',
+      text: (): string => 'application_object_id cannot be set together with persist_app',
     },
     {
       row: 116,
       body: () => ({ application_object_id: house.directory.rootApplicationId }),
-      text: () => 'application_object_id must not refer to the application used by this engine',
+      text: (): string => 'application_object_id must not refer to the application used by this engine',
     },
     ...['', ' ', 'asdf', '{', '{}', '"x"', '7', '[null]', '[[]]', '["x"]', '[{"role_name":7}]', '[{"scope":{}}]', '[] x', '[]]'].flatMap((raw) => [
-      { row: `48, ${raw}`, body: () => ({ cloud_roles: raw }), text: () => `error parsing Cloud roles '${raw}': `, isPart: true },
+      { row: `48, ${raw}`, body: () => ({ cloud_roles: raw }), text: (): string => `error parsing Cloud roles '${raw}': `, isPart: true },
       {
         row: `49, ${raw.replaceAll('role', 'group')}`,
         body: () => ({ cloud_groups: raw.replaceAll('role', 'group').replace('scope', 'object_id') }),
-        text: () => "error parsing Cloud groups '",
+        text: (): string => "error parsing Cloud groups '",
         isPart: true,
       },
     ]),
@@ -278,27 +284,27 @@ describe('what is refused, and stores nothing', () => {
       {
         row: `scope ${JSON.stringify(path)}`,
         body: () => ({ cloud_roles: granted({ role_name: 'Owner', scope: path }) }),
-        text: () => `invalid scope: '${path}'`,
+        text: (): string => `invalid scope: '${path}'`,
       },
       {
         row: `role id ${JSON.stringify(path)}`,
         body: () => ({ cloud_roles: granted({ role_id: `/providers/Microsoft.Authorization/roleDefinitions${path}`, scope: '/' }) }),
-        text: () => `no role found for role_id: '/providers/Microsoft.Authorization/roleDefinitions${path}'`,
+        text: (): string => `no role found for role_id: '/providers/Microsoft.Authorization/roleDefinitions${path}'`,
       },
     ]),
     {
       row: 'another resource as role',
       body: () => ({ cloud_roles: granted({ role_id: house.scope(), scope: '/' }) }),
-      text: () => `no role found for role_id: '${house.scope()}'`,
+      text: (): string => `no role found for role_id: '${house.scope()}'`,
     },
     {
       row: 'too many',
       body: () => ({ cloud_roles: JSON.stringify(Array.from({ length: 201 }, () => owner())) }),
-      text: () => 'expected at most 200 elements',
+      text: (): string => 'expected at most 200 elements',
       isPart: true,
     },
-    { row: 'a conversion', body: () => ({ ttl: 'soon' }), text: () => 'error converting input for field "ttl"', isPart: true },
-  ])('row $row', async ({ body, text, isPart = false }: { body: () => object; text: () => string; isPart?: boolean }) => {
+    { row: 'a conversion', body: () => ({ ttl: 'soon' }), text: (): string => 'error converting input for field "ttl"', isPart: true },
+  ])('row $row', async ({ body, text, isPart = false }) => {
     const name = newName()
 
     const answer = await write(name, body())
