@@ -43,6 +43,7 @@ const callbackInput = z.object({
   nonce: stringField.describe('Accepted, not compared'),
   client_nonce: stringField.describe('Value given to auth_url'),
   id_token: stringField.describe('ID token of the provider'),
+  iss: stringField.describe('Issuer the provider says it is'),
 })
 const roleNames = z.object({ keys: z.array(z.string()) })
 

@@ -19,7 +19,7 @@ import { isClientNonce, isTooOldForExchange, type PendingLogin } from './pending
 import type { PendingLogins } from './pending-logins.ts'
 import { fetchUserInfo } from './userinfo.ts'
 
-export type CallbackInput = { readonly state: string; readonly code: string; readonly client_nonce: string }
+export type CallbackInput = { readonly state: string; readonly code: string; readonly client_nonce: string; readonly iss: string }
 
 export type CallbackContext = {
   readonly state: MountState
@@ -59,6 +59,7 @@ export async function finishLogin(input: CallbackInput, context: CallbackContext
   strictTrace.check('address', checkAddress(role, context.remoteAddress))
   const provider = await reachedProvider(ready)
   if (isRefusal(provider)) throw thrown({ ...provider, text: `error getting provider for login operation: ${provider.text}` })
+  strictTrace.check('issuer', checkAnswering([input.iss, login.issuer], ready.config.oidc_discovery_url))
   const begun: LoginContext = { ...context, input, ready, provider, login }
   const returned = await vouchedClaims(begun)
   if (isRefusal(returned)) throw thrown(returned)
@@ -77,6 +78,14 @@ type LoginContext = CallbackContext & {
   readonly ready: ReadyConfig
   readonly provider: ReadyProvider
   readonly login: PendingLogin
+}
+
+/** A code of another provider must not be shown to this one, however it got here; a provider that does not say who it is is believed. RFC 9207 §2.4. */
+function checkAnswering(issuers: readonly string[], expected: string): Refusal | undefined {
+  const other = issuers.find((issuer) => issuer !== '' && issuer !== expected)
+  if (other === undefined) return undefined
+  const text = `${loginFailed} Authorization response of a different provider, expected ${quoted(expected)} got ${quoted(other)}.`
+  return refusal('issuer_mismatch', text)
 }
 
 /** What came back from the provider, vouched for. `exchanged` is missing where it sent an ID token instead of a code. */

@@ -25,6 +25,8 @@ const pendingLogin = z.object({
   id_token: z.string(),
   /** The form said that the provider refused. */
   refused: z.boolean(),
+  /** Which provider the form said it is of; empty when it did not. */
+  issuer: z.string().default(''),
 })
 export type PendingLogin = z.output<typeof pendingLogin>
 
@@ -45,6 +47,7 @@ export function newPendingLogin({ clientNonce, usesCode, ...start }: LoginStart,
     code: '',
     id_token: '',
     refused: false,
+    issuer: '',
   }
 }
 

@@ -101,7 +101,7 @@ export class PendingLogins {
   }
 
   /** Adds what a form brought, over what an earlier one did, and keeps the login for another ten minutes. Undefined when there is none. Contract jwt-oidc §5.5 row 4. */
-  async keepPosted(state: string, posted: Pick<PendingLogin, 'code' | 'id_token' | 'refused'>): Promise<PendingLogin | undefined> {
+  async keepPosted(state: string, posted: Pick<PendingLogin, 'code' | 'id_token' | 'refused' | 'issuer'>): Promise<PendingLogin | undefined> {
     const { view, clock } = this.#parts
     for (;;) {
       const found = await view.read(stateKey(state))

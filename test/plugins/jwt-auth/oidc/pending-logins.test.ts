@@ -38,7 +38,7 @@ describe('a pending login', () => {
     clock.advance(300)
     const late = await one.begin(start, '10.0.0.2')
     clock.advance(299)
-    expect(await other.keepPosted(early.state, { code: 'c', id_token: '', refused: false })).toMatchObject({
+    expect(await other.keepPosted(early.state, { code: 'c', id_token: '', refused: false, issuer: '' })).toMatchObject({
       code: 'c',
       created: early.login.created,
     })
@@ -51,7 +51,7 @@ describe('a pending login', () => {
     expect(await other.take(early.state)).toMatchObject({ code: 'c' })
     const last = await one.begin(start, '10.0.0.1')
     clock.advance(600)
-    expect(await other.keepPosted(last.state, { code: 'c', id_token: '', refused: false })).toBeUndefined()
+    expect(await other.keepPosted(last.state, { code: 'c', id_token: '', refused: false, issuer: '' })).toBeUndefined()
     await other.sweep()
     expect(await allKeys(opened.view)).toEqual(['oidc/keys'])
   })

@@ -1,0 +1,365 @@
+import { describe, expect, test } from 'vitest'
+import type { Answer, Client } from '../../../support/client.ts'
+import type { TestServer } from '../../../support/start-server.ts'
+import { jwksOf, startProvider } from '../provider.ts'
+import { aSigner } from '../signer.ts'
+import {
+  begin,
+  callback,
+  clientId,
+  configure,
+  logIn,
+  redirectUri,
+  type SmallProvider,
+  startSmallProvider,
+  verdict,
+  withFlow,
+  writeRole,
+} from './small-provider.ts'
+
+const noState = '400 Vault login failed. Expired or missing OAuth state.'
+const path = 'auth/oidc/oidc/callback'
+
+/** A second mount for another provider; people come back to the same place. */
+async function secondMount(server: TestServer, mount: string, provider: SmallProvider): Promise<void> {
+  await server.root.write(`sys/auth/${mount}`, { type: 'oidc' })
+  await server.root.write(`auth/${mount}/config`, { oidc_discovery_url: provider.url, oidc_client_id: clientId, oidc_client_secret: 'def' })
+  await server.root.write(`auth/${mount}/role/test`, { user_claim: 'sub', allowed_redirect_uris: [redirectUri] })
+}
+
+async function beginAt(client: Client, mount: string): Promise<URLSearchParams> {
+  const answer = await client.write(`auth/${mount}/oidc/auth_url`, { role: 'test', redirect_uri: redirectUri })
+  return new URLSearchParams(String(answer.body.data?.['auth_url']).split('?')[1])
+}
+
+describe('the state belongs to one login', () => {
+  test('K26: after any refusal it is spent, also after 403 and 500', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider)
+    const refused = async (change: () => Promise<unknown>): Promise<string[]> => {
+      const login = await begin(server.anonymous)
+      const query = { state: login.get('state'), code: provider.codeFor(login) }
+      await change()
+      const first = verdict(await callback(server.anonymous, query))
+      await writeRole(server, { token_bound_cidrs: [], bound_claims: {} })
+      return [first.slice(0, 4), verdict(await callback(server.anonymous, query))]
+    }
+
+    expect(await refused(() => writeRole(server, { token_bound_cidrs: '10.0.0.1' }))).toEqual(['403 ', noState])
+    expect(await refused(() => writeRole(server, { bound_claims: { dept: 'x' } }))).toEqual(['400 ', noState])
+    const document = provider.web.routes.get('/.well-known/openid-configuration') ?? {}
+    const unreachable = async () => {
+      await configure(server, provider)
+      provider.web.routes.delete('/.well-known/openid-configuration')
+    }
+    expect(await refused(unreachable)).toEqual(['500 ', noState])
+    provider.web.routes.set('/.well-known/openid-configuration', document)
+    expect(verdict(await logIn(server, provider))).toBe('ok')
+  })
+
+  test('K23: a secret written in between is the one shown', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider, { config: { oidc_client_secret: 'old' } })
+    const login = await begin(server.anonymous)
+    await configure(server, provider)
+
+    expect(verdict(await callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login) }))).toBe('ok')
+  })
+
+  test('a mount that loses its client in between ends the login', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' } })
+    const [byCode, byForm] = [await begin(server.anonymous), await begin(server.anonymous)]
+    const state = byForm.get('state')
+    await server.anonymous.write(path, { state, id_token: provider.signer.sign(provider.claims(byForm, { aud: '' })) })
+    await server.root.write('auth/oidc/config', { oidc_discovery_url: provider.url, default_role: 'test' })
+
+    for (const query of [{ state: byCode.get('state'), code: provider.codeFor(byCode) }, { state }]) {
+      expect(verdict(await callback(server.anonymous, query))).toMatch(/^500 error getting provider for login operation: /)
+    }
+    expect(provider.tokenCalls).toEqual([])
+  })
+
+  test('it stays with its mount: not in another namespace, and where the mount goes', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider)
+    await server.root.write('sys/namespaces/team', {})
+    const inside = { headers: { 'X-Vault-Namespace': 'team' } }
+    await server.root.write('sys/auth/oidc', { type: 'oidc' }, inside)
+    await server.root.write('auth/oidc/config', { oidc_discovery_url: provider.url, oidc_client_id: clientId, oidc_client_secret: 'def' }, inside)
+    const login = await begin(server.anonymous)
+    const query = new URLSearchParams({ state: login.get('state') ?? '', code: provider.codeFor(login) })
+
+    expect(verdict(await server.anonymous.read(`${path}?${query}`, inside))).toBe(noState)
+    await server.root.write('sys/remount', { from: 'auth/oidc', to: 'auth/people' })
+    expect(verdict(await server.anonymous.read(`auth/people/oidc/callback?${query}`))).toBe('ok')
+  })
+
+  test.each(['HEAD', 'DELETE', 'OPTIONS', 'LIST', 'PATCH'])('%s neither ends a login nor spends its state', async (verb) => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider)
+    const login = await begin(server.anonymous)
+    const query = { state: login.get('state'), code: provider.codeFor(login) }
+    const target = `${path}?${new URLSearchParams({ state: query.state ?? '', code: query.code })}`
+
+    const answer = await server.anonymous.call(verb, target)
+
+    expect(answer.status).toBeGreaterThanOrEqual(400)
+    expect(answer.status).toBeLessThan(500)
+    expect(provider.tokenCalls).toEqual([])
+    expect(verdict(await callback(server.anonymous, query))).toBe('ok')
+  })
+
+  test('a list, or a slash at the end, leaves what is open: 403 without a token, 404 with one', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider)
+
+    for (const open of ['auth/oidc/oidc/callback', 'auth/oidc/oidc/auth_url']) {
+      for (const [client, status] of [
+        [server.anonymous, 403],
+        [server.root, 404],
+      ] as const) {
+        expect((await client.list(open)).status).toBe(status)
+        expect((await client.read(`${open}/`)).status).toBe(status)
+      }
+    }
+  })
+})
+
+describe('what comes back is the own provider’s', () => {
+  test('a code of another provider is not shown to this one (RFC 9207), nor is the state good for more', async () => {
+    await using honest = await startSmallProvider()
+    await using attacker = await startSmallProvider()
+    await using server = await withFlow(honest)
+    await secondMount(server, 'evil', attacker)
+    // the attacker has a login of its own under way, and sends the victim there with the attacker's state
+    const own = await begin(server.anonymous)
+    const code = honest.codeFor(own)
+    const victim = await beginAt(server.anonymous, 'evil')
+    const query = new URLSearchParams({ state: victim.get('state') ?? '', code, iss: honest.url })
+
+    const answer = await server.anonymous.read(`auth/evil/oidc/callback?${query}`)
+
+    expect(verdict(answer)).toMatch(/^400 Vault login failed\. .*different provider/)
+    expect(attacker.tokenCalls).toEqual([])
+    query.delete('iss')
+    expect(verdict(await server.anonymous.read(`auth/evil/oidc/callback?${query}`))).toBe(noState)
+  })
+
+  test('the issuer a provider names is its own: the login goes on, without a warning', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' } })
+    const go = async (iss: string | undefined): Promise<Answer> => {
+      const login = await begin(server.anonymous)
+      return callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login), iss })
+    }
+
+    expect(await go(provider.url)).toMatchObject({ status: 200, body: { warnings: null } })
+    expect(await go('')).toMatchObject({ status: 200, body: { warnings: null } })
+    for (const iss of [`${provider.url}/`, provider.url.toUpperCase(), 'https://evil.example']) {
+      expect(verdict(await go(iss))).toMatch(/^400 Vault login failed\. .*different provider/)
+    }
+  })
+
+  test('also when a browser posts it', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' } })
+    const go = async (iss: string): Promise<string> => {
+      const login = await begin(server.anonymous)
+      const state = login.get('state')
+      await server.anonymous.write(path, { state, code: provider.codeFor(login), iss })
+      return verdict(await callback(server.anonymous, { state, code: 'no_code' }))
+    }
+
+    expect(await go(provider.url)).toBe('ok')
+    expect(await go('https://evil.example')).toMatch(/^400 Vault login failed\. .*different provider/)
+    expect(provider.tokenCalls).toHaveLength(1)
+  })
+
+  test('K3, K21: an ID token of another login is refused, whatever bound_issuer says', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider, { config: { bound_issuer: 'https://elsewhere.example' } })
+    const [one, two] = [await begin(server.anonymous), await begin(server.anonymous)]
+    const idToken = provider.signer.sign(provider.claims(two))
+
+    const answer = await callback(server.anonymous, { state: one.get('state'), code: provider.codeFor(one, { idToken }) })
+
+    expect(verdict(answer)).toMatch(/invalid id_token nonce: invalid nonce/)
+    expect(verdict(await logIn(server, provider))).toBe('ok')
+  })
+
+  test('a token of a JWT login is no ID token of this login, and the other way round it is one of its issuer', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' } })
+    const login = await begin(server.anonymous)
+    const now = Math.floor(Date.now() / 1000)
+    const jwt = provider.signer.sign({ iss: provider.url, sub: 'bob', aud: clientId, iat: now, exp: now + 60 })
+
+    await server.anonymous.write(path, { state: login.get('state'), id_token: jwt })
+
+    expect(verdict(await callback(server.anonymous, { state: login.get('state') }))).toMatch(/invalid nonce/)
+  })
+
+  test('an empty audience beside the own one counts as another', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider)
+
+    expect(verdict(await logIn(server, provider, { aud: ['', clientId] }))).toMatch(/multiple audiences and authorized party/)
+    expect(verdict(await logIn(server, provider, { aud: '' }))).toMatch(/one audience \(\) which is not the client_id/)
+    expect(verdict(await logIn(server, provider, { aud: ['', clientId], azp: clientId }))).toBe('ok')
+  })
+
+  test('K2: the token is bound to the addresses of the role', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider, { role: { token_bound_cidrs: '127.0.0.1' } })
+
+    const answer = await logIn(server, provider)
+    const own = server.as(String(answer.body.auth?.['client_token']))
+
+    expect((await own.read('auth/token/lookup-self')).body.data?.['bound_cidrs']).toEqual(['127.0.0.1'])
+    expect((await own.read('auth/token/lookup-self', { localAddress: '127.0.0.5' })).status).toBe(403)
+  })
+
+  test('keys that change in the middle of a login, with the old ones withdrawn', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider)
+    const stolen = provider.signer
+    expect(verdict(await logIn(server, provider))).toBe('ok')
+    const [before, after] = [await begin(server.anonymous), await begin(server.anonymous)]
+    const withOldKey = provider.codeFor(before, { idToken: stolen.sign(provider.claims(before)) })
+    provider.signer = aSigner('RS256', { kid: 'k2' })
+
+    expect(verdict(await callback(server.anonymous, { state: after.get('state'), code: provider.codeFor(after) }))).toBe('ok')
+    // what the set no longer has is forgotten with the fetch
+    expect(verdict(await callback(server.anonymous, { state: before.get('state'), code: withOldKey }))).toMatch(/failed to verify id token signature/)
+  })
+})
+
+describe('PKCE and the way back', () => {
+  test('nothing a caller sends takes PKCE, nonce or the redirect URI out of the URL, or adds to it', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider)
+
+    const answer = await server.anonymous.write('auth/oidc/oidc/auth_url', {
+      redirect_uri: redirectUri,
+      ...{ code_challenge_method: 'plain', code_challenge: 'x', response_type: 'token', response_mode: 'fragment', nonce: 'n', state: 's' },
+      ...{ scope: 'admin', client_id: 'other', prompt: 'none' },
+    })
+
+    const url = new URL(String(answer.body.data?.['auth_url']))
+    expect([...url.searchParams.keys()]).toEqual([
+      ...['client_id', 'code_challenge', 'code_challenge_method', 'nonce', 'redirect_uri', 'response_type', 'scope', 'state'],
+    ])
+    expect(Object.fromEntries(url.searchParams)).toMatchObject({
+      client_id: clientId,
+      code_challenge_method: 'S256',
+      response_type: 'code',
+      scope: 'openid',
+    })
+  })
+
+  test('every login has its own state, nonce and verifier', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider)
+    const logins = await Promise.all(Array.from({ length: 50 }, () => begin(server.anonymous)))
+
+    for (const name of ['state', 'nonce', 'code_challenge']) expect(new Set(logins.map((login) => login.get(name))).size).toBe(50)
+  })
+
+  test('a code that was meant for the ID-token flow, and a flow that changes in between', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post', oidc_response_types: 'id_token' } })
+    const login = await begin(server.anonymous)
+    // without a verifier a code would be anyone's
+    await configure(server, provider, {})
+
+    const answer = await callback(server.anonymous, { state: login.get('state'), code: 'c' })
+
+    expect(verdict(answer)).toMatch(/should not be using the implicit flow: invalid OIDC flow/)
+    expect(provider.tokenCalls).toEqual([])
+  })
+
+  const odd = [
+    'state=a&state=b',
+    'state[]=x&code=y',
+    'state=%00&code=%00',
+    'state=%ff%fe&code=%80',
+    'state=%',
+    '%E0%A4%A',
+    `state=${'s'.repeat(60_000)}`,
+    'code=x&client_nonce=x&nonce=x&id_token=x&error=x&error_description=<script>alert(1)</script>',
+    'state=__proto__&__proto__=x&constructor=y',
+    'state=st_x,ns=%25%2C%0D%0ASet-Cookie:%20a=b',
+  ]
+  test.each(odd)('%.60s is a 400 in the envelope, and nothing of it comes back', async (query) => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider)
+
+    const answer = await server.anonymous.read(`${path}?${query}`)
+
+    expect({ status: answer.status, type: answer.headers['content-type'] }).toEqual({ status: 400, type: 'application/json' })
+    expect(answer.text).not.toMatch(/script|Set-Cookie/)
+    expect(answer.headers['set-cookie']).toBeUndefined()
+  })
+
+  test('an answer with a token is kept by no cache', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider)
+
+    expect((await logIn(server, provider)).headers['cache-control']).toBe('no-store')
+  })
+
+  test.each([
+    ['https://evil.example/v1/auth/oidc/oidc/callback'],
+    [`${redirectUri}@evil.example`],
+    [`${redirectUri}/../../evil`],
+    [`${redirectUri}?x=https://evil.example`],
+    [`${redirectUri}#`],
+    [`${redirectUri}%00`],
+    [`${redirectUri} `],
+    ['//example.com/oidc/callback'],
+    ['https://example.com:443/oidc/callback'],
+    ['https://example.com\\@evil.example/oidc/callback'],
+    ['javascript:alert(1)'],
+  ])('no way to elsewhere: %s', async (elsewhere) => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider)
+
+    expect((await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: elsewhere })).body.data).toEqual({ auth_url: '' })
+  })
+})
+
+describe('a provider that turns', () => {
+  test('what its token endpoint answers shows no secret of ours', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider, { config: { oidc_client_secret: 'hush+&/ü' } })
+    let verifier = ''
+    provider.web.routes.set('/token', async (answer, request) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk as Buffer)
+      const body = Buffer.concat(chunks).toString()
+      verifier = new URLSearchParams(body).get('code_verifier') ?? ''
+      answer
+        .writeHead(500, { 'content-type': 'text/plain' })
+        .end(`what was sent: ${request.headers.authorization} ${body} ${decodeURIComponent(body)}`)
+    })
+
+    const answer = await logIn(server, provider)
+
+    expect(verdict(answer)).toMatch(/^400 .*cannot fetch token: 500/)
+    expect(verifier).toMatch(/^\w{43}$/)
+    for (const secret of ['hush', verifier]) expect(answer.text).not.toContain(secret)
+  })
+
+  test('its discovery document cannot send the secret or the keys’ requests into a denied network', async () => {
+    await using hidden = await startProvider({ '/k': jwksOf(aSigner('RS256')) })
+    const inside = hidden.url.replace('127.0.0.1', '127.0.0.2')
+    await using provider = await startSmallProvider({
+      metadata: { token_endpoint: `${inside}/t`, userinfo_endpoint: `${inside}/u`, jwks_uri: `${inside}/k` },
+    })
+    await using server = await withFlow(provider, { settings: { OUTBOUND_DENY: '127.0.0.2/32' } })
+
+    expect(verdict(await logIn(server, provider))).toMatch(/address 127\.0\.0\.2 is in a denied network/)
+    expect(hidden.hits).toEqual([])
+  })
+})
