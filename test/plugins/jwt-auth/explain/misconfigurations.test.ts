@@ -25,7 +25,11 @@ const seconds = () => Math.floor(Date.now() / 1000)
 /** What people get wrong, each found by one call of `explain`. */
 const mistakes: readonly Mistake[] = [
   ...[
-    { name: 'a slash behind the issuer', config: ({ issuer }: LoginHouse) => ({ bound_issuer: `${issuer.url}/` }), hint: 'differs_in_trailing_slash' },
+    {
+      name: 'a slash behind the issuer',
+      config: ({ issuer }: LoginHouse) => ({ bound_issuer: `${issuer.url}/` }),
+      hint: 'differs_in_trailing_slash',
+    },
     { name: 'an issuer in capitals', config: ({ issuer }: LoginHouse) => ({ bound_issuer: issuer.url.toUpperCase() }), hint: 'differs_in_case' },
     { name: 'a blank behind the issuer', config: ({ issuer }: LoginHouse) => ({ bound_issuer: `${issuer.url} ` }), hint: 'differs_in_white_space' },
     { name: 'tokens of another issuer', claims: { iss: 'https://elsewhere.example' } },
@@ -146,22 +150,25 @@ describe('what people get wrong', () => {
   })
   afterAll(() => house[Symbol.asyncDispose]())
 
-  test.each(mistakes)('$name is named by one call of explain', async ({ config, role = {}, claims = {}, jwt, asked = {}, check, reason, hint = '' }) => {
-    const mount = await house.mount({ config: config?.(house) ?? {}, role })
-    const token = jwt === undefined ? await house.sign(claims) : await jwt(house)
+  test.each(mistakes)(
+    '$name is named by one call of explain',
+    async ({ config, role = {}, claims = {}, jwt, asked = {}, check, reason, hint = '' }) => {
+      const mount = await house.mount({ config: config?.(house) ?? {}, role })
+      const token = jwt === undefined ? await house.sign(claims) : await jwt(house)
 
-    const explained = await house.explain(mount, { jwt: token, ...asked })
-    const login = await house.login(mount, { jwt: token, ...asked })
+      const explained = await house.explain(mount, { jwt: token, ...asked })
+      const login = await house.login(mount, { jwt: token, ...asked })
 
-    const { data } = explained.body
-    const failed = (data?.['checks'] as unknown as { verdict: string }[]).find(({ verdict }) => verdict === 'fail')
-    expect(failed).toMatchObject({ name: check, reason, hint })
-    expect({ status: data?.['status'], error: data?.['error'], reason: data?.['reason'] }).toEqual({
-      status: login.status,
-      error: errorText(login.body),
-      reason,
-    })
-  })
+      const { data } = explained.body
+      const failed = (data?.['checks'] as unknown as { verdict: string }[]).find(({ verdict }) => verdict === 'fail')
+      expect(failed).toMatchObject({ name: check, reason, hint })
+      expect({ status: data?.['status'], error: data?.['error'], reason: data?.['reason'] }).toEqual({
+        status: login.status,
+        error: errorText(login.body),
+        reason,
+      })
+    },
+  )
 
   test('there are at least thirty of them', () => {
     expect(mistakes.length).toBeGreaterThanOrEqual(30)
