@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto'
+import { type Directory, type DirectoryOptions, startDirectory } from '../../../simulators/directory/directory.ts'
+import type { View } from '../../../src/core/barrier/view.ts'
+import type { Mount } from '../../../src/core/mounts/mount.ts'
+import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
+import { OutboundClient } from '../../../src/core/outbound.ts'
+import { systemRandom } from '../../../src/lib/random.ts'
+import type { ConfigRecord } from '../../../src/plugins/cloud/config-record.ts'
+import { emptyConfig } from '../../../src/plugins/cloud/config-record.ts'
+import { CloudEngine, type OperatorSettings } from '../../../src/plugins/cloud/index.ts'
+import type { MountState } from '../../../src/plugins/cloud/mount-state.ts'
+import { openCoreView } from '../../support/core-view.ts'
+import { PausingClock } from './upstream/aimed.ts'
+
+export type EngineHouse = AsyncDisposable & {
+  readonly directory: Directory
+  readonly clock: PausingClock
+  readonly mount: Mount
+  readonly view: View
+  readonly lines: { level: string; fields: object }[]
+  /** The engine as it is now. */
+  readonly engine: CloudEngine
+  readonly state: MountState
+  /** The engine ends as by a crash, and another one begins over the same records. */
+  restart(): void
+  /** The stored configuration. */
+  config(): Promise<ConfigRecord>
+  /** Ends of the display names and key ids of the passwords the root has. */
+  rootPasswords(): Promise<{ keyId: string; displayName: string | undefined }[]>
+}
+
+export type EngineHouseOptions = { directory?: Omit<DirectoryOptions, 'now'>; config?: Partial<ConfigRecord>; operator?: OperatorSettings }
+
+/** An engine with one configured mount over real storage, aimed at a stand-in that shares its clock. */
+export async function openEngineHouse({ directory: options = {}, config = {}, operator = {} }: EngineHouseOptions = {}): Promise<EngineHouse> {
+  await using stack = new AsyncDisposableStack()
+  const clock = new PausingClock(Date.UTC(2026, 4, 5, 6, 7, 8))
+  const directory = stack.use(await startDirectory({ ...options, now: () => clock.now() }))
+  const core = stack.use(await openCoreView())
+  const uuid = randomUUID()
+  const view = core.barrier.view(`mount/${uuid}/`)
+  const mount: Mount = {
+    ...{ table: 'secret', namespace: 'root', path: 'cloud/', type: 'cloud', plugin: 'cloud', accessor: 'cloud_1234abcd', uuid, description: '' },
+    config: { default_lease_ttl: 0, max_lease_ttl: 0, force_no_cache: false },
+    ...{ options: null, local: false, seal_wrap: false, external_entropy_access: false, tainted: false, tokensValidFrom: 0 },
+  }
+  const lines: EngineHouse['lines'] = []
+  const log = (level: string) => (fields: object) => void lines.push({ level, fields })
+  const open = () =>
+    new CloudEngine({
+      mounts: { viewOf: () => view, table: new MountIndex([mount]), enter: () => () => {} },
+      outbound: new OutboundClient({ deny: [] }),
+      ...{ clock, random: systemRandom, pause: clock.pause },
+      log: { info: log('info'), warn: log('warn'), error: log('error') },
+      leases: { find: async () => undefined },
+      operator: {
+        authorityHost: directory.authorityUrl,
+        directoryEndpoint: directory.directoryUrl,
+        resourceManagerEndpoint: directory.resourceManagerUrl,
+        caPem: directory.ca,
+        ...operator,
+      },
+    })
+  let engine = open()
+  stack.defer(() => engine[Symbol.asyncDispose]())
+  const root: Partial<ConfigRecord> = {
+    subscription_id: directory.subscriptionId,
+    tenant_id: directory.tenantId,
+    client_id: directory.rootClientId,
+    client_secret: directory.rootClientSecret,
+  }
+  await view.write([{ key: 'config', value: { ...emptyConfig, ...root, rotation_counts_from: clock.now(), ...config } }])
+  const ended: CloudEngine[] = []
+  stack.defer(async () => {
+    for (const one of ended) await one[Symbol.asyncDispose]()
+  })
+  const held = stack.move()
+  return {
+    ...{ directory, clock, mount, view, lines },
+    get engine() {
+      return engine
+    },
+    get state() {
+      return engine.stateOf(mount)
+    },
+    restart: () => {
+      ended.push(engine)
+      engine = open()
+    },
+    // the shape was given by the engine that wrote it
+    config: async () => (await view.get('config')) as ConfigRecord,
+    rootPasswords: async () => {
+      const state = engine.stateOf(mount)
+      const { directory: api } = await state.upstream()
+      const found = await api.getApplication(directory.rootApplicationId, { deadline: clock.now() + 60_000, correlationId: randomUUID() })
+      return found.passwordCredentials.map(({ keyId, displayName }) => ({ keyId, displayName }))
+    },
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  }
+}

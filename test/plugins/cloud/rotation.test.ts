@@ -1,0 +1,399 @@
+import { describe, expect, test } from 'vitest'
+import { isRotationDue } from '../../../src/plugins/cloud/root-rotation.ts'
+import { supersededPasswords } from '../../../src/plugins/cloud/rotate-root.ts'
+import { emptyConfig } from '../../../src/plugins/cloud/config-record.ts'
+import { startCloudHouse } from './cloud-house.ts'
+import { type EngineHouse, openEngineHouse } from './engine-house.ts'
+
+const rotate = (house: EngineHouse) => house.engine.rotateRoot(house.mount, 'c0ffee00-0000-4000-8000-000000000000')
+const look = (house: EngineHouse) => house.engine.rotation.look()
+const untilNothingIsLeft = (house: EngineHouse) => expect.poll(() => house.state.intents.undoAll(), { timeout: 20_000 }).toEqual([])
+const names = async (house: EngineHouse) => (await house.rootPasswords()).map(({ displayName }) => displayName)
+const ownName = expect.stringMatching(/^gatehouse-root-cloud_1234abcd-[0-9a-f-]{36}$/)
+
+test('row 18: the new secret waits beside the current one', async () => {
+  await using house = await openEngineHouse({ config: { root_password_ttl: 3600 } })
+
+  await rotate(house)
+
+  const { client_secret, pending } = await house.config()
+  expect(client_secret).toBe(house.directory.rootClientSecret)
+  expect(pending).toMatchObject({ created: house.clock.now(), application_object_id: house.directory.rootApplicationId })
+  expect([pending?.client_secret, pending?.key_id]).not.toContain('')
+  expect(pending?.client_secret).not.toBe(client_secret)
+  expect(Date.parse(pending?.expiration_date ?? '')).toBe(house.clock.now() + 3_600_000)
+  expect(await names(house)).toEqual(['typed in by an operator', ownName])
+  expect(await house.state.intents.all()).toEqual([])
+})
+
+test('without a lifetime a new secret lasts 182 days', async () => {
+  await using house = await openEngineHouse()
+
+  await rotate(house)
+
+  expect(Date.parse((await house.config()).pending?.expiration_date ?? '')).toBe(house.clock.now() + 15_724_800_000)
+})
+
+test.each([
+  { row: 20, age: 1 },
+  { row: 21, age: 5 },
+  { row: 22, age: 30 },
+  { row: 23, age: 50 },
+  { row: '23, a moment before', age: 59.999 },
+])('row $row: after $age s nothing is switched', async ({ age }) => {
+  await using house = await openEngineHouse()
+  await rotate(house)
+  const before = await house.config()
+  house.clock.advance(age)
+
+  await look(house)
+
+  expect(await house.config()).toEqual(before)
+  expect(house.lines).toEqual([])
+})
+
+test('row 19: after 60 s it counts, the typed-in one is gone, and its end is shown', async () => {
+  await using house = await openEngineHouse()
+  await rotate(house)
+  const { pending } = await house.config()
+  house.clock.advance(60)
+
+  await look(house)
+
+  const { pending: left, ...config } = await house.config()
+  expect(left).toBeUndefined()
+  expect(config).toMatchObject({
+    client_secret: pending?.client_secret,
+    client_secret_key_id: pending?.key_id,
+    root_password_expiration_date: pending?.expiration_date,
+  })
+  expect(await house.rootPasswords()).toEqual([{ keyId: pending?.key_id, displayName: ownName }])
+  expect(await house.state.intents.all()).toEqual([])
+  await look(house)
+  expect(JSON.stringify(house.lines)).not.toContain(pending?.client_secret)
+})
+
+test('the next rotation removes the one before; a stranger stays', async () => {
+  await using house = await openEngineHouse()
+  const stranger = house.directory.hand.addPassword(house.directory.rootApplicationId, { displayName: 'gatehouse-root-cloud_other-1' })
+  for (let turn = 0; turn < 3; turn++) {
+    await rotate(house)
+    house.clock.advance(60)
+    await look(house)
+  }
+
+  const { client_secret_key_id } = await house.config()
+  expect((await house.rootPasswords()).map(({ keyId }) => keyId).sort()).toEqual([stranger.keyId, client_secret_key_id].sort())
+})
+
+test('of two rotations the first pending secret is removed at once', async () => {
+  await using house = await openEngineHouse()
+  await rotate(house)
+  const first = (await house.config()).pending
+
+  await rotate(house)
+
+  await untilNothingIsLeft(house)
+  const second = (await house.config()).pending
+  const keys = (await house.rootPasswords()).map(({ keyId }) => keyId)
+  expect(keys).toContain(second?.key_id)
+  expect(keys).not.toContain(first?.key_id)
+})
+
+test('row 128: a secret that does not work yet is waited for, with a look every 15 s', async () => {
+  await using house = await openEngineHouse({ directory: { settings: { delaySeconds: { secretToToken: 100 } } } })
+  await rotate(house)
+  const old = house.directory.rootClientSecret
+  house.clock.advance(60)
+  await look(house)
+  expect((await house.config()).client_secret).toBe(old)
+  const asked = house.directory.journal.entries({ operation: 'token' }).length
+
+  house.clock.advance(14)
+  await look(house)
+  expect(house.directory.journal.entries({ operation: 'token' }).length).toBe(asked)
+  house.clock.advance(1)
+  await look(house)
+  expect(house.directory.journal.entries({ operation: 'token' }).length).toBeGreaterThan(asked)
+  expect((await house.config()).client_secret).toBe(old)
+  expect(await names(house)).toHaveLength(2)
+
+  house.clock.advance(40)
+  await look(house)
+  expect((await house.config()).client_secret).not.toBe(old)
+})
+
+test('one login replica that knows it is not enough: it must work twice in a row', async () => {
+  await using house = await openEngineHouse()
+  await rotate(house)
+  house.clock.advance(60)
+  house.directory.fault({
+    kind: 'status',
+    status: 401,
+    body: { error: 'invalid_client', error_description: 'AADSTS7000215: Invalid.', error_codes: [7000215] },
+    operation: 'token',
+    skip: 1,
+  })
+
+  await look(house)
+
+  expect((await house.config()).pending).toBeDefined()
+})
+
+test('row 127: the old secret was removed by an operator, the pending one saves the engine', async () => {
+  await using house = await openEngineHouse()
+  await rotate(house)
+  house.directory.hand.remove(house.directory.rootSecretKeyId)
+  house.restart()
+  house.clock.advance(60)
+
+  await look(house)
+
+  expect(await house.config()).not.toHaveProperty('pending')
+  expect(await names(house)).toEqual([ownName])
+})
+
+test('row 126: what could not be removed after the promotion is removed by the next life of the server', async () => {
+  await using house = await openEngineHouse()
+  await rotate(house)
+  house.clock.advance(60)
+  house.directory.fault({ kind: 'dropped', operation: 'removeApplicationPassword', times: null })
+  await look(house)
+  const { pending, client_secret_key_id } = await house.config()
+  expect(pending).toBeUndefined()
+  expect(await names(house)).toHaveLength(2)
+
+  house.restart()
+  house.directory.clearFaults()
+  await untilNothingIsLeft(house)
+
+  expect(await house.rootPasswords()).toEqual([{ keyId: client_secret_key_id, displayName: ownName }])
+})
+
+test('a lost answer leaves no password behind', async () => {
+  await using house = await openEngineHouse()
+  house.directory.fault({ kind: 'lost', operation: 'addApplicationPassword' })
+
+  await expect(rotate(house)).rejects.toMatchObject({ message: expect.stringContaining('failed to add new password: ') })
+
+  expect(await house.config()).not.toHaveProperty('pending')
+  await untilNothingIsLeft(house)
+  expect(await names(house)).toEqual(['typed in by an operator'])
+})
+
+test('a password upstream refuses to add leaves nothing to look for', async () => {
+  await using house = await openEngineHouse()
+  house.directory.change({ directoryPermissions: ['Application.Read.All'] })
+
+  await expect(rotate(house)).rejects.toMatchObject({
+    kind: 'invalid',
+    message: expect.stringContaining('missing permission: Application.ReadWrite.All'),
+  })
+
+  expect(await house.state.intents.all()).toEqual([])
+})
+
+test.each([
+  { name: 'another secret', change: { client_secret: 'typed-anew' } },
+  { name: 'another application', change: { client_id: 'another' } },
+])('$name, written meanwhile, ends the pending one', async ({ change }) => {
+  await using house = await openEngineHouse({ config: { client_secret_key_id: 'old', root_password_expiration_date: '2027-01-01T00:00:00Z' } })
+  await rotate(house)
+
+  await house.engine.putConfig(house.mount, change)
+
+  const config = await house.config()
+  expect(config).not.toHaveProperty('pending')
+  expect(config).not.toHaveProperty('root_password_expiration_date')
+  expect(config.client_secret_key_id).toBe('')
+  house.clock.advance(60)
+  await look(house)
+  expect((await house.config()).client_secret).toBe(change.client_secret ?? house.directory.rootClientSecret)
+})
+
+test('other settings, written meanwhile, change nothing of it', async () => {
+  await using house = await openEngineHouse()
+  await rotate(house)
+
+  await house.engine.putConfig(house.mount, { root_password_ttl: 5 })
+  house.clock.advance(60)
+  await look(house)
+
+  expect(await house.config()).toMatchObject({ root_password_ttl: 5, client_secret_key_id: expect.stringMatching(/./) })
+})
+
+describe('what is refused over a socket (contract cloud-engine §5.1, DEV-17)', () => {
+  test.each([
+    { name: 'no configuration', config: undefined, text: 'config is nil' },
+    { name: 'no secret', config: { client_secret: '' }, text: 'cannot rotate root: no client secret is configured' },
+    { name: 'an unknown application', config: { client_id: '11111111-2222-3333-4444-555555555555' }, text: 'AADSTS700016' },
+    {
+      name: 'id of the environment',
+      config: {},
+      environment: { CLOUD_CLIENT_ID: 'x' },
+      text: 'cannot rotate root: client credentials are provided by the environment',
+    },
+    {
+      name: 'secret of the environment',
+      config: {},
+      environment: { CLOUD_CLIENT_SECRET: 'x' },
+      text: 'cannot rotate root: client credentials are provided by the environment',
+    },
+  ])('$name', async ({ config, environment = {}, text }) => {
+    await using house = await startCloudHouse({ configured: false, environment })
+    if (config !== undefined) await house.root.write('cloud/config', house.config(config))
+
+    const answer = await house.root.write('cloud/rotate-root')
+
+    expect(answer.status).toBe(400)
+    expect(String(answer.body['errors']?.[0])).toContain(text)
+  })
+
+  test('an application that cannot be found, or is found twice', async () => {
+    await using house = await startCloudHouse()
+    const rotated = () => house.root.write('cloud/rotate-root')
+    house.directory.fault({ kind: 'status', status: 200, body: { value: [] }, operation: 'listApplications' })
+    expect(await rotated()).toMatchObject({ status: 400, body: { errors: ['no application found'] } })
+
+    const one = { id: 'a', appId: house.directory.rootClientId, displayName: 'x', tags: [], passwordCredentials: [] }
+    house.directory.fault({ kind: 'status', status: 200, body: { value: [one, { ...one, id: 'b' }] }, operation: 'listApplications' })
+    expect(await rotated()).toMatchObject({ status: 400, body: { errors: ['multiple applications found - double check your client_id'] } })
+  })
+
+  test('a rotation answers 204, and what is read shows nothing of it yet', async () => {
+    await using house = await startCloudHouse()
+    const before = (await house.root.read('cloud/config')).body['data']
+
+    expect(await house.root.write('cloud/rotate-root')).toMatchObject({ status: 204, text: '' })
+
+    expect((await house.root.read('cloud/config')).body['data']).toEqual(before)
+  })
+})
+
+describe('rotations that begin by themselves (contract cloud-engine §5.4)', () => {
+  test('a period counts from the last rotation, whoever asked for it', async () => {
+    await using house = await openEngineHouse({ config: { rotation_period: 600 } })
+    house.clock.advance(599)
+    await look(house)
+    expect(await house.config()).not.toHaveProperty('pending')
+    house.clock.advance(1)
+    await look(house)
+    expect(await house.config()).toHaveProperty('pending')
+    house.clock.advance(60)
+    await look(house)
+    const { client_secret_key_id: first } = await house.config()
+    house.clock.advance(539)
+    await look(house)
+    expect((await house.config()).client_secret_key_id).toBe(first)
+    expect(await house.config()).not.toHaveProperty('pending')
+    house.clock.advance(1)
+    await look(house)
+    expect(await house.config()).toHaveProperty('pending')
+  })
+
+  test('one that fails is tried again, not at every look', async () => {
+    await using house = await openEngineHouse({ config: { rotation_period: 600 } })
+    house.directory.change({ directoryPermissions: 'None' })
+    house.clock.advance(600)
+    await look(house)
+    await look(house)
+    expect(house.lines.filter(({ level }) => level === 'error')).toHaveLength(1)
+    house.directory.change({ directoryPermissions: 'All' })
+    house.clock.advance(3600)
+
+    await look(house)
+
+    expect(await house.config()).toHaveProperty('pending')
+  })
+
+  const hour = 3600
+  const from = Date.UTC(2026, 4, 5, 6)
+  test.each([
+    { name: 'a period that is over', config: { rotation_period: hour }, after: hour, due: true },
+    { name: 'a period that is not', config: { rotation_period: hour }, after: hour - 1, due: false },
+    { name: 'none', config: {}, after: 1e9, due: false },
+    { name: 'switched off', config: { rotation_period: hour, disable_automated_rotation: true }, after: 1e9, due: false },
+    { name: 'before its time', config: { rotation_schedule: '30 6 * * *' }, after: hour / 2 - 1, due: false },
+    { name: 'at its time', config: { rotation_schedule: '30 6 * * *' }, after: hour / 2, due: true },
+    { name: 'any time after, without a window', config: { rotation_schedule: '30 6 * * *' }, after: 20 * hour, due: true },
+    { name: 'in the window', config: { rotation_schedule: '30 6 * * *', rotation_window: hour }, after: 1.5 * hour, due: true },
+    { name: 'after the window', config: { rotation_schedule: '30 6 * * *', rotation_window: hour }, after: 1.5 * hour + 1, due: false },
+    { name: 'the next day', config: { rotation_schedule: '30 6 * * *', rotation_window: hour }, after: 24.5 * hour, due: true },
+    { name: 'years later', config: { rotation_schedule: '* * * * *', rotation_window: hour }, after: 1e8, due: true },
+  ])('$name: $due', ({ config, after, due }) => {
+    expect(isRotationDue({ ...emptyConfig, ...config, rotation_counts_from: from }, from + after * 1000)).toBe(due)
+  })
+
+  test.each([
+    { name: 'another period', change: { rotation_period: 700 }, restarts: true },
+    { name: 'the same period', change: { rotation_period: 600 }, restarts: false },
+    { name: 'something else', change: { root_password_ttl: 5 }, restarts: false },
+    { name: 'a schedule instead', change: { rotation_period: 0, rotation_schedule: '0 0 * * *' }, restarts: true },
+  ])('$name: counted anew is $restarts', async ({ change, restarts }) => {
+    await using house = await openEngineHouse({ config: { rotation_period: 600 } })
+    const { rotation_counts_from: before } = await house.config()
+    house.clock.advance(100)
+
+    await house.engine.putConfig(house.mount, change)
+
+    expect((await house.config()).rotation_counts_from).toBe(restarts ? house.clock.now() : before)
+  })
+
+  test('switched off and on again, the period begins anew', async () => {
+    await using house = await openEngineHouse({ config: { rotation_period: 600 } })
+    house.clock.advance(500)
+    await house.engine.putConfig(house.mount, { disable_automated_rotation: true })
+    house.clock.advance(500)
+    await look(house)
+    await house.engine.putConfig(house.mount, { disable_automated_rotation: false })
+    house.clock.advance(599)
+    await look(house)
+    expect(await house.config()).not.toHaveProperty('pending')
+    house.clock.advance(1)
+    await look(house)
+    expect(await house.config()).toHaveProperty('pending')
+  })
+})
+
+describe('which passwords a promotion supersedes (contract cloud-engine §5.3)', () => {
+  const password = (keyId: string, displayName: string | undefined, hint: string) => ({ keyId, displayName, hint, endDateTime: undefined })
+  const pending = { client_secret: 'new', key_id: 'next', created: 0, expiration_date: '', application_object_id: 'app' }
+  const next = password('next', 'gatehouse-root-cloud_1-b', 'new')
+  test.each([
+    {
+      name: 'the one it made before',
+      key: 'k',
+      passwords: [password('k', 'gatehouse-root-cloud_1-a', 'abc'), password('x', 'theirs', 'abc')],
+      superseded: ['k'],
+      unknown: [],
+    },
+    { name: 'one by its key id, whatever its name', key: 'k', passwords: [password('k', undefined, 'abc')], superseded: ['k'], unknown: [] },
+    {
+      name: 'all that it made',
+      key: 'k',
+      passwords: [password('a', 'gatehouse-root-cloud_1-a', 'q'), password('k', 'gatehouse-root-cloud_1-c', 'r')],
+      superseded: ['a', 'k'],
+      unknown: [],
+    },
+    { name: "not another mount's", key: 'k', passwords: [password('a', 'gatehouse-root-cloud_12-a', 'q')], superseded: [], unknown: [] },
+    {
+      name: 'the typed-in one by its hint',
+      key: '',
+      passwords: [password('t', 'mine', 'abc'), password('x', 'theirs', 'xyz')],
+      superseded: ['t'],
+      unknown: [],
+    },
+    {
+      name: 'none when two have the hint',
+      key: '',
+      passwords: [password('t', 'mine', 'abc'), password('u', 'mine', 'abc'), password('x', 'y', 'z')],
+      superseded: [],
+      unknown: ['t', 'u'],
+    },
+    { name: 'none when no hint fits', key: '', passwords: [password('x', 'theirs', 'xyz')], superseded: [], unknown: ['x'] },
+  ])('$name', ({ key, passwords, superseded, unknown }) => {
+    const config = { ...emptyConfig, client_secret: 'abcdef', client_secret_key_id: key, pending }
+
+    expect(supersededPasswords([...passwords, next], config, 'cloud_1')).toEqual({ superseded, unknown })
+  })
+})
