@@ -80,6 +80,8 @@ const rows: readonly Row[] = [
   { kind: 'gone', service: 'resource-manager', status: 404 },
   { kind: 'gone', service: 'resource-manager', code: 'RoleDefinitionDoesNotExist' },
   { kind: 'gone', service: 'resource-manager', code: 'InvalidSubscriptionId' },
+  // our own word for what is not put into an address
+  { kind: 'gone', service: 'resource-manager', code: 'InvalidResourceId' },
 
   { kind: 'denied', service: 'directory', status: 403 },
   { kind: 'denied', service: 'resource-manager', status: 403 },

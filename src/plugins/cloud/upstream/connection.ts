@@ -52,7 +52,7 @@ export class UpstreamConnection {
     const answer = await this.#outbound
       .exchange({ method, url, headers, body, agent: this.#agent, timeoutMs: Math.min(attemptMs, remaining), maxBytes, signal: call.signal })
       .catch((error: unknown) => {
-        throw connectionFailure(request, error)
+        throw connectionFailure(request, error, this.#clock.now() >= call.deadline)
       })
     const now = this.#clock.now()
     this.#measureClock(answer.headers.date, now)
@@ -69,7 +69,7 @@ export class UpstreamConnection {
 const unsent = ({ service, operation }: RequestKind, code: string, text: string): UpstreamError =>
   new UpstreamError({ service, operation, status: 0, code, text })
 
-function connectionFailure({ service, operation, repeatable }: RequestKind, error: unknown): UpstreamError {
+function connectionFailure({ service, operation, repeatable }: RequestKind, error: unknown, isLate: boolean): UpstreamError {
   const cause = error instanceof OutboundError ? error.cause : error
   const code = codeOf(cause)
   const isUnsent = cause instanceof DeniedAddressError || beforeSending.test(code)
@@ -78,7 +78,7 @@ function connectionFailure({ service, operation, repeatable }: RequestKind, erro
     operation,
     status: 0,
     code: wordFor(cause, code),
-    text: clean(error instanceof Error ? error.message : 'failed'),
+    text: [clean(error instanceof Error ? error.message : 'failed'), ...(isLate ? ['context deadline exceeded'] : [])].join(': '),
     lost: !repeatable && !isUnsent,
     cause: error,
   })

@@ -117,7 +117,7 @@ const deletedAnswer = z.object({
 const size = z.object({ used: z.number(), total: z.number() })
 const organizationAnswer = z.object({ value: z.array(z.object({ directorySizeQuota: size.nullish() })) })
 
-/** A text inside a `$filter` or a key in parentheses. */
+/** A text inside a `$filter`. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 const filtered = (collection: string, filter: string): string => `${collection}?$filter=${encodeURIComponent(filter)}`
@@ -148,8 +148,9 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
   }
 
   const findServicePrincipal = async (appId: string, call: UpstreamCall) => {
+    if (!isId(appId)) return undefined
     try {
-      return await get('findServicePrincipal', `/servicePrincipals(appId=${encodeURIComponent(quoted(appId))})`, servicePrincipalAnswer, call)
+      return await get('findServicePrincipal', `/servicePrincipals(appId='${appId}')`, servicePrincipalAnswer, call)
     } catch (error) {
       if (error instanceof UpstreamError && classify(error).kind === 'gone') return undefined
       throw error
@@ -221,9 +222,11 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
   }
 }
 
-/** As a segment of a path; what cannot be one is no object's id. */
+/** Object ids are UUIDs; what is not like one is the id of nothing, and gets into no address. */
+const isId = (text: string): boolean => /^[0-9A-Za-z-]{1,64}$/.test(text)
+
 function objectId(operation: UpstreamOperation, id: string): string {
-  if (id.length <= 256 && id.isWellFormed() && /[^.]/.test(id)) return encodeURIComponent(id)
+  if (isId(id)) return id
   throw new UpstreamError({ service: 'directory', operation, status: 404, code: 'Request_ResourceNotFound', text: 'not the id of an object' })
 }
 

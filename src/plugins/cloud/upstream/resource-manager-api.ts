@@ -93,5 +93,5 @@ export function openResourceManager(base: string, subscriptionId: string, send: 
 function pathOf(operation: UpstreamOperation, text: string): string {
   const path = resourcePath(text)
   if (path !== undefined) return path
-  throw new UpstreamError({ service: 'resource-manager', operation, status: 404, code: 'InvalidResourceId', text: 'not the id of a resource' })
+  throw new UpstreamError({ service: 'resource-manager', operation, status: 400, code: 'InvalidResourceId', text: 'not the id of a resource' })
 }

@@ -70,10 +70,10 @@ export function openLogin({ authorityHost, tenantId }: LoginPlace, connection: U
   }
 }
 
-/** The library reckons with the machine's clock, so what is left of the life does too. */
+/** The library reckons in seconds of the machine's clock, and takes a life it was not told for none. */
 function lifetimeOf(expiresOn: Date | null): number {
   const left = (expiresOn?.getTime() ?? Number.NaN) - Date.now()
-  return Number.isFinite(left) ? Math.max(0, left) : 0
+  return left > 1_000 ? left : 0
 }
 
 const loginFailure = (code: string, text: string, cause?: unknown): UpstreamError =>

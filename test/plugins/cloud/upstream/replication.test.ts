@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest'
+import { callerError } from '../../../../src/plugins/cloud/upstream/index.ts'
+import { type Aimed, aim, failureOf } from './aimed.ts'
+
+const made = async ({ upstream, call }: Aimed) => await upstream.directory.createApplication({ displayName: 'a' }, call())
+
+const principalOf = ({ upstream, call }: Aimed, appId: string) =>
+  upstream.untilReplicated('createServicePrincipal', call(), (left) => upstream.directory.createServicePrincipal(appId, left))
+
+const id = '0f6e1f3a-0000-4000-8000-000000000001'
+
+// Contract cloud-engine §8.5
+describe('a service principal', () => {
+  test('row 96: three refusals because of the "local tenant", then it is there: four requests', async () => {
+    await using aimed = await aim()
+    const { appId } = await made(aimed)
+    const message = 'When using this permission, the backing application of the service principal being created must in the local tenant'
+    aimed.directory.fault({
+      kind: 'status',
+      status: 403,
+      code: 'Authorization_RequestDenied',
+      message,
+      operation: 'createServicePrincipal',
+      times: 3,
+    })
+
+    await expect(principalOf(aimed, appId)).resolves.toMatchObject({ appId })
+
+    expect(aimed.directory.journal.entries({ operation: 'createServicePrincipal' })).toHaveLength(4)
+  })
+
+  test.each([
+    { row: 97, message: `Resource '${id}' does not exist or one of its queried reference-property objects are not present` },
+    { row: 98, message: `Application with identifier 'abc123' does not exist in the directory` },
+    { row: 99, message: 'Application not found' },
+    { row: 100, message: 'Changes are still propagating, please try again' },
+  ])('row $row: "$message", twice, is waited for', async ({ message }) => {
+    await using aimed = await aim()
+    const { appId } = await made(aimed)
+    aimed.directory.fault({ kind: 'status', status: 400, code: 'Request_BadRequest', message, operation: 'createServicePrincipal', times: 2 })
+
+    await expect(principalOf(aimed, appId)).resolves.toMatchObject({ appId })
+
+    expect(aimed.directory.journal.entries({ operation: 'createServicePrincipal' })).toHaveLength(3)
+  })
+
+  test('row 101: insufficient privileges end it at once, the message stays', async () => {
+    await using aimed = await aim()
+    const { appId } = await made(aimed)
+    const message = 'Insufficient privileges to complete the operation.'
+    aimed.directory.fault({
+      kind: 'status',
+      status: 403,
+      code: 'Authorization_RequestDenied',
+      message,
+      operation: 'createServicePrincipal',
+      times: null,
+    })
+
+    const error = await failureOf(principalOf(aimed, appId))
+
+    expect(callerError(error, 'error creating service principal')).toMatchObject({
+      kind: 'invalid',
+      message: `error creating service principal: Authorization_RequestDenied: ${message}; missing permission: Application.ReadWrite.OwnedBy`,
+    })
+    expect(aimed.directory.journal.entries({ operation: 'createServicePrincipal' })).toHaveLength(1)
+  })
+
+  test('comes whatever the directory calls its delay, on replicas that disagree', async () => {
+    await using aimed = await aim({
+      settings: { replicas: 3, delaySeconds: { applicationToServicePrincipal: 12, servicePrincipalToPassword: 9, changeToRead: 6 } },
+    })
+    const { appId } = await made(aimed)
+    const endDateTime = new Date(aimed.clock.now() + 3_600_000).toISOString()
+
+    const { id: principalId } = await principalOf(aimed, appId)
+    const added = aimed.upstream.untilReplicated('addServicePrincipalPassword', aimed.call(), (left) =>
+      aimed.upstream.directory.addServicePrincipalPassword(principalId, { displayName: 'x', endDateTime }, left),
+    )
+
+    await expect(added).resolves.toMatchObject({ secretText: expect.any(String) })
+  })
+
+  test('DEV-12: a name that is in use by what is not visible yet is waited for', async () => {
+    await using aimed = await aim({ settings: { delaySeconds: { changeToRead: 10 } } })
+    const { appId } = await made(aimed)
+    aimed.clock.advance(20)
+    aimed.directory.fault({ kind: 'lost', operation: 'createServicePrincipal' })
+
+    await expect(principalOf(aimed, appId)).resolves.toMatchObject({ appId })
+  })
+})
+
+describe('a role assignment', () => {
+  const assign = async ({ directory, upstream, call }: Aimed, seconds = 90) => {
+    const { servicePrincipalId: principalId } = directory.hand.addApplication({ displayName: 'a' })
+    const [definition] = await upstream.resourceManager.findRoleDefinitions('Reader', call())
+    const { scope } = directory.hand.addResourceGroup('web')
+    return await upstream.untilReplicated('putRoleAssignment', call(seconds), (left) =>
+      upstream.resourceManager.putRoleAssignment({ scope, name: id, roleDefinitionId: definition?.id ?? '', principalId }, left),
+    )
+  }
+  const notYet = { kind: 'status', status: 400, code: 'PrincipalNotFound', operation: 'putRoleAssignment' } as const
+
+  test('row 102: PrincipalNotFound, twice, is waited for', async () => {
+    await using aimed = await aim()
+    aimed.directory.fault({ ...notYet, times: 2 })
+
+    await expect(assign(aimed)).resolves.toMatchObject({ id: expect.stringContaining(id) })
+
+    expect(aimed.directory.journal.entries({ operation: 'putRoleAssignment' })).toHaveLength(3)
+  })
+
+  test('row 103: PrincipalNotFound without end ends with the window, the message stays', async () => {
+    await using aimed = await aim()
+    aimed.directory.fault({ ...notYet, message: 'PrincipalNotFound - service principal not replicated', times: null })
+
+    const error = await failureOf(assign(aimed, 3600))
+
+    expect(error.message).toMatch(/^retry failed: .*PrincipalNotFound - service principal not replicated.*context deadline exceeded$/)
+    expect(callerError(error, 'error while assigning roles').kind).toBe('upstream')
+    expect(aimed.clock.pauses.reduce((sum, pause) => sum + pause, 0)).toBe(80_000)
+    expect(aimed.directory.journal.entries({ operation: 'putRoleAssignment' }).length).toBeGreaterThan(1)
+  })
+
+  test('row 104: insufficient privileges end it at once, the message stays', async () => {
+    await using aimed = await aim()
+    aimed.directory.fault({ ...notYet, status: 403, code: 'AuthorizationFailed', message: 'Insufficient privileges', times: null })
+
+    const error = await failureOf(assign(aimed))
+
+    expect(callerError(error).message).toMatch(/Insufficient privileges; missing permission: Microsoft\.Authorization\/roleAssignments\/write$/)
+    expect(aimed.directory.journal.entries({ operation: 'putRoleAssignment' })).toHaveLength(1)
+  })
+
+  test('row 105: the deadline of the request ends it, the last message stays', async () => {
+    await using aimed = await aim()
+    aimed.directory.fault({ ...notYet, message: 'not yet', times: null })
+
+    const error = await failureOf(assign(aimed, 5))
+
+    expect(error.message).toBe('retry failed: PrincipalNotFound: not yet: context deadline exceeded')
+  })
+
+  test('that is there already under its name is no failure', async () => {
+    await using aimed = await aim()
+    aimed.directory.fault({ kind: 'lost', operation: 'putRoleAssignment' })
+
+    await expect(assign(aimed)).resolves.toMatchObject({ id: expect.stringContaining(id) })
+  })
+})
+
+test('a new member is waited for', async () => {
+  await using aimed = await aim({ settings: { delaySeconds: { servicePrincipalToGroup: 10 } } })
+  const { appId } = await made(aimed)
+  const { id: principalId } = await principalOf(aimed, appId)
+  const groupId = aimed.directory.groupIds['foo'] ?? ''
+
+  await aimed.upstream.untilReplicated('addGroupMember', aimed.call(), (left) => aimed.upstream.directory.addGroupMember(groupId, principalId, left))
+
+  expect(aimed.directory.inventory().filter(({ kind }) => kind === 'group-member')).toMatchObject([{ id: `${groupId}/${principalId}` }])
+})
