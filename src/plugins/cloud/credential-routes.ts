@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { resource } from '../../http/resource.ts'
 import { boolField } from '../../lib/fields.ts'
@@ -21,7 +20,7 @@ const whoisAnswer = {
 const reapFields = z.object({ dry_run: boolField.default(true).describe('Only tell what would be deleted') })
 
 /** Credentials and what there is to know of them, below mounts of the engine. Contract cloud-engine §1.5, §6. */
-export function credentialRoutes(app: FastifyInstance, credentials: CloudCredentials): void {
+export function credentialRoutes(app: Parameters<typeof resource>[0], credentials: CloudCredentials): void {
   resource(app, '/creds/:name', {
     help: 'A credential of a role, under a lease that takes it away.',
     canonical: (below) => below.toLowerCase(),

@@ -8,7 +8,7 @@ import type { Random } from '../../lib/random.ts'
 import { CreationSlots } from './creation-slots.ts'
 import { type CredentialReply, type CredentialRequest, makeCredential } from './creds.ts'
 import { type DebrisObject, debrisObjects } from './debris.ts'
-import { Intents } from './intents/intents.ts'
+import { Intents, type Undone } from './intents/intents.ts'
 import { type Patience, undoIntent, usualPatience } from './intents/undo.ts'
 import type { LeaseLookup } from './issued.ts'
 import { engineOptions } from './mount-options.ts'
@@ -45,6 +45,12 @@ export type CredentialLog = {
 /** The server gives a request 90 s: what fails at the end of the time is still answered, and undone. */
 const defaultRequestLimitMs = 85_000
 const tickMs = 5_000
+
+/** What fails upstream is what the undoing waits for. */
+function laterIfUpstream(error: unknown): Undone {
+  if (error instanceof UpstreamError) return { done: false, later: error.message }
+  throw error
+}
 
 async function canSignIn(state: MountState, call: UpstreamCall): Promise<boolean> {
   try {
@@ -96,7 +102,14 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   openIntents(mount: Mount, state: MountState): Intents {
     const { clock, random, log, leases, patience } = this.#parts
     const parts = { state, leases, clock, random, patience: { ...usualPatience, ...patience } }
-    return new Intents({ view: state.view, clock, random, log, mount: mount.path, undo: (stored, attempt) => undoIntent(stored, attempt, parts) })
+    return new Intents({
+      view: state.view,
+      clock,
+      random,
+      log,
+      mount: mount.path,
+      undo: (stored, attempt) => undoIntent(stored, attempt, parts).catch(laterIfUpstream),
+    })
   }
 
   async make(request: CredentialRequest): Promise<CredentialReply> {

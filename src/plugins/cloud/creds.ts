@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Call } from '../../http/call.ts'
+import type { Call } from '../../http/resource.ts'
 import type { Caller } from '../../core/access.ts'
 import type { LeasedSecret } from '../../core/leases/lease.ts'
 import type { Mount } from '../../core/mounts/mount.ts'

@@ -1,4 +1,4 @@
-import { endFailed } from './intents/outcome.ts'
+import { endFailed } from './failed-work.ts'
 import type { Intent } from './intents/intent.ts'
 import { type MadeCredential, secretEnd } from './made-credential.ts'
 import type { RoleRecord } from './role-record.ts'
@@ -115,7 +115,8 @@ async function createApplication({ displayName, tag }: Plan, role: RoleRecord, {
     return await upstream.directory.createApplication({ displayName, tags: [...(role.tags ?? []), tag], signInAudience }, call)
   } catch (error) {
     if (!(error instanceof UpstreamError) || !error.lost) throw error
-    const [found] = await upstream.directory.findApplications({ displayName }, call)
+    // what could not be found out stays what it is: it may have been made
+    const [found] = await upstream.directory.findApplications({ displayName }, call).catch(() => [])
     if (found === undefined) throw error
     return found
   }

@@ -1,6 +1,6 @@
 import { base62 } from '../../lib/random.ts'
 import type { Intent } from './intents/intent.ts'
-import { endFailed } from './intents/outcome.ts'
+import { endFailed } from './failed-work.ts'
 import type { ManagedApplication, RoleRecord } from './role-record.ts'
 import { type Application, classify, UpstreamError } from './upstream/index.ts'
 import { forEachOf, type UpstreamWork } from './upstream-work.ts'

@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import { endFailed } from './intents/outcome.ts'
+import { endFailed } from './failed-work.ts'
 import { type MadeCredential, secretEnd } from './made-credential.ts'
 import { isGone } from './managed-application.ts'
 import type { RoleRecord } from './role-record.ts'

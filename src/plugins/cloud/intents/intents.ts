@@ -2,7 +2,6 @@ import type { View, ViewEntry } from '../../../core/barrier/view.ts'
 import { ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
-import { UpstreamError } from '../upstream/index.ts'
 import type { Intent, IntentLog } from './intent.ts'
 import { type StoredIntent, StoredIntents } from './stored-intents.ts'
 
@@ -164,7 +163,7 @@ export class Intents implements IntentLog, AsyncDisposable {
       if (undone.done) {
         if (stored !== undefined) await this.settle([id])
         this.#undoing.delete(id)
-      } else this.#failed(id, undoing, undone.later)
+      } else this.#failed(id, undoing, undone.later.slice(0, longestError))
     } catch (error) {
       if (!this.#stop.signal.aborted) this.#failed(id, undoing, failureText(error), error)
     }
@@ -192,5 +191,4 @@ export class Intents implements IntentLog, AsyncDisposable {
 const longestError = 240
 
 /** Of a bug only that it is one. */
-const failureText = (error: unknown): string =>
-  (error instanceof ServiceError || error instanceof UpstreamError ? error.message : 'internal error').slice(0, longestError)
+const failureText = (error: unknown): string => (error instanceof ServiceError ? error.message : 'internal error')

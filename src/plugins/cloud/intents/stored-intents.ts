@@ -1,7 +1,8 @@
 import type { View, ViewEntry } from '../../../core/barrier/view.ts'
+import { fail } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { hex, type Random } from '../../../lib/random.ts'
-import { keep } from '../../../storage/storage.ts'
+import { writeAttempts } from '../../../core/stored-record.ts'
 import type { Intent } from './intent.ts'
 
 /** An intent as stored. `since` is milliseconds since the epoch. */
@@ -44,11 +45,13 @@ export class StoredIntents {
   }
 
   async amend(id: string, known: Readonly<Record<string, string>>): Promise<void> {
-    await this.#view.update(prefix + id, (current) => {
-      if (current === undefined) return keep
-      const { since, intent } = stored(id, current)
-      return { since, intent: { ...intent, ...known } }
-    })
+    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+      const found = await this.#view.read(prefix + id)
+      if (found === undefined) return
+      const { since, intent } = stored(id, found.value)
+      if (await this.#view.write([{ key: prefix + id, value: { since, intent: { ...intent, ...known } }, expect: found.revision }])) return
+    }
+    throw fail('unavailable', 'too many changes to one intent at a time')
   }
 
   async find(id: string): Promise<StoredIntent | undefined> {

@@ -2,7 +2,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
 import { isGone } from '../managed-application.ts'
 import type { ReadyUpstream } from '../mount-state.ts'
-import type { UpstreamCall } from '../upstream/index.ts'
+import type { UpstreamWork } from '../upstream-work.ts'
 import type { Intent } from './intent.ts'
 import type { Attempt, Undone } from './intents.ts'
 import { isOwned, type Owners, wantedGroups } from './ownership.ts'
@@ -22,7 +22,12 @@ export const usualPatience: Patience = { byId: 60_000, bySearch: 600_000, byPurg
 
 export type UndoParts = Owners & { readonly clock: Clock; readonly random: Random; readonly patience: Patience }
 
-type Undoing = UndoParts & { readonly upstream: ReadyUpstream; readonly call: UpstreamCall; readonly ageMs: number; readonly attempt: Attempt }
+type Undoing = UndoParts & {
+  readonly upstream: ReadyUpstream
+  readonly call: UpstreamWork['call']
+  readonly ageMs: number
+  readonly attempt: Attempt
+}
 
 const attemptLimitMs = 60_000
 const done: Undone = { done: true }
@@ -82,8 +87,10 @@ async function undoApplication(intent: Meant<'app'>, undoing: Undoing): Promise<
 /** The ids of the one application with this name and tag; kept, so that the next attempt needs no list. */
 async function searched(intent: Meant<'app'>, { upstream, call, attempt }: Undoing): Promise<Meant<'app'>> {
   const named = await upstream.directory.findApplications({ displayName: intent.display_name }, call)
-  const found = named.find(({ tags }) => tags.includes(intent.tag))
+  const [found, ...others] = named.filter(({ tags }) => tags.includes(intent.tag))
   if (found === undefined) return intent
+  // a request whose failure hid that it was done, and that was made again
+  for (const { id } of others) await isRemoved(upstream.directory.deleteApplication(id, call))
   const ids = { object_id: found.id, client_id: found.appId }
   await attempt.amend(ids)
   return { ...intent, ...ids }

@@ -1,5 +1,5 @@
-import { UpstreamError } from '../upstream/index.ts'
-import type { IntentLog } from './intent.ts'
+import type { IntentLog } from './intents/intent.ts'
+import { UpstreamError } from './upstream/index.ts'
 
 /** May a call that failed so have done what it was to do? Not when upstream refused it. */
 export const mayHaveHappened = (error: unknown): boolean => !(error instanceof UpstreamError) || error.lost || error.status >= 500

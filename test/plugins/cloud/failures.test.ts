@@ -1,0 +1,251 @@
+import { beforeEach, afterEach, describe, expect, test } from 'vitest'
+import type { FaultInput } from '../../../simulators/directory/fault-fields.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+import { type CloudHouse, startCloudHouse } from './cloud-house.ts'
+import { aCredential, aRole, cleared, debris, kindsOf, living, reader, revoke, until, works } from './credential-steps.ts'
+
+let house: CloudHouse
+
+beforeEach(async () => {
+  house = await startCloudHouse()
+  await aRole(house, 'ci', { cloud_roles: reader(house, 'web', 'data') })
+})
+afterEach(() => house[Symbol.asyncDispose]())
+
+const creds = () => house.root.read('cloud/creds/ci')
+const calls = (operation: Parameters<typeof house.directory.journal.arrived>[0]) => house.directory.journal.entries({ operation }).length
+const status = (operation: NonNullable<FaultInput['operation']>, code: number, rest: object = {}): FaultInput =>
+  ({ kind: 'status', operation, status: code, ...rest }) as FaultInput
+const leases = async () => (await house.root.list('sys/leases/lookup/cloud/creds/ci')).status
+
+describe('what is not everywhere yet is waited for (contract cloud-engine §8.5)', () => {
+  test('row 96: the local tenant, three times', async () => {
+    const message = 'When using this permission, the backing application of the service principal being created must in the local tenant'
+    house.directory.fault(status('createServicePrincipal', 403, { code: 'Authorization_RequestDenied', message, times: 3 }))
+
+    expect((await creds()).status).toBe(200)
+    expect(calls('createServicePrincipal')).toBe(4)
+    expect(calls('createApplication')).toBe(1)
+  })
+
+  test.each([
+    { row: 97, message: "Resource '1' does not exist or one of its queried reference-property objects are not present" },
+    { row: 98, message: "Application with identifier 'abc123' does not exist in the directory" },
+    { row: 99, message: 'Application not found' },
+    { row: 100, message: 'Changes are still propagating, please try again' },
+  ])('row $row: $message', async ({ message }) => {
+    house.directory.fault(status('createServicePrincipal', 400, { code: 'Request_BadRequest', message, times: 2 }))
+
+    expect((await creds()).status).toBe(200)
+    expect(calls('createServicePrincipal')).toBe(3)
+  })
+
+  test('row 101: a right that is missing is not waited for, is named, and leaves nothing', async () => {
+    const message = 'Insufficient privileges to complete the operation.'
+    house.directory.fault(status('createServicePrincipal', 403, { code: 'Authorization_RequestDenied', message, times: null }))
+
+    const answer = await creds()
+
+    expect(answer.status).toBe(400)
+    expect(String(answer.body['errors']?.[0])).toBe(
+      `error creating service principal: Authorization_RequestDenied: ${message}; missing permission: Application.ReadWrite.OwnedBy`,
+    )
+    expect(calls('createServicePrincipal')).toBe(1)
+    await cleared(house)
+    expect([living(house), await leases()]).toEqual([[], 404])
+  })
+
+  test('row 102: an assignment whose principal is not known yet', async () => {
+    house.directory.fault(status('putRoleAssignment', 400, { code: 'PrincipalNotFound', message: 'not yet', times: 2 }))
+
+    expect((await creds()).status).toBe(200)
+    expect(calls('putRoleAssignment')).toBe(4)
+  })
+
+  test('rows 103, 105: until the time is over, with the last words of upstream', async () => {
+    const message = 'PrincipalNotFound - service principal not replicated'
+    house.directory.fault(status('putRoleAssignment', 400, { code: 'PrincipalNotFound', message, times: null }))
+    const begun = house.clock.now()
+
+    const answer = await creds()
+
+    expect(answer.status).toBe(502)
+    const text = String(answer.body['errors']?.[0])
+    expect(text).toContain('error while assigning roles: ')
+    expect(text).toContain(message)
+    expect(text).toContain('context deadline exceeded')
+    expect(house.clock.now() - begun).toBeLessThanOrEqual(90_000)
+    expect(calls('putRoleAssignment')).toBeGreaterThan(2)
+    house.directory.clearFaults()
+    await cleared(house)
+    expect(living(house)).toEqual([])
+  })
+
+  test('row 104: a right that is missing at the assignments', async () => {
+    const message = 'Insufficient privileges'
+    house.directory.fault(status('putRoleAssignment', 403, { code: 'AuthorizationFailed', message, times: null }))
+
+    const answer = await creds()
+
+    expect(answer.status).toBe(400)
+    expect(String(answer.body['errors']?.[0])).toContain('missing permission: Microsoft.Authorization/roleAssignments/write')
+    expect(String(answer.body['errors']?.[0])).toContain(message)
+    expect(calls('putRoleAssignment')).toBeLessThanOrEqual(2)
+  })
+
+  test('row 121: a password that fails for a while belongs to the one service principal there is', async () => {
+    house.directory.fault(status('addServicePrincipalPassword', 404, { code: 'Request_ResourceNotFound', message: 'not there', times: 3 }))
+
+    expect((await creds()).status).toBe(200)
+    expect([calls('createServicePrincipal'), calls('addServicePrincipalPassword')]).toEqual([1, 4])
+  })
+})
+
+describe('a failure leaves nothing behind', () => {
+  test('row 82: upstream refuses the application', async () => {
+    house.directory.fault(status('createApplication', 403, { code: 'Directory_QuotaExceeded', message: 'the directory is full' }))
+
+    expect(await creds()).toMatchObject({ status: 400, body: { errors: ['Directory_QuotaExceeded: the directory is full'] } })
+    expect([await debris(house), await leases(), living(house)]).toEqual([[], 404, []])
+  })
+
+  test('row 83: the time of the request is over while the application is made', async () => {
+    await using slow = await startCloudHouse({ clock: systemClock, cloudTimes: { requestLimitMs: 400 } })
+    await aRole(slow, 'ci')
+    slow.directory.fault({ kind: 'slow', operation: 'createApplication', delayMs: 800 })
+
+    const answer = await slow.root.read('cloud/creds/ci')
+
+    expect(answer.status).toBe(502)
+    expect(String(answer.body['errors']?.[0])).toContain('context deadline exceeded')
+    await cleared(slow)
+    expect(living(slow)).toEqual([])
+  })
+
+  test.each(['createServicePrincipal', 'addServicePrincipalPassword', 'putRoleAssignment', 'addGroupMember'] as const)(
+    'when %s fails for good, all that was made is undone at once',
+    async (operation) => {
+      await aRole(house, 'ci', { cloud_groups: '[{"group_name":"foo"}]' })
+      house.directory.fault(status(operation, 400, { code: 'Request_BadRequest', message: 'no', times: null }))
+
+      expect((await creds()).status).toBe(502)
+
+      await cleared(house)
+      expect(living(house)).toEqual([])
+      // purged: nothing of it counts against the quota
+      expect(house.directory.inventory().filter(({ kind }) => kind === 'application')).toEqual([])
+    },
+  )
+
+  test('while upstream is away it is debris, told with its tries; when it comes back it is gone', async () => {
+    house.directory.fault(status('putRoleAssignment', 400, { code: 'Request_BadRequest', message: 'no', times: null }))
+    house.directory.fault(status('deleteApplication', 500, { code: 'InternalServerError', message: 'down', times: null }))
+    await creds()
+    await until(async () => (await debris(house)).some(({ tries }) => Number(tries) >= 2))
+
+    const objects = await debris(house)
+
+    expect(objects).toMatchObject([{ kind: 'app', error: 'InternalServerError: down' }])
+    expect(String(objects[0]?.['name'])).toMatch(/^gatehouse-ci-/)
+    expect(String(objects[0]?.['id'])).toMatch(/^[0-9a-f-]{36}$/)
+    expect(Date.parse(String(objects[0]?.['since']))).toBeGreaterThan(0)
+    house.directory.clearFaults()
+    await cleared(house)
+    expect(living(house)).toEqual([])
+  })
+})
+
+describe('answers that were lost', () => {
+  test.each(['createApplication', 'createServicePrincipal', 'addServicePrincipalPassword', 'putRoleAssignment'] as const)(
+    'of %s: the request goes on with what is there, once',
+    async (operation) => {
+      house.directory.fault({ kind: 'lost', operation })
+
+      const { body, status: answered } = await creds()
+
+      expect(answered).toBe(200)
+      const clientId = String(body.data?.client_id)
+      expect(kindsOf(house, clientId)).toEqual(['application', 'password', 'role-assignment', 'role-assignment', 'service-principal'])
+      expect(house.directory.debris({ clientIds: [clientId], secrets: [String(body.data?.client_secret)] })).toEqual([])
+      await revoke(house, String(body.lease_id))
+      expect(living(house)).toEqual([])
+    },
+  )
+
+  test.each(['dropped', 'lost', 'cut', 'empty', 'html'] as const)('an application whose answer is %s, for good, is not left behind', async (kind) => {
+    house.directory.fault({ kind, operation: 'createApplication', times: null })
+    house.directory.fault(status('listApplications', 500, { message: 'down', times: 20 }))
+
+    expect((await creds()).status).toBe(502)
+
+    house.directory.clearFaults()
+    house.clock.advance(601)
+    await cleared(house)
+    expect([living(house), await leases()]).toEqual([[], 404])
+  })
+
+  test('row 120: of a password: exactly one is there', async () => {
+    const { id, appId } = house.directory.hand.addApplication({ displayName: 'theirs' })
+    await aRole(house, 'static', { application_object_id: id })
+    house.directory.fault({ kind: 'lost', operation: 'addApplicationPassword' })
+
+    const credential = await aCredential(house, 'static')
+
+    await cleared(house)
+    expect(kindsOf(house, appId)).toEqual(['password'])
+    expect(await works(house, credential)).toBe(true)
+  })
+
+  test('row 120: of all its tries: none is there', async () => {
+    const { id, appId } = house.directory.hand.addApplication({ displayName: 'theirs' })
+    await aRole(house, 'static', { application_object_id: id })
+    house.directory.fault({ kind: 'lost', operation: 'addApplicationPassword', times: null })
+
+    expect((await house.root.read('cloud/creds/static')).status).toBe(502)
+
+    house.directory.clearFaults()
+    await cleared(house)
+    expect(kindsOf(house, appId)).toEqual([])
+  })
+})
+
+describe('throttling', () => {
+  test.each(['token', 'createApplication', 'createServicePrincipal', 'addServicePrincipalPassword', 'putRoleAssignment'] as const)(
+    'row 124: %s waits as long as it is told',
+    async (operation) => {
+      house.directory.fault({ kind: 'throttled', operation, retryAfterSeconds: 2 })
+      const begun = house.clock.now()
+
+      expect((await creds()).status).toBe(200)
+      expect(house.clock.pauses).toContain(2000)
+      expect(house.clock.now() - begun).toBeGreaterThanOrEqual(2000)
+    },
+  )
+
+  test('row 125: too long for the request: at once, and told how long', async () => {
+    house.directory.fault({ kind: 'throttled', operation: 'createApplication', retryAfterSeconds: 600, times: null })
+    const begun = house.clock.now()
+
+    const answer = await creds()
+
+    expect(answer).toMatchObject({ status: 502, headers: { 'retry-after': '600' } })
+    expect(String(answer.body['errors']?.[0])).toContain('throttled by the directory')
+    expect(house.clock.now()).toBe(begun)
+    expect(await debris(house)).toEqual([])
+  })
+})
+
+test('at most so many are made at a time, and all come in turn', async () => {
+  await house.root.write('sys/mounts/cloud/tune', { options: { max_in_flight: '2' } })
+  house.directory.fault({ kind: 'held', operation: 'createApplication', times: 2 })
+  const asked = Array.from({ length: 5 }, creds)
+  await house.directory.journal.arrived('createApplication', 2)
+  // whoever could get in has asked for as much as they have
+  await house.root.read('cloud/roles/ci')
+  expect(calls('createApplication')).toBe(2)
+
+  house.directory.release()
+
+  expect((await Promise.all(asked)).map((answer) => answer.status)).toEqual([200, 200, 200, 200, 200])
+  expect(calls('createApplication')).toBe(5)
+})
