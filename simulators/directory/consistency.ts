@@ -15,3 +15,11 @@ export function hasHeard(view: View, since: number, delay: keyof Delays): boolea
 export function isSeen(view: View, { createdAt, deletedAt }: Lived, delay: keyof Delays): boolean {
   return hasHeard(view, createdAt, delay) && (deletedAt === undefined || !hasHeard(view, deletedAt, delay))
 }
+
+/** Those of the things that are there as far as this replica knows. */
+export const seenOf = <T extends Lived>(view: View, things: readonly T[], delay: keyof Delays): T[] =>
+  things.filter((thing) => isSeen(view, thing, delay))
+
+/** When it was deleted, as far as this replica knows. */
+export const deletionSeen = (view: View, { deletedAt }: Lived, delay: keyof Delays): string | null =>
+  deletedAt === undefined || !hasHeard(view, deletedAt, delay) ? null : new Date(deletedAt).toISOString()

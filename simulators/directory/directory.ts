@@ -1,6 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { makeTemporaryFolder } from '../exit.ts'
 import { makeCertificates } from './certificates.ts'
 import { makeConcurrencyGuard } from './concurrency.ts'
 import type { View } from './consistency.ts'
@@ -183,9 +184,8 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
 }
 
 async function writeCa(stack: AsyncDisposableStack, ca: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'directory-'))
-  stack.defer(() => rm(folder, { recursive: true, force: true }))
-  const file = join(folder, 'ca.pem')
+  const folder = stack.use(await makeTemporaryFolder(tmpdir(), 'directory-'))
+  const file = join(folder.path, 'ca.pem')
   await writeFile(file, ca)
   return file
 }

@@ -1,10 +1,11 @@
 import { ApiError } from './api-error.ts'
-import { isSeen } from './consistency.ts'
+import { deletionSeen, isSeen, seenOf, type View } from './consistency.ts'
 import { mayCaller } from './directory-permissions.ts'
 import type { GraphParts } from './graph.ts'
 import { entityReply, getSeen, listReply, readId, resourceMissing } from './graph-answers.ts'
-import { addPassword, livePasswords, removePassword, showPassword } from './passwords.ts'
+import { addPassword, removePassword, showPassword } from './passwords.ts'
 import type { Call, Reply, Route } from './service.ts'
+import type { Delays } from './settings.ts'
 import type { Application } from './tenant.ts'
 
 const audiences = ['AzureADMyOrg', 'AzureADMultipleOrgs', 'AzureADandPersonalMicrosoftAccount', 'PersonalMicrosoftAccount']
@@ -31,7 +32,10 @@ export function applicationRoutes(parts: GraphParts): Route[] {
         mayCaller.readApplications(call)
         const id =
           call.params.appId === undefined ? readId(call.params.id) : (tenant.applicationByAppId(readId(call.params.appId))?.id ?? call.params.appId)
-        return entityReply(call, { context: 'applications', entity: showApplication(getSeen(call, tenant.applications, id)) })
+        return entityReply(call, {
+          context: 'applications',
+          entity: showApplication(call.view, 'changeToRead')(getSeen(call, tenant.applications, id)),
+        })
       },
     },
     {
@@ -61,9 +65,10 @@ export function applicationRoutes(parts: GraphParts): Route[] {
   ]
 }
 
-export const showApplication = (application: Application) => ({
+/** An application as one replica shows it. */
+export const showApplication = (view: View, delay: keyof Delays) => (application: Application) => ({
   id: application.id,
-  deletedDateTime: application.deletedAt === undefined ? null : new Date(application.deletedAt).toISOString(),
+  deletedDateTime: deletionSeen(view, application, delay),
   appId: application.appId,
   displayName: application.displayName,
   createdDateTime: new Date(application.createdAt).toISOString(),
@@ -71,7 +76,7 @@ export const showApplication = (application: Application) => ({
   tags: application.tags,
   identifierUris: [],
   keyCredentials: [],
-  passwordCredentials: livePasswords(application).map(showPassword),
+  passwordCredentials: seenOf(view, application.passwords, delay).map(showPassword),
 })
 
 /** What an application can be filtered by. */
@@ -102,7 +107,7 @@ function create({ tenant, settings }: GraphParts, call: Call): Reply {
     createdAt: call.view.now,
     ownerId: call.caller?.oid ?? null,
   })
-  return entityReply(call, { status: 201, context: 'applications', entity: showApplication(application) })
+  return entityReply(call, { status: 201, context: 'applications', entity: showApplication(call.view, 'changeToRead')(application) })
 }
 
 function list({ tenant, settings }: GraphParts, call: Call): Reply {
@@ -112,7 +117,7 @@ function list({ tenant, settings }: GraphParts, call: Call): Reply {
     items: tenant.applications.values().filter((application) => isSeen(call.view, application, 'changeToList')),
     properties: applicationProperties,
     names: applicationNames,
-    show: showApplication,
+    show: showApplication(call.view, 'changeToList'),
     pageSize: settings().pageSize,
   })
 }

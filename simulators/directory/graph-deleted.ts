@@ -30,7 +30,7 @@ export function deletedRoutes({ tenant, settings }: GraphParts): Route[] {
           items: tenant.applications.values().filter(inBin(call)),
           properties: applicationProperties,
           names: applicationNames,
-          show: showApplication,
+          show: showApplication(call.view, 'deletedToBin'),
           pageSize: settings().pageSize,
         })
       },
@@ -46,7 +46,7 @@ export function deletedRoutes({ tenant, settings }: GraphParts): Route[] {
           items: tenant.principals.values().filter(inBin(call)),
           properties: principalProperties,
           names: principalNames,
-          show: showPrincipal,
+          show: showPrincipal(call.view, 'deletedToBin'),
           pageSize: settings().pageSize,
         })
       },
@@ -59,8 +59,8 @@ export function deletedRoutes({ tenant, settings }: GraphParts): Route[] {
         mayCaller.readApplications(call)
         const { application, principal } = find(call)
         const entity = {
-          ...(application && { '@odata.type': '#microsoft.graph.application', ...showApplication(application) }),
-          ...(principal && { '@odata.type': '#microsoft.graph.servicePrincipal', ...showPrincipal(principal) }),
+          ...(application && { '@odata.type': '#microsoft.graph.application', ...showApplication(call.view, 'deletedToBin')(application) }),
+          ...(principal && { '@odata.type': '#microsoft.graph.servicePrincipal', ...showPrincipal(call.view, 'deletedToBin')(principal) }),
         }
         return entityReply(call, { context: 'directoryObjects', entity })
       },

@@ -44,7 +44,10 @@ export function groupRoutes(parts: GraphParts): Route[] {
       handle: (call) => {
         mayCaller.readGroups(call)
         const items = [...groupOf(call).memberIds].flatMap((id) => tenant.principals.get(id) ?? [])
-        const show = (principal: (typeof items)[number]) => ({ '@odata.type': '#microsoft.graph.servicePrincipal', ...showPrincipal(principal) })
+        const show = (principal: (typeof items)[number]) => ({
+          '@odata.type': '#microsoft.graph.servicePrincipal',
+          ...showPrincipal(call.view, 'changeToList')(principal),
+        })
         return listReply(call, {
           context: 'directoryObjects',
           items,

@@ -1,11 +1,12 @@
 import { ApiError } from './api-error.ts'
-import { hasHeard, isSeen } from './consistency.ts'
+import { deletionSeen, hasHeard, isSeen, seenOf, type View } from './consistency.ts'
 import { mayCaller, mayMakePrincipalFor } from './directory-permissions.ts'
 import type { GraphParts } from './graph.ts'
 import { entityReply, getSeen, listReply, readId, resourceMissing } from './graph-answers.ts'
 import { checkQuota } from './graph-applications.ts'
-import { addPassword, livePasswords, removePassword, showPassword } from './passwords.ts'
+import { addPassword, removePassword, showPassword } from './passwords.ts'
 import type { Call, Reply, Route } from './service.ts'
+import type { Delays } from './settings.ts'
 import type { Principal } from './tenant.ts'
 
 /** Service principals and their passwords. Contract cloud-engine §7.2. */
@@ -42,7 +43,7 @@ export function principalRoutes(parts: GraphParts): Route[] {
           items: tenant.principals.values().filter((principal) => isSeen(call.view, principal, 'changeToList')),
           properties: principalProperties,
           names: principalNames,
-          show: showPrincipal,
+          show: showPrincipal(call.view, 'changeToList'),
           pageSize: settings().pageSize,
         })
       },
@@ -55,7 +56,10 @@ export function principalRoutes(parts: GraphParts): Route[] {
         mayCaller.readApplications(call)
         const id =
           call.params.appId === undefined ? readId(call.params.id) : (tenant.principalByAppId(readId(call.params.appId))?.id ?? call.params.appId)
-        return entityReply(call, { context: 'servicePrincipals', entity: showPrincipal(getSeen(call, tenant.principals, id)) })
+        return entityReply(call, {
+          context: 'servicePrincipals',
+          entity: showPrincipal(call.view, 'changeToRead')(getSeen(call, tenant.principals, id)),
+        })
       },
     },
     {
@@ -86,9 +90,10 @@ export function principalRoutes(parts: GraphParts): Route[] {
   ]
 }
 
-export const showPrincipal = (principal: Principal) => ({
+/** A service principal as one replica shows it. */
+export const showPrincipal = (view: View, delay: keyof Delays) => (principal: Principal) => ({
   id: principal.id,
-  deletedDateTime: principal.deletedAt === undefined ? null : new Date(principal.deletedAt).toISOString(),
+  deletedDateTime: deletionSeen(view, principal, delay),
   accountEnabled: true,
   appDisplayName: principal.displayName,
   appId: principal.appId,
@@ -98,7 +103,7 @@ export const showPrincipal = (principal: Principal) => ({
   servicePrincipalType: 'Application',
   tags: [],
   keyCredentials: [],
-  passwordCredentials: livePasswords(principal).map(showPassword),
+  passwordCredentials: seenOf(view, principal.passwords, delay).map(showPassword),
 })
 
 /** What a service principal can be filtered by. */
@@ -124,7 +129,7 @@ function create({ tenant, settings }: GraphParts, call: Call, nextRefusal: () =>
   }
   checkQuota(tenant.quotaUsed(), settings().quotas.directoryObjects)
   const principal = tenant.addPrincipal({ appId, displayName: application.displayName, createdAt: view.now, ownerId: call.caller?.oid ?? null })
-  return entityReply(call, { status: 201, context: 'servicePrincipals', entity: showPrincipal(principal) })
+  return entityReply(call, { status: 201, context: 'servicePrincipals', entity: showPrincipal(call.view, 'changeToRead')(principal) })
 }
 
 /** One cause, three answers: the real service gives now this, now that. */

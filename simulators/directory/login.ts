@@ -226,7 +226,7 @@ const loginError = (status: number, error: string, number: number, text: string)
   new ApiError(status, error, `AADSTS${number}: ${text}`, { details: [{ number }] })
 
 function refusal({ status, code, message, details }: ApiError, { view, requestId, clientRequestId }: Call): Reply {
-  const number = details?.[0]?.number ?? 90033
+  const number = details?.[0]?.number ?? Number(/^AADSTS(\d+):/.exec(message)?.[1] ?? 90033)
   const timestamp = `${new Date(view.now).toISOString().slice(0, 19).replace('T', ' ')}Z`
   return {
     status,

@@ -15,7 +15,7 @@ export const delayFields = z.strictObject({
   removedSecretToToken: seconds.describe('a removed secret, or one of a deleted application, still works'),
   deletedToBin: seconds.describe('what was deleted is not among the deleted items'),
   deletedServicePrincipalName: seconds.describe('the name of a deleted service principal is still in use'),
-  changeToRead: seconds.describe('what was created is not found by its id, what was deleted still is'),
+  changeToRead: seconds.describe('what was created is not found by its id, what was deleted still is; passwords within what is read too'),
   changeToList: seconds.describe('the same for lists and filters'),
 })
 

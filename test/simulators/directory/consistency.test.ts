@@ -14,6 +14,9 @@ type Row = {
   arrived(scene: Scene): Promise<boolean>
 }
 
+const passwordsOf = ({ body }: { body: Record<string, unknown> }) =>
+  Array.isArray(body.passwordCredentials) ? body.passwordCredentials.length : undefined
+
 const isGood = ({ status }: { status: number }) => status < 300
 
 // Contract cloud-engine §7.4, one row a delay
@@ -76,6 +79,17 @@ const rows: Row[] = [
     delay: 'changeToRead',
     begin: ({ root, made }) => root.graph('DELETE', `/applications/${made.id}`),
     arrived: async ({ root, made }) => !isGood(await root.graph('GET', `/servicePrincipals/${made.principalId}`)),
+  },
+  {
+    delay: 'changeToRead',
+    begin: ({ root, made }) => root.graph('POST', `/applications/${made.id}/addPassword`),
+    arrived: async ({ root, made }) => passwordsOf(await root.graph('GET', `/applications/${made.id}`)) === 1,
+  },
+  {
+    delay: 'changeToList',
+    begin: ({ root, made }) => root.graph('POST', `/servicePrincipals/${made.principalId}/removePassword`, { keyId: made.keyId }),
+    arrived: async ({ root, made }) =>
+      passwordsOf({ body: { ...itemsOf(await root.graph('GET', filterPath('/servicePrincipals', `appId eq '${made.appId}'`)))[0] } }) === 0,
   },
   {
     delay: 'changeToList',

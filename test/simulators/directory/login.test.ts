@@ -36,6 +36,29 @@ test('instance discovery knows its own host and no other', async () => {
   expect(other).toMatchObject({ status: 400, body: { error: 'invalid_instance', error_codes: [50049] } })
 })
 
+test('a tenant that is not there has no discovery', async () => {
+  await using directory = await startDirectory()
+
+  const answer = await send(directory, 'GET', `${directory.authorityUrl}/${crypto.randomUUID()}/v2.0/.well-known/openid-configuration`)
+
+  expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request', error_codes: [90002] } })
+})
+
+test('an ordered refusal has the number of its text', async () => {
+  await using directory = await startDirectory()
+  directory.fault({
+    kind: 'status',
+    operation: 'token',
+    status: 401,
+    code: 'invalid_client',
+    message: 'AADSTS7000215: Invalid client secret provided.',
+  })
+
+  const answer = await askToken(directory)
+
+  expect(answer).toMatchObject({ status: 401, body: { error: 'invalid_client', error_codes: [7000215] } })
+})
+
 test('a token says who, for whom, until when and with which permissions', async () => {
   const clock = new FakeClock(1_800_000_000_000)
   await using directory = await startDirectory({ now: () => clock.now() })
