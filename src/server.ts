@@ -177,6 +177,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
         await leases.revokeMount(mount)
         if (mount.plugin === 'cloud' || mount.plugin === 'azure') await cloudEngine.credentials.clear(mount)
       },
+      empty: (mount) => cloudEngine.empty(mount),
       namespaceInTheWay: (namespace, path) => namespaces.inTheWay(namespace, path),
       isLive: (namespace) => namespaces.isLive(namespace),
       onFailure: (mount, error) => log.error({ err: error, mount: mount.path }, 'a mount could not be removed or moved'),

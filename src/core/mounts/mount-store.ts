@@ -23,6 +23,11 @@ export type MountStoreParts = {
   system: SystemTtls
   /** Ends every lease the mount has issued; tokens end by themselves. A rejection leaves the mount where it is. */
   revokeLeases(mount: Mount): Promise<void>
+  /**
+   * Takes back what a mount keeps outside of the server, as far as that can be done; called when its leases have ended, before its data are deleted. A
+   * rejection leaves the mount where it is.
+   */
+  empty?(mount: Mount): Promise<void>
   /** A namespace, or a mount in one, at, above or below the path of a secrets mount. */
   namespaceInTheWay(namespace: string, path: string): string | undefined
   /** Whether the namespace of this id exists and is not being deleted. */
@@ -157,7 +162,10 @@ export class MountStore implements AsyncDisposable {
 
   /** Deletes the mounts of a closed namespace with everything in them; may run again. */
   async removeNamespace(namespace: string): Promise<void> {
-    for (const mount of await this.#mountsOf(namespace)) await this.#rooms.view(mount)?.deletePrefix('')
+    for (const mount of await this.#mountsOf(namespace)) {
+      await this.#parts.empty?.(mount)
+      await this.#rooms.view(mount)?.deletePrefix('')
+    }
     await this.#inTurn(async () => {
       const mounts = this.#table.of(namespace)
       await this.#records.write(mounts.map(({ uuid }) => ({ key: uuid, value: undefined })))
@@ -230,6 +238,7 @@ export class MountStore implements AsyncDisposable {
     await this.#parts.revokeLeases(mount).catch((error: unknown) => {
       throw error instanceof ServiceError ? refuse('invalid', error.message, { cause: error }) : error
     })
+    await this.#parts.empty?.(mount)
     await this.viewOf(mount).deletePrefix('')
     await this.#inTurn(async () => {
       await this.#write({ key: mount.uuid, value: undefined })

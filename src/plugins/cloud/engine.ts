@@ -30,6 +30,30 @@ export type CloudEngineParts = {
   readonly pause?: UpstreamParts['pause'] | undefined
 }
 
+const emptyingMs = 60_000
+
+const isOurs = ({ plugin }: Mount): boolean => plugin === 'cloud' || plugin === 'azure'
+
+const whenAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+/** A signal that ends by itself, or when it is no longer needed. */
+function limitedTo(milliseconds: number): { readonly signal: AbortSignal; abort(): void } {
+  const controller = new AbortController()
+  const timer = setTimeout(() => controller.abort(), milliseconds)
+  timer.unref()
+  return {
+    signal: controller.signal,
+    abort: () => {
+      clearTimeout(timer)
+      controller.abort()
+    },
+  }
+}
+
 /** The engine over all its mounts: each has its own state, found by the mount's uuid, so it stays when the mount moves. */
 export class CloudEngine implements AsyncDisposable {
   readonly rotation: RootRotation
@@ -66,7 +90,7 @@ export class CloudEngine implements AsyncDisposable {
 
   /** Mounts of the engine that are not being removed. */
   mounts(): Mount[] {
-    return [...this.#parts.mounts.table.all()].filter(({ plugin, tainted }) => (plugin === 'cloud' || plugin === 'azure') && !tainted)
+    return [...this.#parts.mounts.table.all()].filter((mount) => isOurs(mount) && !mount.tainted)
   }
 
   stateOf(mount: Mount): MountState {
@@ -118,6 +142,38 @@ export class CloudEngine implements AsyncDisposable {
   /** Gives back what there is to warn of. Contract cloud-engine §3.7. */
   deleteRole(mount: Mount, name: string, correlationId: string): Promise<string[]> {
     return deleteRole(name, this.#work(mount, correlationId))
+  }
+
+  /**
+   * Of a mount that is being removed: deletes the applications its roles keep, and undoes what is left. What cannot be removed in a minute is logged, for
+   * nobody knows of it any longer then.
+   */
+  async empty(mount: Mount): Promise<void> {
+    if (!isOurs(mount)) return
+    const { clock, random, log } = this.#parts
+    const { signal, abort } = limitedTo(emptyingMs)
+    const call = { ...callWithin(clock, random.uuid(), signal), deadline: clock.now() + emptyingMs }
+    const state = this.stateOf(mount)
+    const place = { mount: mount.path, namespace: mount.namespace }
+    try {
+      for (const name of await state.roleNames()) {
+        const managed = (await state.findRole(name))?.managed
+        if (managed === undefined) continue
+        await deleteRole(name, { state, clock, random, call }).catch((err: unknown) =>
+          log.warn(
+            { err, event: 'cloud_left', ...place, role: name, application: managed.object_id },
+            'an application of a removed mount is left upstream',
+          ),
+        )
+      }
+      const left = await Promise.race([state.intents.undoAll(), whenAborted(signal).then(() => state.intents.debris())])
+      if (left.length > 0)
+        log.warn({ event: 'cloud_left', ...place, intents: left.map(({ intent }) => intent) }, 'what a removed mount made is left upstream')
+    } catch (err) {
+      log.error({ err, ...place }, 'what a removed mount keeps upstream cannot be read')
+    } finally {
+      abort()
+    }
   }
 
   #work(mount: Mount, correlationId: string): RoleWork {

@@ -222,8 +222,10 @@ test('other settings, written meanwhile, change nothing of it', async () => {
   expect(await house.config()).toMatchObject({ root_password_ttl: 5, client_secret_key_id: expect.stringMatching(/./) })
 })
 
+type Refused = { name: string; config: Record<string, unknown> | undefined; environment?: Record<string, string>; text: string }
+
 describe('what is refused over a socket (contract cloud-engine §5.1, DEV-17)', () => {
-  test.each([
+  test.each<Refused>([
     { name: 'no configuration', config: undefined, text: 'config is nil' },
     { name: 'no secret', config: { client_secret: '' }, text: 'cannot rotate root: no client secret is configured' },
     { name: 'an unknown application', config: { client_id: '11111111-2222-3333-4444-555555555555' }, text: 'AADSTS700016' },

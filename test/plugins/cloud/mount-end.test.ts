@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { type CloudHouse, startCloudHouse } from './cloud-house.ts'
+
+const foo = '[{"group_name":"foo"}]'
+const alive = ({ directory }: CloudHouse) => directory.inventory().filter(({ deleted }) => !deleted)
+
+test('with a mount go its roles and the applications they keep', async () => {
+  await using house = await startCloudHouse()
+  await house.root.write('cloud/roles/kept', { persist_app: true, cloud_groups: foo })
+  await house.root.write('cloud/roles/plain', { cloud_groups: foo })
+  await house.root.write('azure/roles/other', { persist_app: true, azure_groups: foo })
+  const before = alive(house).length
+
+  expect((await house.root.delete('sys/mounts/cloud')).status).toBe(204)
+
+  expect(alive(house).length).toBe(before / 2)
+  expect((await house.root.read('azure/roles/other')).status).toBe(200)
+  await house.root.write('sys/mounts/cloud', { type: 'cloud' })
+  expect((await house.root.list('cloud/roles')).status).toBe(404)
+})
+
+test('with a namespace go the mounts in it', async () => {
+  await using house = await startCloudHouse()
+  await house.root.write('sys/namespaces/team', {})
+  await house.root.write('team/sys/mounts/clouds', { type: 'azure' })
+  await house.root.write('team/clouds/config', house.config())
+  await house.root.write('team/clouds/roles/kept', { persist_app: true, azure_groups: foo })
+  expect(alive(house)).not.toEqual([])
+
+  await house.root.delete('sys/namespaces/team')
+
+  await expect.poll(async () => (await house.root.read('sys/namespaces/team')).status).toBe(404)
+  expect(alive(house)).toEqual([])
+})
+
+test('what cannot be removed does not hold up the end of the mount', async () => {
+  await using house = await startCloudHouse()
+  await house.root.write('cloud/roles/kept', { persist_app: true, cloud_groups: foo })
+  house.directory.fault({ kind: 'status', status: 403, code: 'Authorization_RequestDenied', message: 'Insufficient privileges.', times: null })
+
+  expect((await house.root.delete('sys/mounts/cloud')).status).toBe(204)
+
+  expect((await house.root.read('cloud/config')).status).toBe(404)
+})
+
+test('a moved mount keeps configuration, roles and their applications', async () => {
+  await using house = await startCloudHouse()
+  await house.root.write('cloud/roles/kept', { persist_app: true, cloud_groups: foo })
+  const before = alive(house)
+
+  await house.root.write('sys/remount', { from: 'cloud', to: 'clouds' })
+
+  await expect.poll(async () => (await house.root.read('clouds/roles/kept')).status).toBe(200)
+  expect(alive(house)).toEqual(before)
+  expect((await house.root.delete('clouds/roles/kept')).status).toBe(204)
+  expect(alive(house)).toEqual([])
+})
