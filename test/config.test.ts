@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { readConfig, SettingError, settings } from '../src/config.ts'
+import { cloudSettings, readConfig, SettingError, settings } from '../src/config.ts'
 
 const names = Object.values(settings).map(({ name }) => name)
 
@@ -239,5 +239,69 @@ describe('what is dangerous is refused', () => {
 
   test.each(['127.0.0.1:8200', '127.1.2.3:8200', '[::1]:8200', 'localhost:8200'])('plain HTTP on %s is not', (address) => {
     expect(refusal({ LISTEN: address })).toBe('accepted')
+  })
+})
+
+// Contract cloud-engine §2.3, §2.4
+describe('what the environment says about the cloud', () => {
+  const cloud = (environment: Record<string, string>) => readConfig(environment, { dev: false, warn: () => {} }).cloud
+
+  test('is nothing unless it is set, and the empty string is not', () => {
+    const empty = Object.fromEntries(Object.values(cloudSettings).map(({ name }) => [name, '']))
+
+    expect([cloud({}), cloud(empty)]).toEqual([{}, {}])
+  })
+
+  test('is read by the names its users know, addresses without a slash at the end', () => {
+    const found = cloud({
+      CLOUD_SUBSCRIPTION_ID: 's',
+      CLOUD_TENANT_ID: 't',
+      CLOUD_CLIENT_ID: 'c',
+      CLOUD_CLIENT_SECRET: 'x',
+      CLOUD_ENVIRONMENT: 'AzureChinaCloud',
+      CLOUD_AUTHORITY_HOST: 'https://login.private/',
+      CLOUD_DIRECTORY_ENDPOINT: 'https://127.0.0.1:9301',
+      CLOUD_RESOURCE_MANAGER_ENDPOINT: 'https://arm.private/prefix/',
+      CLOUD_CA_FILE: '/ca.pem',
+    })
+
+    expect(found).toEqual({
+      subscriptionId: 's',
+      tenantId: 't',
+      clientId: 'c',
+      clientSecret: 'x',
+      environment: 'AzureChinaCloud',
+      authorityHost: 'https://login.private',
+      directoryEndpoint: 'https://127.0.0.1:9301',
+      resourceManagerEndpoint: 'https://arm.private/prefix',
+      caFile: '/ca.pem',
+    })
+  })
+
+  test.each([
+    'http://login.private',
+    'login.private',
+    'https://user@login.private',
+    'https://user:word@login.private',
+    'https://login.private/?a=b',
+    'https://login.private/#a',
+    'https://',
+    'file:///etc/passwd',
+  ])('never sends a secret to "%s"', (address) => {
+    for (const name of ['CLOUD_AUTHORITY_HOST', 'CLOUD_DIRECTORY_ENDPOINT', 'CLOUD_RESOURCE_MANAGER_ENDPOINT']) {
+      expect(() => cloud({ [name]: address })).toThrow(new SettingError(`${name}: must be a URL like https://login.example.com`))
+    }
+  })
+
+  test('stands in .env.example, without values', () => {
+    const lines = readFileSync(new URL('../.env.example', import.meta.url), 'utf8').split('\n')
+
+    for (const { name, about } of Object.values(cloudSettings)) expect(lines[lines.indexOf(`#${name}=`) - 1]).toBe(`# ${about}`)
+  })
+
+  test('stands in the README', () => {
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+
+    for (const { name, about } of Object.values(cloudSettings)) expect(readme).toContain(`| \`${name}\` | | ${about} |`)
   })
 })

@@ -43,15 +43,22 @@ const replicationTexts = [
   'reference-property',
 ]
 
+/** Secret, client or tenant are not (or not yet, or no longer) what the login service knows. */
+const refusedCredentials = [
+  'AADSTS7000215', // wrong secret
+  'AADSTS7000222', // its end is past
+  'AADSTS700016', // no such application in the tenant
+  'AADSTS7000229', // the application has no service principal there
+  'AADSTS7000112', // the application is disabled
+  'AADSTS90002', // no such tenant
+  'AADSTS900023', // no name of a tenant
+  'missing_tenant_id_error',
+  'unusable_tenant',
+]
+
 /** The first row that fits decides. Status and code come first; texts are the fall-back. Contract cloud-engine §4.2, §4.3, §4.6, §7. */
 const rows: readonly Row[] = [
-  { kind: 'credential', service: 'login', code: 'AADSTS7000215' },
-  { kind: 'credential', service: 'login', code: 'AADSTS7000222' },
-  { kind: 'credential', service: 'login', code: 'AADSTS700016' },
-  { kind: 'credential', service: 'login', code: 'AADSTS90002' },
-  { kind: 'credential', service: 'login', code: 'AADSTS900023' },
-  { kind: 'credential', service: 'login', code: 'missing_tenant_id_error' },
-  { kind: 'credential', service: 'login', code: 'unusable_tenant' },
+  ...refusedCredentials.map((code): Row => ({ kind: 'credential', service: 'login', code })),
   { kind: 'throttled', status: 429 },
 
   { kind: 'limit', code: 'Directory_QuotaExceeded' },

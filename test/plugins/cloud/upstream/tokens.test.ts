@@ -346,6 +346,20 @@ describe('proof of a secret', () => {
     expect([early, await prove()]).toEqual([false, true])
   })
 
+  test('is not there before the service principal is', async () => {
+    await using aimed = await aim()
+    const { directory } = aimed.upstream
+    const { id, appId } = await directory.createApplication({ displayName: 'a' }, aimed.call())
+    const endDateTime = new Date(aimed.clock.now() + 86_400_000).toISOString()
+    const { secretText } = await directory.addApplicationPassword(id, { displayName: 'x', endDateTime }, aimed.call())
+    const prove = () => aimed.upstream.tokens.proveSecret(appId, secretText, 'directory', aimed.call())
+
+    const early = await prove()
+    await directory.createServicePrincipal(appId, aimed.call())
+
+    expect([early, await prove()]).toEqual([false, true])
+  })
+
   test('is refused to an unknown client', async () => {
     await using aimed = await aim()
 
