@@ -63,7 +63,14 @@ export function checkBoundClaim(claims: StrictObject, bound: BoundClaim): Refusa
 function scalarValue(value: unknown): unknown {
   if (typeof value !== 'number' || !Number.isFinite(value)) return value
   const whole = Math.trunc(value)
-  return Number.isSafeInteger(whole) ? whole : BigInt(whole)
+  return Number.isSafeInteger(whole) ? whole : digitsOf(whole)
+}
+
+/** A whole number too large to be exact, as it was written: it was in few digits and an exponent, else it would have come as a bigint. */
+function digitsOf(value: number): bigint {
+  const [mantissa = '', exponent = '0'] = String(value).split('e+')
+  const [whole = '', fraction = ''] = mantissa.split('.')
+  return BigInt(whole + fraction.padEnd(Number(exponent), '0'))
 }
 
 /** Inside a list, numbers match nothing. */

@@ -12,7 +12,7 @@ const needsCare = /\d{16}|\\u[dD][89a-fA-F]/
 
 /**
  * A JSON object, or null for the text `null`; undefined for anything else, for a member name given twice in any object, and for nesting deeper than
- * 128. Integers beyond 2^53 become bigints (those of more than 400 digits, which nothing equals, stay infinite), so that two different ones never compare equal; lone surrogates become U+FFFD, as they would on their
+ * 128. Integers beyond 2^53 become bigints, fractions there their integer part (those of more than 400 digits, which nothing equals, stay infinite), so that two different ones never compare equal; lone surrogates become U+FFFD, as they would on their
  * way to storage. Time and memory grow with the length of the text only.
  */
 export function parseStrictObject(text: string): StrictObject | null | undefined {
@@ -32,9 +32,10 @@ const isPlainObject = (value: unknown): value is StrictObject => typeof value ==
 
 function carefully(_name: string, value: unknown, context: { source?: string }): unknown {
   if (typeof value === 'string') return value.toWellFormed()
-  if (typeof value === 'number' && !Number.isSafeInteger(value) && context.source !== undefined && /^-?\d{1,400}$/.test(context.source))
-    return BigInt(context.source)
-  return value
+  if (typeof value !== 'number' || Number.isSafeInteger(value) || context.source === undefined) return value
+  const [, whole, fraction] = /^(-?\d{1,400})(\.\d+)?$/.exec(context.source) ?? []
+  // what stands behind the point is beyond what a number keeps
+  return whole !== undefined && (fraction === undefined || Math.abs(value) > Number.MAX_SAFE_INTEGER) ? BigInt(whole) : value
 }
 
 /** Colons outside strings; undefined when brackets nest too deep. The text need not be JSON. */

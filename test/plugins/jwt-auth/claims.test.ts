@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { lookupClaim } from '../../../src/lib/json-pointer.ts'
 import {
   asList,
   checkAudience,
@@ -259,7 +260,7 @@ describe('identity', () => {
     { name: 'absent', result: 'failed to fetch groups: "absent" claim not found in token' },
     { name: '/deep/nope', result: 'failed to fetch groups: "/deep/nope" claim not found in token' },
   ])('groups claim $name', ({ name, result }) => {
-    const groups = readGroups(claims, name)
+    const groups = readGroups(lookupClaim(claims, name), name)
     expect(Array.isArray(groups) ? groups : groups.text).toEqual(result)
   })
 

@@ -26,6 +26,7 @@ async function withRole(given: object = {}, { config = {}, ...options }: TestSer
   return server
 }
 
+const invalid = '400 error validating token: '
 const login = (server: TestServer, jwt: string, name = 'r') => server.anonymous.write('auth/jwt/login', { role: name, jwt })
 const verdict = (answer: Answer): string => (answer.status === 200 ? 'ok' : `${answer.status} ${String(answer.body.errors?.[0])}`)
 
@@ -61,7 +62,6 @@ describe('the order of refusals, contract jwt-oidc §4.1', () => {
       bound_claims: { k: 'v' },
     }
     await using server = await withRole(demands, { config: { bound_issuer: issuer } })
-    const invalid = '400 error validating token: '
     const past = Math.floor(Date.now() / 1000) - 1000
     let claims = { iss: 'x', sub: 'y', aud: 'z' as string | undefined, iat: past, nbf: undefined as number | undefined, exp: past } as Record<
       string,
@@ -213,6 +213,79 @@ describe('what a login gives', () => {
     expect((await holder.read('auth/token/lookup-self', { localAddress: '127.0.0.99' })).status).toBe(403)
   })
 
+  test.each([
+    { row: 'L2', bound: [], aud: 'gate', text: '400 audience claim found in JWT but no audiences bound to the role' },
+    { row: 'L3', bound: [], aud: ['gate'], text: '400 audience claim found in JWT but no audiences bound to the role' },
+    { row: 'L3', bound: [], aud: ['a', 'b', 'c'], text: '400 audience claim found in JWT but no audiences bound to the role' },
+    { row: 'L4', bound: ['x', 'gate'], aud: 'gate', text: 'ok' },
+    { row: 'L4', bound: ['gate', 'x'], aud: ['other', 'gate'], text: 'ok' },
+    {
+      row: 'L5',
+      bound: ['x'],
+      aud: 'https://foo.com',
+      text: `${invalid}invalid audience (aud) claim: audience claim does not match any expected audience`,
+    },
+    { row: 'L6', bound: [], aud: undefined, text: 'ok' },
+  ])('$row: bound_audiences $bound, aud $aud', async ({ bound, aud, text }) => {
+    await using server = await withRole({ bound_audiences: bound, bound_subject: 'alice' })
+    expect(verdict(await login(server, signer.sign(someClaims({ aud }))))).toBe(text)
+  })
+
+  test('L11: another key, static and published', async () => {
+    await using provider = await startProvider({ '/k': jwksOf(signer) })
+    await using server = await withRole()
+    const stranger = aSigner('ES256').sign(someClaims())
+
+    expect(verdict(await login(server, stranger))).toBe(
+      `${invalid}error verifying token signature: no known key successfully validated the token signature`,
+    )
+    await server.root.write('auth/jwt/config', { jwks_url: `${provider.url}/k` })
+    expect(verdict(await login(server, stranger))).toBe(`${invalid}error verifying token signature: failed to verify id token signature`)
+    expect(verdict(await login(server, signer.sign(someClaims())))).toBe('ok')
+  })
+
+  test('L12: another issuer, another subject', async () => {
+    await using server = await withRole({ bound_subject: 'alice' }, { config: { bound_issuer: issuer } })
+    const go = async (given: object) => verdict(await login(server, signer.sign(someClaims(given))))
+
+    expect(await go({})).toBe('ok')
+    for (const iss of ['https://other', `${issuer}/`, issuer.toUpperCase(), undefined])
+      expect(await go({ iss })).toBe(`${invalid}invalid issuer (iss) claim`)
+    for (const sub of ['bob', 'Alice', undefined]) expect(await go({ sub })).toBe(`${invalid}invalid subject (sub) claim`)
+  })
+
+  test('L29: the name of a token tells namespace and mount', async () => {
+    await using server = await startTestServer()
+    await server.root.write('sys/namespaces/ns1', {})
+    await server.root.write('ns1/sys/auth/team/oidc', { type: 'jwt' })
+    await server.root.write('ns1/auth/team/oidc/config', { jwt_validation_pubkeys: [signer.pem] })
+    await server.root.write('ns1/auth/team/oidc/role/r', role)
+
+    const answer = await server.anonymous.write('ns1/auth/team/oidc/login', { role: 'r', jwt: signer.sign(someClaims()) })
+
+    const own = await server.as(String(answer.body.auth?.client_token)).read('ns1/auth/token/lookup-self')
+    expect(own.body.data).toMatchObject({ display_name: 'ns1-auth-team-oidc-alice', path: 'auth/team/oidc/login', namespace_path: 'ns1/' })
+  })
+
+  test('L33: each token has the groups of its own login; a renewal puts them back', async () => {
+    await using server = await withRole({ groups_claim: 'groups' })
+    const made = await server.root.write('identity/group', { name: 'eng', type: 'external', policies: ['build'] })
+    const mounts = await server.root.read('sys/auth')
+    const mount_accessor = Object(mounts.body.data?.['jwt/']).accessor
+    await server.root.write('identity/group-alias', { name: 'eng', mount_accessor, canonical_id: made.body.data?.['id'] })
+    const logIn = async (groups: string[]) => (await login(server, signer.sign(someClaims({ groups })))).body.auth
+    const first = await logIn(['eng'])
+    const policiesNow = async (id: unknown) => (await server.as(String(id)).read('auth/token/lookup-self')).body.data?.['identity_policies'] ?? []
+
+    expect(first?.['identity_policies']).toEqual(['build'])
+    const second = await logIn([])
+    expect(second?.['identity_policies'] ?? []).toEqual([])
+    expect(await policiesNow(first?.client_token)).toEqual([])
+    const renewed = await server.as(String(first?.client_token)).write('auth/token/renew-self')
+    expect(renewed.body.auth?.['identity_policies']).toEqual(['build'])
+    expect(await policiesNow(second?.client_token)).toEqual(['build'])
+  })
+
   test('policies that no method may give are refused', async () => {
     await using server = await withRole({ token_policies: 'ROOT,a' })
     expect(verdict(await login(server, signer.sign(someClaims())))).toBe('400 auth methods cannot create root tokens')
@@ -303,6 +376,25 @@ describe('keys from elsewhere', () => {
     expect(verdict(await login(server, a.sign(someClaims())))).toBe('ok')
     expect(verdict(await login(server, aSigner('ES256', { kid: 'z' }).sign(someClaims())))).toMatch(/no key found with kid z in any JWKS endpoint/)
   })
+})
+
+test('M2, M7: a configuration that is written knows no key any more, and finds each again', async () => {
+  await using server = await startTestServer()
+  const signers = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
+  const providers = await Promise.all(signers.map((one) => startProvider({ '/k': jwksOf(one) })))
+  const jwks_pairs = providers.map(({ url }) => ({ jwks_url: `${url}/k` }))
+  await server.root.write('auth/jwt/role/r', role)
+  const go = async () => Promise.all(signers.map(async (one) => verdict(await login(server, one.sign(someClaims())))))
+
+  await server.root.write('auth/jwt/config', { jwks_pairs })
+  expect(await go()).toEqual(['ok', 'ok'])
+  const asked = providers.map(({ hits }) => hits.length)
+  await server.root.write('auth/jwt/config', { jwks_pairs: jwks_pairs.slice(0, 1) })
+  expect(await go()).toEqual(['ok', expect.stringMatching(/no key found with kid b in any JWKS endpoint/)])
+  await server.root.write('auth/jwt/config', { jwks_pairs })
+  expect(await go()).toEqual(['ok', 'ok'])
+  expect(providers.map(({ hits }, index) => hits.length > (asked[index] ?? 0))).toEqual([true, true])
+  for (const provider of providers) await provider.stop()
 })
 
 describe('providers, contract jwt-oidc §6', () => {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { OutboundClient } from '../../../src/core/outbound.ts'
 import { FetchBuckets } from '../../../src/plugins/jwt-auth/fetch-bucket.ts'
 import { MountState } from '../../../src/plugins/jwt-auth/mount-state.ts'
+import { readRole, shownRole } from '../../../src/plugins/jwt-auth/role.ts'
 import { VerificationGate } from '../../../src/plugins/jwt-auth/verification-gate.ts'
 import { openCoreView } from '../../support/core-view.ts'
 
@@ -18,8 +19,8 @@ test('fields of a later version survive writes of the configuration and of a rol
     onFetch: () => {},
   })
   await view.write([
-    { key: 'config', value: { jwt_validation_pubkeys: ['old'], oidc_public_client: true } },
-    { key: 'role/dev', value: { role_type: 'jwt', user_claim: 'sub', policies: ['a'], token_replay_protection: true } },
+    { key: 'config', value: { jwt_validation_pubkeys: ['old'], of_later: true } },
+    { key: 'role/dev', value: { role_type: 'jwt', user_claim: 'sub', policies: ['a'], of_later: true } },
   ])
 
   await state.changeConfig((before) => {
@@ -28,6 +29,10 @@ test('fields of a later version survive writes of the configuration and of a rol
   })
   await state.changeRole('dev', (before) => ({ ...before?.record, user_claim: 'email', policies: undefined }))
 
-  expect(await view.get('config')).toMatchObject({ jwt_validation_pubkeys: ['new'], oidc_public_client: true })
-  expect(await view.get('role/dev')).toEqual({ bound_claims_type: 'string', role_type: 'jwt', user_claim: 'email', token_replay_protection: true })
+  expect(await view.get('config')).toMatchObject({ jwt_validation_pubkeys: ['new'], of_later: true })
+  expect(await view.get('role/dev')).toEqual({ bound_claims_type: 'string', role_type: 'jwt', user_claim: 'email', of_later: true })
+})
+
+test('R21: a stored role without types is older than they are', async () => {
+  expect(shownRole(readRole('r', { user_claim: 'sub', bound_subject: 's' }))).toMatchObject({ role_type: 'jwt', bound_claims_type: 'string' })
 })

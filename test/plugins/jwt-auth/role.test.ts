@@ -23,6 +23,7 @@ const fresh = {
   expiration_leeway: 0,
   not_before_leeway: 0,
   clock_skew_leeway: 0,
+  token_replay_protection: false,
   token_bound_cidrs: [],
   token_explicit_max_ttl: 0,
   token_max_ttl: 0,
@@ -89,6 +90,8 @@ describe('what is refused, contract jwt-oidc §3.1 and §8.2', () => {
     { row: 'R31', body: { ...least, period: '48h' }, error: tooLong },
     { row: 'R34', body: { ...least, token_bound_cidrs: 'foo' }, error: address },
     { row: 'R34', body: { ...least, bound_cidrs: '127.0.0.1,foo' }, error: address },
+    { row: 'cap', body: { ...least, token_bound_cidrs: '10.0.0.1,'.repeat(1000) }, error: 'more than 1000 addresses' },
+    { row: 'cap', body: { ...least, bound_cidrs: '10.0.0.1,'.repeat(1000) }, error: 'more than 1000 addresses' },
     { row: 'R35', body: { ...least, token_num_uses: -1 }, error: "'token_num_uses' cannot be negative" },
     { row: 'R37', body: { ...least, max_age: '1hr' }, error: converting('max_age') },
     { row: 'R37', body: { ...least, max_age: '-1' }, error: `${converting('max_age')}cannot provide negative value '-1'` },
@@ -171,6 +174,7 @@ describe('what is stored and shown', () => {
     { row: 'R6', body: { bound_cidrs: '127.0.0.1' } },
     { row: 'R6', body: { token_bound_cidrs: ['::1', '999.0.0.0/8'] } },
     { row: 'R7', body: { bound_claims: { a: 'b' } } },
+    { row: 'cap', body: { token_bound_cidrs: Array(1000).fill('10.0.0.1').join(',') } },
   ])('$row: one bound value is enough: $body', async ({ body }) => {
     await using server = await startTestServer()
     expect((await server.root.write(path, { role_type: 'jwt', user_claim: 'u', policies: 'p', ...body })).status).toBe(204)
