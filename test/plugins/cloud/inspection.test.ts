@@ -1,0 +1,189 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type CloudHouse, startCloudHouse } from './cloud-house.ts'
+import { aCredential, aRole, debris, kindsOf, living, revoke } from './credential-steps.ts'
+
+let house: CloudHouse
+
+beforeEach(async () => {
+  house = await startCloudHouse()
+  await aRole(house, 'ci', { ttl: 600 })
+})
+afterEach(() => house[Symbol.asyncDispose]())
+
+describe('whois', () => {
+  test('tells the lease and who asked; not a stranger, nor what has ended', async () => {
+    await house.root.write('sys/policies/acl/ci', { policy: 'path "cloud/creds/*" { capabilities = ["read"] }' })
+    const { body } = await house.root.write('auth/token/create', { policies: ['ci'], display_name: 'pipeline' })
+    const answer = await house.server.as(String(body.auth?.client_token)).read('cloud/creds/ci')
+    const [clientId, lease] = [String(answer.body.data?.client_id), String(answer.body.lease_id)]
+    const lookup = await house.root.write('sys/leases/lookup', { lease_id: lease })
+
+    const found = await house.root.read(`cloud/whois/${clientId}`)
+
+    expect(found).toMatchObject({ status: 200 })
+    expect(found.body.data).toEqual({
+      lease_id: lease,
+      role: 'ci',
+      entity_id: '',
+      display_name: 'token-pipeline',
+      issue_time: lookup.body.data?.issue_time,
+      expire_time: lookup.body.data?.expire_time,
+    })
+    expect(await house.root.read(`cloud/whois/${house.directory.rootClientId}`)).toMatchObject({ status: 404, body: { errors: [] } })
+    await revoke(house, lease)
+    expect((await house.root.read(`cloud/whois/${clientId}`)).status).toBe(404)
+  })
+
+  test('not what was forced out of the records', async () => {
+    const { clientId } = await aCredential(house, 'ci')
+    house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest', times: null })
+    expect((await house.root.write('sys/leases/revoke-force/cloud/creds/ci')).status).toBe(204)
+
+    expect((await house.root.read(`cloud/whois/${clientId}`)).status).toBe(404)
+  })
+})
+
+describe('reap', () => {
+  const tagged = () => {
+    const tag = house.directory.inventory().flatMap(({ tags = [] }) => tags)[0] ?? ''
+    return tag.slice(0, tag.lastIndexOf(':') + 1)
+  }
+  const reap = async (body: object = {}) => (await house.root.write('cloud/reap', body)).body.data as unknown as Record<string, unknown>
+
+  test('finds and deletes what carries the tag of this mount and belongs to nobody, and nothing else', async () => {
+    const { clientId, lease } = await aCredential(house, 'ci')
+    await aRole(house, 'kept', { persist_app: true })
+    const kept = String((await house.root.read('cloud/roles/kept')).body.data?.['application_object_id'])
+    const prefix = tagged()
+    const orphan = house.directory.hand.addApplication({ displayName: 'gatehouse-ci-lost', tags: ['team:a', `${prefix}1234`] })
+    const lookAlike = house.directory.hand.addApplication({ displayName: 'gatehouse-ci-lookalike', tags: ['gatehouse'] })
+    const other = house.directory.hand.addApplication({ displayName: 'gatehouse-ci-other', tags: ['gatehouse:cloud_ffffffff:1'] })
+
+    const dry = await reap()
+    expect(dry).toEqual({
+      objects: [{ kind: 'app', id: orphan.id, name: 'gatehouse-ci-lost', created: expect.any(String), reason: 'no lease, role or request owns it' }],
+      deleted: 0,
+    })
+    const done = await reap({ dry_run: false })
+
+    expect(done).toMatchObject({ objects: [{ id: orphan.id }], deleted: 1 })
+    expect(await reap({ dry_run: 'false' })).toEqual({ objects: [], deleted: 0 })
+    expect(kindsOf(house, clientId)).toContain('application')
+    expect(house.directory.inventory().filter(({ id, deleted }) => id === kept && !deleted)).toHaveLength(1)
+    for (const { id } of [lookAlike, other]) expect(() => house.directory.hand.addPassword(id)).not.toThrow()
+    expect((await revoke(house, lease)).status).toBe(204)
+  })
+
+  test('spares what is being made at this moment', async () => {
+    await aCredential(house, 'ci')
+    house.directory.fault({ kind: 'held', operation: 'addServicePrincipalPassword' })
+    const asked = house.root.read('cloud/creds/ci')
+    await house.directory.journal.arrived('addServicePrincipalPassword', 2)
+
+    expect(await reap({ dry_run: false })).toEqual({ objects: [], deleted: 0 })
+
+    house.directory.release()
+    expect((await asked).status).toBe(200)
+  })
+
+  test('takes what a forced revocation has left', async () => {
+    const { clientId } = await aCredential(house, 'ci')
+    house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest' })
+    await house.root.write('sys/leases/revoke-force/cloud/creds/ci')
+    expect(kindsOf(house, clientId)).toContain('application')
+
+    expect(await reap({ dry_run: false })).toMatchObject({ deleted: 1 })
+    expect(kindsOf(house, clientId)).not.toContain('application')
+  })
+})
+
+describe('config/check', () => {
+  const check = async () =>
+    (await house.root.read('cloud/config/check')).body.data as unknown as { ok: boolean; checks: { name: string; ok: boolean; detail: string }[] }
+  const byName = async (name: string) => (await check()).checks.find((one) => one.name === name)
+
+  test('all is well', async () => {
+    const { ok, checks } = await check()
+
+    expect(checks.map(({ name }) => name)).toEqual([
+      'settings',
+      'sign_in',
+      'directory_permissions',
+      'resource_manager_permissions',
+      'root_secret',
+      'clock_offset',
+      'object_quota',
+    ])
+    expect(checks.filter((one) => !one.ok)).toEqual([])
+    expect(ok).toBe(true)
+    expect(JSON.stringify(checks)).not.toContain(house.directory.rootClientSecret)
+  })
+
+  test('names the permissions that are missing, for what', async () => {
+    house.directory.change({ directoryPermissions: 'OwnedBy', rootRoles: ['Contributor'] })
+
+    expect(await byName('directory_permissions')).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining('lacks Application.ReadWrite.All (for rotate-root)'),
+    })
+    expect(await byName('resource_manager_permissions')).toEqual({
+      name: 'resource_manager_permissions',
+      ok: false,
+      detail: 'lacks Microsoft.Authorization/roleAssignments/write, Microsoft.Authorization/roleAssignments/delete in the subscription',
+    })
+    expect((await check()).ok).toBe(false)
+  })
+
+  test('a secret that is refused, and a mount without configuration, end it early', async () => {
+    await house.root.write('cloud/config', { client_secret: 'wrong' })
+    expect((await check()).checks).toMatchObject([
+      { name: 'settings', ok: true },
+      { name: 'sign_in', ok: false, detail: expect.stringContaining('7000215') },
+    ])
+
+    await house.root.delete('cloud/config')
+    expect((await check()).checks).toEqual([{ name: 'settings', ok: false, detail: 'subscription_id is required' }])
+  })
+
+  test('the end of the secret, the clock, and the quota', async () => {
+    const { secretText } = house.directory.hand.addPassword(house.directory.rootApplicationId, {
+      lifetimeSeconds: 3 * 86_400,
+      secretText: 'Zq7short-lived-secret-text',
+    })
+    await house.root.write('cloud/config', { client_secret: secretText })
+    expect(await byName('root_secret')).toMatchObject({ ok: false, detail: expect.stringMatching(/^ends .*, in [23] days$/) })
+
+    house.directory.advance(-90)
+    expect(await byName('clock_offset')).toMatchObject({ ok: false, detail: expect.stringMatching(/^upstream is (?:89|90|91) s behind$/) })
+    house.directory.advance(90)
+
+    house.directory.change({ quotas: { directoryObjects: 6 } })
+    expect(await byName('object_quota')).toMatchObject({ ok: false, detail: expect.stringMatching(/^\d+ of 6 objects are used$/) })
+  })
+})
+
+describe('a mount that is removed', () => {
+  test('takes all that it made with it', async () => {
+    await aCredential(house, 'ci')
+
+    expect((await house.root.delete('sys/mounts/cloud')).status).toBe(204)
+
+    expect(living(house)).toEqual([])
+  })
+
+  test('stays while something is left upstream', async () => {
+    house.directory.fault({ kind: 'status', operation: 'putRoleAssignment', status: 400, code: 'Request_BadRequest' })
+    house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest', message: 'no', times: null })
+    await house.root.read('cloud/creds/ci')
+
+    expect(await house.root.delete('sys/mounts/cloud')).toMatchObject({ status: 400 })
+    house.directory.clearFaults()
+
+    expect((await house.root.delete('sys/mounts/cloud')).status).toBe(204)
+    expect(living(house)).toEqual([])
+  })
+})
+
+test('debris of a mount that has none', async () => {
+  expect(await debris(house)).toEqual([])
+})
