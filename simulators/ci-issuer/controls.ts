@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Claims, type Provider, providers } from './pipeline-claims.ts'
+import type { Claims } from './claims.ts'
+import { type Provider, providers } from './providers.ts'
 import { type Algorithm, algorithms, type RotateOptions } from './signing-keys.ts'
 import { type Document, documents, type Trouble } from './trouble.ts'
 
@@ -30,7 +31,7 @@ async function act(issuer: Steered, path: string, body: Record<string, unknown>)
   if (path === '/token') {
     const provider: Provider = oneOf(providers, body.provider ?? 'github', 'provider')
     const algorithm: Algorithm = oneOf(algorithms, body.algorithm ?? 'RS256', 'algorithm')
-    return await issuer.signPipeline(provider, claimsOf(body.claims), { algorithm })
+    return await issuer.signPipeline(provider, givenClaims(body.claims), { algorithm })
   }
   if (path === '/rotate') {
     await issuer.rotate({ keepOld: body.keep_old !== false })
@@ -51,7 +52,7 @@ function oneOf<T extends string>(allowed: readonly T[], value: unknown, name: st
   return found
 }
 
-function claimsOf(value: unknown): Claims {
+function givenClaims(value: unknown): Claims {
   if (value === undefined) return {}
   if (!isObject(value)) throw new Error('claims is an object')
   return value

@@ -4,7 +4,8 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { CompactSign } from 'jose'
 import { answerControl } from './controls.ts'
-import { type Claims, type Provider, pipelineClaims } from './pipeline-claims.ts'
+import type { Claims } from './claims.ts'
+import { claimsOf, type Provider } from './providers.ts'
 import { type Algorithm, algorithms, makeSigningKeys, type RotateOptions, type SigningKeys } from './signing-keys.ts'
 import { answerWrongly, type Document, documents, sendJson, type Trouble } from './trouble.ts'
 
@@ -42,7 +43,7 @@ export interface Issuer extends AsyncDisposable {
   publicKeyPem(algorithm: Algorithm): string
   /** Signs exactly these claims, or this text as the payload. Default RS256. */
   sign(payload: Claims | string, options?: SignOptions): Promise<string>
-  /** A token as a job of that provider would get it, with `claims` laid over. */
+  /** A token as a job, a workload or a client of that provider would get it, with `claims` laid over. */
   signPipeline(provider: Provider, claims?: Claims, options?: SignOptions): Promise<string>
   rotate(options?: RotateOptions): Promise<void>
   /** Misbehaves at one document, or at all, until `behave`. */
@@ -92,7 +93,7 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> 
     publicKeyPem: (algorithm) => keys.current(algorithm).publicKey.export({ type: 'spki', format: 'pem' }).toString(),
     sign: (payload, signOptions) => signWith(keys, payload, signOptions),
     signPipeline: (provider, claims, signOptions) =>
-      signWith(keys, pipelineClaims(provider, { issuer: url, now: Math.floor(now() / 1000), ...(claims && { claims }) }), signOptions),
+      signWith(keys, claimsOf(provider, { issuer: url, now: Math.floor(now() / 1000), ...(claims && { claims }) }), signOptions),
     rotate: keys.rotate,
     misbehave: (trouble, document) => {
       for (const one of document === undefined ? documents : [document]) troubles.set(one, trouble)

@@ -1,28 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
-
-/** Claims of one JWT. */
-export type Claims = Record<string, unknown>
-
-/** Whose pipeline the token imitates. */
-export const providers = ['github', 'gitlab'] as const
-export type Provider = (typeof providers)[number]
-
-export type PipelineClaimsInput = {
-  issuer: string
-  /** Seconds since the epoch. */
-  now: number
-  /** Added to the imitation; a value of undefined takes a claim out. `sub` follows from the others unless given. */
-  claims?: Claims
-}
-
-/** The claims a job of the given provider would carry, with the given ones laid over them. */
-export const pipelineClaims = (provider: Provider, input: PipelineClaimsInput): Claims =>
-  provider === 'github' ? githubClaims(input) : gitlabClaims(input)
+import type { Claims, ClaimsInput } from './claims.ts'
 
 const commitOf = (name: string) => createHash('sha1').update(name).digest('hex')
 
 /** The OIDC token of a GitHub Actions job: valid 6 minutes, from 10 minutes before. Numbers and booleans are strings there. */
-export function githubClaims({ issuer, now, claims = {} }: PipelineClaimsInput): Claims {
+export function githubClaims({ issuer, now, claims = {} }: ClaimsInput): Claims {
   const repository = textOf(claims.repository, 'acme/shop')
   const owner = textOf(claims.repository_owner, repository.split('/')[0] ?? '')
   const ref = textOf(claims.ref, 'refs/heads/main')
@@ -66,7 +48,7 @@ export function githubClaims({ issuer, now, claims = {} }: PipelineClaimsInput):
 }
 
 /** The ID token of a GitLab CI job: valid as long as the job may run (an hour), from 5 seconds before. */
-export function gitlabClaims({ issuer, now, claims = {} }: PipelineClaimsInput): Claims {
+export function gitlabClaims({ issuer, now, claims = {} }: ClaimsInput): Claims {
   const projectPath = textOf(claims.project_path, 'acme/platform/shop')
   const namespacePath = textOf(claims.namespace_path, projectPath.split('/').slice(0, -1).join('/'))
   const ref = textOf(claims.ref, 'main')
@@ -106,4 +88,27 @@ export function gitlabClaims({ issuer, now, claims = {} }: PipelineClaimsInput):
   }
 }
 
+/** The token a pod gets for a service account, by a projected volume: valid an hour. Its audience is a list. */
+export function kubernetesClaims({ issuer, now, claims = {} }: ClaimsInput): Claims {
+  const place = {
+    namespace: 'shop',
+    node: { name: 'node-3', uid: '0e4b6a4f-5a9c-4c3b-8c5f-6d4b7f6f2a11' },
+    pod: { name: 'deployer-6f9b7c8d5-x2x7k', uid: 'c9f2a9b1-7f64-4c1e-9a53-0d1f6a3b2c44' },
+    serviceaccount: { name: 'deployer', uid: '5d3c1b7e-90aa-4a2e-b0f4-3a1c9f0e7d62' },
+    ...objectOf(claims['kubernetes.io']),
+  }
+  return {
+    aud: [issuer],
+    exp: now + 3607,
+    iat: now,
+    iss: issuer,
+    jti: randomUUID(),
+    nbf: now,
+    sub: `system:serviceaccount:${place.namespace}:${textOf(objectOf(place.serviceaccount)['name'], 'deployer')}`,
+    ...claims,
+    'kubernetes.io': place,
+  }
+}
+
+const objectOf = (value: unknown): Claims => (typeof value === 'object' && value !== null ? { ...value } : {})
 const textOf = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise)

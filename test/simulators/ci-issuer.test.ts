@@ -31,6 +31,8 @@ test.each([
   { provider: 'github', claims: { repository: 'acme/web', ref: 'refs/heads/dev' }, sub: 'repo:acme/web:ref:refs/heads/dev' },
   { provider: 'gitlab', claims: { project_path: 'acme/web', ref: 'dev' }, sub: 'project_path:acme/web:ref_type:branch:ref:dev' },
   { provider: 'gitlab', claims: { sub: 'given' }, sub: 'given' },
+  { provider: 'kubernetes', claims: { 'kubernetes.io': { namespace: 'web' } }, sub: 'system:serviceaccount:web:deployer' },
+  { provider: 'keycloak', claims: { groups: ['a'] }, sub: 'f3b1c2d4-5e6f-4a7b-8c9d-0e1f2a3b4c5d' },
 ] as const)('$provider: the subject follows from $claims', async ({ provider, claims, sub }) => {
   await using issuer = await startIssuer({ algorithms: ['RS256'], now: () => 1_800_000_000_500 })
 
