@@ -17,6 +17,9 @@ export type Login = (credential: { readonly clientId: string; readonly secret: s
 
 export type LoginPlace = { readonly authorityHost: string; readonly tenantId: string }
 
+/** All that is needed of a connection. */
+type Sender = Pick<UpstreamConnection, 'send'>
+
 /** The login hosts msal-node knows by heart, and what it makes of them; any other host is asked for its endpoints. */
 const builtInHosts: ReadonlyMap<string, string> = new Map([
   ['https://login.microsoftonline.com', 'https://login.microsoftonline.com'],
@@ -32,7 +35,7 @@ const tokenRequest = { service: 'login', operation: 'token', repeatable: true } 
  * one 429 or 5xx, and go on serving a revoked secret from their cache. Its network is ours (time limits, no redirects, our certificates), goes to the
  * authority's own origin only, and remembers the real cause of a failure, which the library drops. Contract cloud-engine §9.1.
  */
-export function openLogin({ authorityHost, tenantId }: LoginPlace, connection: UpstreamConnection): Login {
+export function openLogin({ authorityHost, tenantId }: LoginPlace, connection: Sender): Login {
   const { origin, host } = new URL(authorityHost)
   const builtIn = builtInHosts.get(authorityHost)
   const allowed = new Set([origin, ...(builtIn === undefined ? [] : [builtIn])])
@@ -86,7 +89,7 @@ function libraryFailure(error: unknown): UpstreamError {
 }
 
 type LoginNetworkParts = {
-  connection: UpstreamConnection
+  connection: Sender
   call: UpstreamCall
   /** Origins a secret may be sent to. */
   allowed: ReadonlySet<string>
@@ -167,7 +170,7 @@ class GraphAttempt {
  * redirects, and the token goes to exactly the configured origin and path, where the library would send a request without it silently (its list of
  * hosts knows no ports). The answer is taken raw, so that a page of a proxy is not mistaken for one. Contract cloud-engine §9.2.
  */
-export function openGraph(directoryBase: string, connection: UpstreamConnection): Graph {
+export function openGraph(directoryBase: string, connection: Sender): Graph {
   const base = new URL(directoryBase)
   const root = `${base.origin}${base.pathname.replace(/\/$/, '')}/v1.0/`
   const sender: Middleware = {

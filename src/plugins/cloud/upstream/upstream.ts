@@ -31,7 +31,7 @@ export type UpstreamParts = {
   readonly pause?: (milliseconds: number, signal?: AbortSignal) => Promise<void>
   /** 0 ≤ x < 1. */
   readonly random?: () => number
-  /** Told of each failure no row of `classify` knows, once a kind: those are what the rows have to learn. */
+  /** Told of each refusal no row of `classify` knows, once a kind: those are what the rows have to learn. */
   readonly unclassified?: (error: UpstreamError) => void
 }
 
@@ -129,7 +129,8 @@ function onlyOnce(report: ((error: UpstreamError) => void) | undefined): (error:
   const seen = new Set<string>()
   return (error) => {
     const kind = `${error.operation} ${error.status} ${error.code}`
-    if (report === undefined || seen.has(kind) || seen.size === mostKinds || error.lost || classify(error).kind !== 'final') return
+    const isRefusal = error.status >= 400 && error.status < 500
+    if (report === undefined || !isRefusal || seen.has(kind) || seen.size === mostKinds || classify(error).kind !== 'final') return
     seen.add(kind)
     report(error)
   }
