@@ -4,6 +4,9 @@ export type ParsedNumber = { number: number } | { error: 'invalid syntax' | 'val
 const invalid: ParsedNumber = { error: 'invalid syntax' }
 const outOfRange: ParsedNumber = { error: 'value out of range' }
 
+/** A longer text is no number anybody means; the patterns below, whose groups repeat, would take more stack for one than there is. */
+const longestText = 4096
+
 const wholeNumber = /^([+-]?)(?:(0[xX](?:_?[\dA-Fa-f])+)|(0[bB](?:_?[01])+)|0[oO]?((?:_?[0-7])+)|(0|[1-9](?:_?\d)*))$/
 
 /**
@@ -11,6 +14,7 @@ const wholeNumber = /^([+-]?)(?:(0[xX](?:_?[\dA-Fa-f])+)|(0[bB](?:_?[01])+)|0[oO
  * Beyond 2^53 - 1 it is out of range: we never keep another number than was sent.
  */
 export function parseWholeNumber(text: string): ParsedNumber {
+  if (text.length > longestText) return outOfRange
   const match = wholeNumber.exec(text)
   if (!match) return invalid
   const [, sign, hexadecimal, binary, octal, decimal] = match
@@ -25,6 +29,7 @@ export function parseWholeNumber(text: string): ParsedNumber {
 
 /** A decimal, or hexadecimal with a binary exponent. Infinity and NaN are out of range: no answer could carry them. Contract core-http §2.3. */
 export function parseFloatingPoint(text: string): ParsedNumber {
+  if (text.length > longestText) return outOfRange
   if (/^[+-]?(?:inf(?:inity)?|nan)$/i.test(text)) return outOfRange
   if (/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) return finite(Number(text))
   const match = /^([+-]?)0[xX]((?:_?[\dA-Fa-f])*)(?:\.([\dA-Fa-f]*))?[pP]([+-]?\d+)$/.exec(text)
