@@ -126,7 +126,10 @@ export class JwtMethod {
   /** Replaces a mount's configuration, after all its checks. Contract jwt-oidc §2.2. */
   async putConfig(mount: Mount, input: ConfigInput): Promise<void> {
     await checkConfig(input, this.#parts)
-    await this.stateOf(mount).changeConfig((before) => replaced(input, before))
+    const state = this.stateOf(mount)
+    await state.changeConfig((before) => replaced(input, before))
+    // of several key sets it is known which has which key before the first login asks
+    if (input.jwks_pairs.length > 0) await (await state.findConfig())?.keyset.refresh()
   }
 
   /** Creates or changes a role; gives back what there is to warn of. Contract jwt-oidc §3.1. */

@@ -10,6 +10,8 @@ export type DirectoryLogin = AsyncDisposable & {
   readonly providers: IdentityProviders
   readonly server: TestServer
   configure(provider_config: object, more?: object): Promise<Answer>
+  /** A token of these claims, as `logIn` makes one. */
+  sign(claims?: object): string
   /** Logs in with these claims, of which `sub` is `user1` unless said. */
   logIn(claims?: object, more?: object): Promise<string>
   /** Which of these names count as groups of the login that came last; external groups have to be there before. */
@@ -32,14 +34,17 @@ export async function startDirectoryLogin({
     })
   await server.root.write('auth/jwt/role/r', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate', groups_claim: 'groups', ...role })
   let entity = ''
+  const sign = (claims: object = {}) => {
+    const iat = Math.floor((now ?? Date.now)() / 1000)
+    return signer.sign({ sub: 'user1', aud: 'gate', iat, exp: iat + 600, ...claims })
+  }
   return {
     providers,
     server,
     configure,
+    sign,
     logIn: async (claims = {}, more = {}) => {
-      const iat = Math.floor((now ?? Date.now)() / 1000)
-      const jwt = signer.sign({ sub: 'user1', aud: 'gate', iat, exp: iat + 600, ...claims })
-      const answer = await server.anonymous.write('auth/jwt/login', { role: 'r', jwt, ...more })
+      const answer = await server.anonymous.write('auth/jwt/login', { role: 'r', jwt: sign(claims), ...more })
       entity = String(answer.body.auth?.['entity_id'] ?? '')
       return answer.status === 200 ? 'ok' : `${answer.status} ${String(answer.body.errors?.[0])}`
     },

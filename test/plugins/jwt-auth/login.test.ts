@@ -378,7 +378,7 @@ describe('keys from elsewhere', () => {
   })
 })
 
-test('M2, M7: a configuration that is written knows no key any more, and finds each again', async () => {
+test('M2, M3, M7: a configuration that is written knows no key any more, and finds each again', async () => {
   await using server = await startTestServer()
   const signers = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
   const providers = await Promise.all(signers.map((one) => startProvider({ '/k': jwksOf(one) })))
@@ -387,7 +387,9 @@ test('M2, M7: a configuration that is written knows no key any more, and finds e
   const go = async () => Promise.all(signers.map(async (one) => verdict(await login(server, one.sign(someClaims())))))
 
   await server.root.write('auth/jwt/config', { jwks_pairs })
+  const known = providers.map(({ hits }) => hits.length)
   expect(await go()).toEqual(['ok', 'ok'])
+  expect(providers.map(({ hits }) => hits.length)).toEqual(known)
   const asked = providers.map(({ hits }) => hits.length)
   await server.root.write('auth/jwt/config', { jwks_pairs: jwks_pairs.slice(0, 1) })
   expect(await go()).toEqual(['ok', expect.stringMatching(/no key found with kid b in any JWKS endpoint/)])

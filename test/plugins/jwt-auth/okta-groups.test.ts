@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
+import { startIdentityProviders } from '../../../simulators/identity-providers/identity-providers.ts'
 import { Okta, throttledByOkta } from '../../../simulators/identity-providers/okta.ts'
 import { OutboundClient } from '../../../src/core/outbound.ts'
 import { fetchOktaGroups, groupsFilter } from '../../../src/plugins/jwt-auth/okta-groups.ts'
 import { startDirectoryLogin, writeGroups } from './directory-login.ts'
+import { logIn as flowLogin, startSmallProvider, verdict as flowVerdict, withFlow } from './oidc/small-provider.ts'
 import { startProvider } from './provider.ts'
 
 const apiToken = '00stand-in-token'
@@ -166,4 +168,29 @@ test('P11: without org_url the organisation is where discovery is', async () => 
 
   hosts.misbehave('127.0.0.1', { kind: 'answer', answer: { status: 200, body: { issuer: `${hosts.url}/oauth2/default` } } }, 1)
   expect((await login.configure({ ...okta, org_url: '' }, given)).status).toBe(204)
+})
+
+test('a login in the browser asks the same way, with the id of the merged claims', async () => {
+  await using providers = await startIdentityProviders()
+  await using provider = await startSmallProvider()
+  providers.okta.groupsByUser.set('okta-7', ['eng'])
+  const config = { provider_config: { ...okta, user_id_claim: 'uid' }, oidc_discovery_ca_pem: providers.hosts.caPem }
+  const environment = { HTTPS_PROXY: providers.hosts.proxyUrl }
+  await using server = await withFlow(provider, { config, environment, role: { groups_claim: 'groups', bound_claims: { groups: 'eng' } } })
+  provider.userInfo = { body: { sub: 'bob', uid: 'okta-7' } }
+
+  expect(flowVerdict(await flowLogin(server, provider))).toBe('ok')
+  provider.userInfo = { body: { sub: 'bob', uid: 'nobody' } }
+  expect(flowVerdict(await flowLogin(server, provider))).toMatch(`${failing}okta api returned 404: `)
+})
+
+test('explain tells of the groups a login would have', async () => {
+  await using login = await startDirectoryLogin()
+  login.providers.okta.groupsByUser.set('user1', ['eng', 'ops'])
+  await writeGroups(login.server, 'ops')
+  await login.configure(okta)
+
+  const { body } = await login.server.root.write('auth/jwt/explain', { role: 'r', jwt: login.sign() })
+
+  expect(body.data).toMatchObject({ allowed: true, login: { groups: { claimed: ['eng', 'ops'], matched: [{ name: 'ops' }] } } })
 })
