@@ -22,7 +22,7 @@ export function definitionRoutes({ tenant, settings }: ResourceManagerParts): Ro
         checkAccess(tenant, call, { action, scope })
         return listOf(call, [...tenant.roleDefinitions.values()], {
           pageSize: settings().pageSize,
-          show: (definition) => showDefinition(tenant, definition),
+          show: (definition) => showDefinition(tenant, { definition, scope }),
           properties: ({ roleName }) => ({ roleName, type: 'BuiltInRole' }),
           names: ['roleName', 'type'],
         })
@@ -37,7 +37,7 @@ export function definitionRoutes({ tenant, settings }: ResourceManagerParts): Ro
         checkScope(tenant, scope)
         // a built-in definition is everybody's to read
         if (scope !== '/') checkAccess(tenant, call, { action, scope })
-        return { status: 200, body: showDefinition(tenant, getDefinition(tenant, call.params.name ?? '')) }
+        return { status: 200, body: showDefinition(tenant, { definition: getDefinition(tenant, call.params.name ?? ''), scope }) }
       },
     },
   ]
@@ -51,10 +51,9 @@ export function getDefinition({ roleDefinitions }: Tenant, name: string): RoleDe
   return definition
 }
 
-export const definitionId = ({ subscriptionId }: Tenant, { name }: RoleDefinition) => `/subscriptions/${subscriptionId}${provider}/${name}`
-
-const showDefinition = (tenant: Tenant, definition: RoleDefinition) => ({
-  id: definitionId(tenant, definition),
+/** The same definition has an id of the subscription and one of no scope at all: it is shown by the one it was asked for. */
+const showDefinition = ({ subscriptionId }: Tenant, { definition, scope }: { definition: RoleDefinition; scope: string }) => ({
+  id: `${scope === '/' ? '' : `/subscriptions/${subscriptionId}`}${provider}/${definition.name}`,
   type: 'Microsoft.Authorization/roleDefinitions',
   name: definition.name,
   properties: {

@@ -52,7 +52,7 @@ test.each(['reader', 'Reader', 'READER'])('a definition is found by the name %s'
   ])
 })
 
-test('a definition is read with and without its subscription', async () => {
+test('a definition is read with and without its subscription, and shown as asked for', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
 
@@ -61,7 +61,10 @@ test('a definition is read with and without its subscription', async () => {
     await root.arm('GET', `/subscriptions/${directory.subscriptionId}${definitions}/${readerId}`),
   ]
 
-  expect(answers.map(({ body }) => body.name)).toEqual([readerId, readerId])
+  expect(answers.map(({ body }) => body.id)).toEqual([
+    `${definitions}/${readerId}`,
+    `/subscriptions/${directory.subscriptionId}${definitions}/${readerId}`,
+  ])
 })
 
 test('two definitions are called multiple, and lists go on at an absolute address', async () => {
