@@ -2,6 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Directory, startDirectory } from '../../simulators/directory/directory.ts'
 import type { Client, Json } from '../support/client.ts'
 import { practiceEngine } from '../support/practice-engine.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
@@ -10,13 +11,23 @@ import { calls, type DocumentedCall } from './documented-calls.ts'
 type Content = { schema: object; example?: unknown; examples?: Record<string, { value: unknown }> }
 type Responses = Record<string, { $ref?: string; headers?: object; content?: { 'application/json': Content } }>
 
+let directory: Directory
 let server: TestServer
 let document: Json
 let ajv: Ajv2020
 let operations: ReadonlyMap<string, Responses>
 
 beforeAll(async () => {
-  server = await startTestServer({ engines: [practiceEngine({ roles: new Map([['ci', { ttl: 3600, maxTtl: 0, renewable: true }]]) })] })
+  directory = await startDirectory()
+  server = await startTestServer({
+    engines: [practiceEngine({ roles: new Map([['ci', { ttl: 3600, maxTtl: 0, renewable: true }]]) })],
+    environment: {
+      CLOUD_AUTHORITY_HOST: directory.authorityUrl,
+      CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
+      CLOUD_RESOURCE_MANAGER_ENDPOINT: directory.resourceManagerUrl,
+      CLOUD_CA_FILE: directory.caFile,
+    },
+  })
   document = (await server.root.read('sys/internal/specs/openapi')).body
   ajv = new Ajv2020({ strict: false, allErrors: true })
   // the type of the package says there is more around its function than there is
@@ -32,7 +43,10 @@ beforeAll(async () => {
   )
   await prepare()
 })
-afterAll(() => server[Symbol.asyncDispose]())
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+  await directory[Symbol.asyncDispose]()
+})
 
 const escaped = (part: string) => part.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D')
 
@@ -72,6 +86,8 @@ async function prepare(): Promise<void> {
   kept.set('publicKey', await exportSPKI(publicKey))
   const jwt = new SignJWT({}).setProtectedHeader({ alg: 'ES256' }).setIssuedAt().setSubject('build-7').setAudience('here').setExpirationTime('1h')
   kept.set('jwt', await jwt.sign(privateKey))
+  kept.set('subscription', directory.subscriptionId).set('tenant', directory.tenantId)
+  kept.set('rootClient', directory.rootClientId).set('rootSecret', directory.rootClientSecret)
 }
 
 /** Logins by browser take a provider: their tests hold them to their answers. */

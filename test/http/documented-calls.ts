@@ -307,12 +307,50 @@ const logins: DocumentedCall[] = [
   { ask: 'delete /auth/jwt/role/{name}', params: { name: 'ci' }, status: 204 },
 ]
 
+const cloudRole = {
+  cloud_roles: '[{"role_name":"Reader","scope":"/subscriptions/$subscription"}]',
+  cloud_groups: '[{"group_name":"foo"}]',
+  ttl: '1h',
+}
+
+const cloud: DocumentedCall[] = [
+  { ask: 'get /cloud/config' },
+  {
+    ask: 'post /cloud/config',
+    body: { subscription_id: '$subscription', tenant_id: '$tenant', client_id: '$rootClient', client_secret: '$rootSecret' },
+    status: 204,
+  },
+  { ask: 'post /cloud/config', name: 'with a cloud nobody knows', body: { environment: 'x' }, status: 400 },
+  { ask: 'get /cloud/config', name: 'as written' },
+  { ask: 'get /cloud/config/check' },
+  { ask: 'get /cloud/roles', name: 'of none', query: '?list=true', status: 404 },
+  { ask: 'post /cloud/roles/{name}', params: { name: 'deploy' }, body: cloudRole, status: 204 },
+  { ask: 'post /cloud/roles/{name}', name: 'of nothing', params: { name: 'none' }, body: {}, status: 400 },
+  { ask: 'get /cloud/roles', query: '?list=true' },
+  { ask: 'get /cloud/roles/{name}', params: { name: 'deploy' } },
+  { ask: 'get /cloud/creds/{name}', params: { name: 'deploy' }, keep: { cloudClient: 'data.client_id' } },
+  { ask: 'get /cloud/creds/{name}', name: 'of no role', params: { name: 'none' }, status: 400 },
+  { ask: 'get /cloud/whois/{client_id}', params: { client_id: '$cloudClient' } },
+  { ask: 'get /cloud/debris' },
+  { ask: 'post /cloud/reap', body: {} },
+  { ask: 'post /cloud/rotate-root', status: 204 },
+  {
+    ask: 'post /cloud/roles/{name}',
+    name: 'that keeps an application',
+    params: { name: 'kept' },
+    body: { ...cloudRole, persist_app: true },
+    status: 204,
+  },
+  { ask: 'delete /cloud/roles/{name}', params: { name: 'kept' }, status: 204 },
+  { ask: 'delete /cloud/config', status: 204 },
+]
+
 const last: DocumentedCall[] = [
   { ask: 'delete /identity/entity/name/{name}', params: { name: 'carol' }, status: 204 },
   { ask: 'post /sys/seal', status: 204 },
 ]
 
-/** In this order. A server with leases `$lease0` to `$lease5`, `$publicKey` and a `$jwt` it verifies, is what they are made to. */
+/** In this order. A server with leases `$lease0` to `$lease5`, `$publicKey` and a `$jwt` it verifies, aimed at a directory with the root `$rootClient`, is what they are made to. */
 export const calls: readonly DocumentedCall[] = [
   ...node,
   ...system,
@@ -323,5 +361,6 @@ export const calls: readonly DocumentedCall[] = [
   ...leases,
   ...messages,
   ...logins,
+  ...cloud,
   ...last,
 ]
