@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Client } from '../support/client.ts'
@@ -151,6 +152,26 @@ describe('before login', () => {
 
     expect(await texts('#banners h2')).toEqual(['For the team', 'For all'])
   })
+})
+
+test('the lines in the documentation show what is published, and hear of changes', async () => {
+  const document = await readFile(new URL('../../docs/messages.md', import.meta.url), 'utf8')
+  const [, lines = ''] = /^```js\n(.*?)^```$/ms.exec(document) ?? []
+  const code = lines.replace('https://gatehouse.example.com', server.url)
+  expect(code).toContain(`${server.url}/v1/`)
+  await page.goto(frontEnd.page(server.url))
+  await page.setContent('<p id="banner"></p>')
+  const shown = (text: string) => page.locator('#banner', { hasText: text }).waitFor()
+  const id = await publish({ title: 'Maintenance', message: 'Back at two ☕' })
+
+  await page.addScriptTag({ type: 'module', content: code })
+
+  await shown('Maintenance: Back at two ☕')
+  await publish({ title: 'Soon', message: '<b>bold</b>' })
+  await shown('Soon: <b>bold</b>')
+  await server.root.delete(`sys/config/ui/custom-messages/${id}`)
+  await page.locator('#banner', { hasText: 'Maintenance' }).waitFor({ state: 'detached' })
+  expect(await texts('#banner')).toEqual(['Soon: <b>bold</b>'])
 })
 
 /** Time passes for the server and for the page. */
