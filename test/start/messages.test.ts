@@ -20,7 +20,7 @@ type Known = {
 async function writeUntilCut(worker: number, { root, reader, answered }: { root: Client; reader: Client; answered(): void }): Promise<Known[]> {
   const all: Known[] = []
   const sent = async (client: Client, method: string, where: string, body?: object): Promise<Json> => {
-    const headers = method === 'PATCH' ? { 'Content-Type': 'application/merge-patch+json' } : {}
+    const headers: Record<string, string> = method === 'PATCH' ? { 'Content-Type': 'application/merge-patch+json' } : {}
     const { status, body: answer, text } = await client.call(method, where, body, { headers })
     if (status >= 300) throw new Error(`${method} ${where}: ${text}`)
     answered()
