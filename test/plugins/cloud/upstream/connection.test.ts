@@ -142,3 +142,16 @@ async function tlsServer() {
     },
   }
 }
+
+test('a caller that goes away ends the request under way; whether a creation was done is not known', async () => {
+  await using aimed = await aim()
+  await aimed.upstream.tokens.token('directory', aimed.call())
+  aimed.directory.fault({ kind: 'held', operation: 'createApplication' })
+  const caller = new AbortController()
+  const asked = failureOf(aimed.upstream.directory.createApplication({ displayName: 'x' }, { ...aimed.call(), signal: caller.signal }))
+  await aimed.directory.journal.arrived('createApplication')
+
+  caller.abort()
+
+  expect(await asked).toMatchObject({ status: 0, lost: true })
+})
