@@ -3,7 +3,6 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 import { SignJWT } from 'jose/jwt/sign'
 import { OutboundError, type OutboundClient, type OutboundResponse } from '../../core/outbound.ts'
 import { quoted } from '../../lib/go-text.ts'
-import { systemCode } from '../../lib/private-file.ts'
 import { DirectoryError, jsonOf, member, shownBody, textMember } from './provider-calls.ts'
 
 /** How to sign in to the directory, contract jwt-oidc §6.3. */
@@ -153,10 +152,15 @@ function privateKeyOf({ privateKey }: ServiceAccountKey): KeyObject {
   }
 }
 
-/** The text itself, or the regular file it names. */
+/** The text itself, or the regular file it names. Of a file it is only said that it is no key: whoever writes configurations shall not learn what files there are. */
 function readServiceAccount(given: string): ServiceAccountKey | { readonly problem: string } {
-  const text = given.trimStart().startsWith('{') ? given : readKeyFile(given)
-  if (typeof text !== 'string') return text
+  if (given.trimStart().startsWith('{')) return parseServiceAccount(given)
+  const text = readKeyFile(given)
+  const key = text === undefined ? undefined : parseServiceAccount(text)
+  return key === undefined || 'problem' in key ? { problem: 'neither JSON nor a file with the key of a service account' } : key
+}
+
+function parseServiceAccount(text: string): ServiceAccountKey | { readonly problem: string } {
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
@@ -173,16 +177,16 @@ function readServiceAccount(given: string): ServiceAccountKey | { readonly probl
   }
 }
 
-function readKeyFile(path: string): string | { readonly problem: string } {
+/** Undefined when there is none, or one that is no regular file, or too large. */
+function readKeyFile(path: string): string | undefined {
   let file: number | undefined
   try {
     // a pipe must not keep us waiting
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const facts = fstatSync(file)
-    if (!facts.isFile()) return { problem: 'neither JSON nor a regular file' }
-    return facts.size > maxFileSize ? { problem: `file is larger than ${maxFileSize} bytes` } : readFileSync(file, 'utf8')
-  } catch (error) {
-    return { problem: `neither JSON nor a file that can be read: ${systemCode(error)}` }
+    return facts.isFile() && facts.size <= maxFileSize ? readFileSync(file, 'utf8') : undefined
+  } catch {
+    return undefined
   } finally {
     if (file !== undefined) closeSync(file)
   }

@@ -1,12 +1,15 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm, writeFile } from 'node:fs/promises'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tls } from '../../../simulators/identity-providers/certificate.ts'
 import { throttledByGoogle } from '../../../simulators/identity-providers/google.ts'
+import { startIdentityProviders } from '../../../simulators/identity-providers/identity-providers.ts'
+import { OutboundClient, type OutboundOptions } from '../../../src/core/outbound.ts'
+import { fetchGoogleGroups } from '../../../src/plugins/jwt-auth/google-directory.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { type DirectoryLogin, startDirectoryLogin, writeGroups } from './directory-login.ts'
+import { startProvider } from './provider.ts'
 
 // Google is trusted by the system's roots
 const before = getCACertificates('default')
@@ -183,17 +186,82 @@ test('a user-info hook that fails ends the login in its own words', async () => 
 test('a key may lie in a file; one that is gone is noticed', async () => {
   await using login = await startDirectoryLogin()
   writeDirectory(login)
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-'))
-  const path = join(folder, 'key.json')
+  await using folder = await temporaryFolder()
+  const path = folder.file('key.json')
   await writeFile(path, login.providers.google.keyFile)
   const options = { ...optionsOf(login), gsuite_service_account: path, fetch_groups: true }
   const refused = 'invalid provider_config: error initializing "gsuite" provider_config: error parsing service account JSON: '
 
   expect((await login.configure(options)).status).toBe(204)
   expect(await login.logIn()).toBe('ok')
-  for (const gsuite_service_account of ['no json', folder, '/dev/zero', '/etc/hostname', '{"type":"authorized_user"}', '[]'])
+  for (const gsuite_service_account of ['no json', folder.path, '/dev/zero', '/etc/hostname', '/etc/shadow', 'a\0b', '[]', ' '])
+    expect((await login.configure({ ...options, gsuite_service_account })).body.errors).toEqual([
+      `${refused}neither JSON nor a file with the key of a service account`,
+    ])
+  for (const gsuite_service_account of ['{"type":"authorized_user"}', '{}', '{'])
     expect((await login.configure({ ...options, gsuite_service_account })).body.errors?.[0]).toMatch(refused)
-  await rm(folder, { recursive: true })
+  await rm(path)
   expect(await login.logIn()).toMatch('400 failed to load custom provider config: error initializing "gsuite" provider_config: ')
   expect((await login.server.root.read('auth/jwt/config')).status).toBe(500)
+})
+
+/** A machine of Google's Cloud: what it asks about itself is answered by `machineUrl`. */
+class MachineOutbound extends OutboundClient {
+  readonly #machineUrl: string
+
+  constructor(machineUrl: string, httpsProxy: string) {
+    super({ deny: [], httpsProxy })
+    this.#machineUrl = machineUrl
+  }
+
+  override get(url: string, options?: OutboundOptions) {
+    return super.get(url.replace('http://metadata.google.internal', this.#machineUrl), options)
+  }
+}
+
+test.each([
+  { name: 'acting for an administrator', principal: 'itself', admin: true, outcome: ['group1'] },
+  { name: 'acting for nobody', principal: 'itself', admin: false, outcome: /Not Authorized/ },
+  {
+    name: 'acting as another',
+    principal: 'other@stand-in.iam.gserviceaccount.com',
+    admin: true,
+    outcome: /^failed to impersonate principal: "other@.*not found/,
+  },
+  { name: 'as it is', principal: '', admin: true, outcome: /Not Authorized/ },
+])('without a key, by the credentials of the machine: $name', async ({ principal, admin, outcome }) => {
+  await using providers = await startIdentityProviders()
+  const { google, hosts } = providers
+  google.groupsByMember.set('user1', ['group1'])
+  await using machine = await startProvider()
+  const path = '/computeMetadata/v1/instance/service-accounts/default/token'
+  const answerFor = (query: string) => {
+    machine.routes.set(path + query, (answer, { headers, url = '' }) => {
+      const { status, body } = google.metadata({ method: 'GET', url: new URL(url, machine.url), headers, body: '' })
+      answer.writeHead(status).end(JSON.stringify(body))
+    })
+  }
+  const scope = (name: string) => encodeURIComponent(`https://www.googleapis.com/auth/${name}`)
+  answerFor(`?scopes=${scope('cloud-platform')}`)
+  answerFor(`?scopes=${scope('admin.directory.group.readonly')}${encodeURIComponent(',')}${scope('admin.directory.user.readonly')}`)
+  const options = {
+    ...{ serviceAccount: '', adminImpersonate: admin ? google.admin : '', impersonatePrincipal: principal === 'itself' ? google.email : principal },
+    ...{ domain: '', maxDepth: 0, customSchemas: '' },
+  }
+  const outbound = new MachineOutbound(machine.url, hosts.proxyUrl)
+  const reach = { outbound, caPem: '', accessToken: '', signal: undefined, userClaim: 'sub', now: Date.now }
+
+  const groups = fetchGoogleGroups({ sub: 'user1' }, options, reach)
+
+  if (Array.isArray(outcome)) await expect(groups).resolves.toEqual(outcome)
+  else await expect(groups).rejects.toThrow(outcome)
+})
+
+test('a machine without credentials says so', async () => {
+  await using machine = await startProvider()
+  const outbound = new MachineOutbound(machine.url, '')
+  const reach = { outbound, caPem: '', accessToken: '', signal: undefined, userClaim: 'sub', now: Date.now }
+  const options = { serviceAccount: '', adminImpersonate: 'a', impersonatePrincipal: '', domain: '', maxDepth: 0, customSchemas: '' }
+
+  await expect(fetchGoogleGroups({ sub: 'user1' }, options, reach)).rejects.toThrow('failed to find application default credentials: ')
 })
