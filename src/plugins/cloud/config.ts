@@ -88,7 +88,7 @@ function checkRotationFields({ rotation_schedule: schedule, rotation_period: per
 function checkAudience({ identity_token_audience: audience, client_secret: secret }: ConfigInput): void {
   if (audience === undefined || audience === '') return
   if (secret !== '') throw refuse('invalid', "only one of 'client_secret' or 'identity_token_audience' can be set")
-  throw refuse('invalid', 'plugin workload identity is not supported')
+  throw refuse('invalid', 'plugin workload identity not supported')
 }
 
 const leastWindow = 3600

@@ -25,6 +25,7 @@ export type MountStateParts = {
 }
 
 const maxCachedRoles = 10_000
+const maxCachedText = 16_384
 const configKey = 'config'
 const rolePrefix = 'role/'
 /** A client is made anew after that. Contract cloud-engine §2.3. */
@@ -46,7 +47,7 @@ export class MountState {
   #upstream: { readonly ready: ReadyUpstream; readonly until: number } | undefined
   /** Counts changes of the configuration. */
   #changes = 0
-  readonly #roles = new RecordCache<RoleRecord>(maxCachedRoles)
+  readonly #roles = new RecordCache<RoleRecord>(maxCachedRoles, maxCachedText)
   readonly #turns = new Turns()
 
   constructor(mount: Mount, view: View, parts: MountStateParts) {

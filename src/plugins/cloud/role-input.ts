@@ -29,6 +29,7 @@ export const roleFields = {
 export type RoleInput = z.output<typeof sharedFields> & { readonly [List in FieldNames['roles'] | FieldNames['groups']]?: string | undefined }
 
 const maxTagBytes = 256
+const maxTags = 200
 const ownTags = 'gatehouse:'
 const maxListed = 200
 const longestMember = 2048
@@ -63,6 +64,7 @@ function checkTtls({ ttl, max_ttl, explicit_max_ttl }: Pick<RoleRecord, 'ttl' | 
 /** Contract cloud-engine §3.2. */
 function checkedTags(sent: readonly string[]): string[] {
   const tags = [...new Set(sent.filter((tag) => tag !== ''))].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+  if (tags.length > maxTags) throw refuse('invalid', `at most ${maxTags} tags are allowed`)
   for (const tag of tags) {
     if (Buffer.byteLength(tag) > maxTagBytes) throw refuse('invalid', 'individual tag size must be between 1 and 256 characters (inclusive)')
     if (tag.includes(' ')) throw refuse('invalid', 'whitespaces are not allowed in tags')

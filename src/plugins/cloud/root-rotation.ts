@@ -72,9 +72,9 @@ export class RootRotation implements AsyncDisposable {
     if (leave === undefined) return
     try {
       const state = stateOf(mount)
-      const config = await state.findConfig()
-      if (config?.pending !== undefined && clock.now() - config.pending.created >= leastAgeMs) await this.#complete(mount, state)
-      else if (config !== undefined && config.pending === undefined && isRotationDue(config, clock.now())) await this.#rotate(mount, state)
+      const step = nextStep(await state.findConfig(), clock.now())
+      if (step === 'complete') await this.#complete(mount, state)
+      else if (step === 'rotate') await this.#rotate(mount, state)
     } catch (err) {
       log.error({ err, mount: mount.path, namespace: mount.namespace }, 'the root secret of a cloud mount could not be rotated; it is tried again')
     } finally {
@@ -97,6 +97,19 @@ export class RootRotation implements AsyncDisposable {
     const { clock, random } = this.#parts
     return { state, clock, random, call: callWithin(clock, random.uuid(), this.#stopping.signal) }
   }
+}
+
+/** A pending secret that does not work for so long does not hold up a rotation that is due. */
+const givenUpMs = 3600_000
+
+/** What there is to do for a mount's root secret now. Pure. */
+export function nextStep(config: ConfigRecord | undefined, now: number): 'complete' | 'rotate' | 'nothing' {
+  if (config === undefined) return 'nothing'
+  const isDue = isRotationDue(config, now)
+  if (config.pending === undefined) return isDue ? 'rotate' : 'nothing'
+  const ageMs = now - config.pending.created
+  if (isDue && ageMs >= givenUpMs) return 'rotate'
+  return ageMs >= leastAgeMs ? 'complete' : 'nothing'
 }
 
 /** An automated rotation may begin now. Pure. Contract cloud-engine §5.4. */

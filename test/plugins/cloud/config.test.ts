@@ -136,7 +136,7 @@ describe('what is refused, and leaves everything as it was (contract cloud-engin
       body: { environment: 'AZURECHINACLOUD', identity_token_audience: 'aud' },
       text: "only one of 'client_secret' or 'identity_token_audience' can be set",
     },
-    { row: 5, body: { client_secret: '', identity_token_audience: 'aud' }, text: 'plugin workload identity is not supported' },
+    { row: 5, body: { client_secret: '', identity_token_audience: 'aud' }, text: 'plugin workload identity not supported' },
     { row: 14, body: { environment: 'invalidEnv' }, text: wrapped('err: no cloud configuration matching the name "invalidEnv"') },
     { row: 'empty environment', body: { environment: '' }, text: wrapped('err: no cloud configuration matching the name ""') },
     {

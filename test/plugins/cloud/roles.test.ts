@@ -226,6 +226,11 @@ describe('what is refused, and stores nothing', () => {
       body: () => ({ tags: ['ä'.repeat(129)] }),
       text: (): string => 'individual tag size must be between 1 and 256 characters (inclusive)',
     },
+    {
+      row: 'many tags',
+      body: () => ({ tags: Array.from({ length: 201 }, (_, index) => `t${index}`).join() }),
+      text: (): string => 'at most 200 tags are allowed',
+    },
     { row: 'a tag like ours', body: () => ({ tags: ['gatehouse:cloud_1:2'] }), text: (): string => "tags must not begin with 'gatehouse:'" },
     {
       row: 'unknown role',

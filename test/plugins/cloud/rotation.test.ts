@@ -308,6 +308,34 @@ describe('rotations that begin by themselves (contract cloud-engine §5.4)', () 
     expect(await house.config()).toHaveProperty('pending')
   })
 
+  test('a pending secret that never works is replaced when the next rotation is due', async () => {
+    await using house = await openEngineHouse({ config: { rotation_period: 7200 } })
+    await rotate(house)
+    const { pending } = await house.config()
+    house.directory.hand.remove(pending?.key_id ?? '')
+    house.clock.advance(7199)
+    await look(house)
+    expect((await house.config()).pending).toEqual(pending)
+    house.clock.advance(15)
+
+    await look(house)
+
+    expect((await house.config()).pending?.key_id).not.toBe(pending?.key_id)
+    house.clock.advance(60)
+    await look(house)
+    expect(await house.config()).not.toHaveProperty('pending')
+  })
+
+  test('a period shorter than a secret takes to count does not overtake it', async () => {
+    await using house = await openEngineHouse({ config: { rotation_period: 10 } })
+    for (let second = 0; second < 75; second += 5) {
+      house.clock.advance(5)
+      await look(house)
+    }
+
+    expect((await house.config()).client_secret_key_id).not.toBe('')
+  })
+
   const hour = 3600
   const from = Date.UTC(2026, 4, 5, 6)
   test.each([

@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest'
+import { emptyConfig } from '../../../src/plugins/cloud/config-record.ts'
+import { fieldNames } from '../../../src/plugins/cloud/field-names.ts'
+import { emptyRole } from '../../../src/plugins/cloud/role-record.ts'
+import { effectiveSettings } from '../../../src/plugins/cloud/settings.ts'
+import { openEngineHouse } from './engine-house.ts'
+
+describe('the client of upstream', () => {
+  test('is kept for 30 minutes', async () => {
+    await using house = await openEngineHouse()
+    const first = await house.state.upstream()
+    house.clock.advance(1799)
+    expect(await house.state.upstream()).toBe(first)
+    house.clock.advance(1)
+    expect(await house.state.upstream()).not.toBe(first)
+  })
+
+  test.each([
+    {
+      name: 'a written configuration',
+      change: (house: Awaited<ReturnType<typeof openEngineHouse>>) => house.engine.putConfig(house.mount, { root_password_ttl: 1 }),
+    },
+    {
+      name: 'a completed rotation',
+      change: async (house: Awaited<ReturnType<typeof openEngineHouse>>) => {
+        await house.engine.rotateRoot(house.mount, 'c0ffee00-0000-4000-8000-000000000000')
+        house.clock.advance(60)
+        await house.engine.rotation.look()
+      },
+    },
+  ])('is made anew after $name', async ({ change }) => {
+    await using house = await openEngineHouse()
+    const first = await house.state.upstream()
+
+    await change(house)
+
+    expect(await house.state.upstream()).not.toBe(first)
+  })
+
+  test('is none after the configuration is deleted', async () => {
+    await using house = await openEngineHouse()
+    await house.state.upstream()
+
+    await house.engine.deleteConfig(house.mount)
+
+    await expect(house.state.upstream()).rejects.toMatchObject({ kind: 'invalid', message: 'subscription_id is required' })
+  })
+
+  test('settings of the environment alone will do', async () => {
+    const operator = { subscriptionId: 's', tenantId: 't', clientId: 'c', clientSecret: 'x' }
+    await using house = await openEngineHouse({ operator })
+    await house.engine.deleteConfig(house.mount)
+    house.clock.advance(3600)
+
+    expect((await house.state.upstream()).settings).toMatchObject(operator)
+  })
+})
+
+describe('records', () => {
+  test('fields of a later version survive writes', async () => {
+    await using house = await openEngineHouse()
+    await house.view.write([
+      { key: 'config', value: { ...(await house.config()), later: 1 } },
+      { key: 'role/a', value: { ...emptyRole, groups: [{ group_name: 'foo', object_id: house.directory.groupIds['foo'] }], later: [2] } },
+    ])
+
+    await house.engine.putConfig(house.mount, { root_password_ttl: 1 })
+    await house.engine.putRole(house.mount, 'a', { ttl: 7 }, 'c0ffee00-0000-4000-8000-000000000000')
+
+    expect(await house.view.get('config')).toMatchObject({ later: 1, root_password_ttl: 1 })
+    expect(await house.view.get('role/a')).toMatchObject({ later: [2], ttl: 7 })
+  })
+
+  test.each(['config', 'role/a'])('a damaged %s is a failure of ours, never nothing', async (key) => {
+    await using house = await openEngineHouse()
+    await house.view.write([{ key, value: { broken: true } }])
+    const reading = key === 'config' ? house.state.findConfig() : house.state.findRole('a')
+
+    await expect(reading).rejects.toMatchObject({ kind: 'internal', message: 'internal error' })
+  })
+
+  test('a failed reading is not remembered', async () => {
+    await using house = await openEngineHouse()
+    const good = await house.config()
+    await house.view.write([{ key: 'config', value: 7 }])
+    await expect(house.state.findConfig()).rejects.toMatchObject({ kind: 'internal' })
+    await house.view.write([{ key: 'config', value: good }])
+
+    expect(await house.state.findConfig()).toEqual(good)
+  })
+
+  test('changes of the configuration at the same time all happen', async () => {
+    await using house = await openEngineHouse()
+    const changes = [
+      { tenant_id: 'a' },
+      { subscription_id: 'b' },
+      { rotation_policy: 'c' },
+      { root_password_ttl: 4 },
+      { environment: 'CloudChinaCloud' },
+    ]
+
+    await Promise.all(changes.map((change) => house.engine.putConfig(house.mount, change)))
+
+    expect(await house.state.findConfig()).toMatchObject(Object.assign({}, ...changes))
+  })
+})
+
+describe('effective settings (contract cloud-engine §2.3, §2.4)', () => {
+  const config = { ...emptyConfig, subscription_id: 's', tenant_id: 't', client_id: 'c', client_secret: 'x' }
+
+  test.each([
+    { row: 'none', environment: '', directoryBase: 'https://graph.microsoft.com' },
+    { row: 11, environment: 'AZURECHINACLOUD', directoryBase: 'https://microsoftgraph.chinacloudapi.cn' },
+    { row: 12, environment: 'AZUREPUBLICCLOUD', directoryBase: 'https://graph.microsoft.com' },
+    { row: 13, environment: 'AZUREUSGOVERNMENTCLOUD', directoryBase: 'https://graph.microsoft.us' },
+    { row: 'our own spelling', environment: 'cloudUSGovernmentCloud', directoryBase: 'https://graph.microsoft.us' },
+  ])('row $row', ({ environment, directoryBase }) => {
+    expect(effectiveSettings({ ...config, environment }, {}).environment).toMatchObject({
+      directoryBase,
+      directoryScope: `${directoryBase}/.default`,
+    })
+  })
+
+  test('what the environment says comes first', () => {
+    const operator = { subscriptionId: 'S', tenantId: 'T', clientId: 'C', clientSecret: 'X', environment: 'AzureChinaCloud' }
+
+    expect(effectiveSettings({ ...config, environment: 'AzurePublicCloud' }, operator)).toMatchObject({
+      ...{ subscriptionId: 'S', tenantId: 'T', clientId: 'C', clientSecret: 'X' },
+      environment: { name: 'china' },
+    })
+  })
+
+  test.each([
+    { missing: { subscription_id: '' }, text: 'subscription_id is required', kind: 'invalid' },
+    { missing: { tenant_id: '' }, text: 'tenant_id is required', kind: 'invalid' },
+    { missing: { client_id: '' }, text: 'client_id is required', kind: 'invalid' },
+    { missing: { client_secret: '' }, text: 'client_secret is required', kind: 'invalid' },
+  ])('$text', ({ missing, text, kind }) => {
+    expect(() => effectiveSettings({ ...config, ...missing }, {})).toThrow(expect.objectContaining({ message: text, kind }))
+  })
+
+  test('an unknown cloud in the environment is the operator’s mistake', () => {
+    const text = 'err: no cloud configuration matching the name "x"'
+    expect(() => effectiveSettings(config, { environment: 'x' })).toThrow(expect.objectContaining({ message: text, kind: 'internal' }))
+  })
+})
+
+test('both types have the same values, each in its own words', () => {
+  expect([...fieldNames.cloud.audiences]).toEqual([
+    ['CloudADMyOrg', 'AzureADMyOrg'],
+    ['CloudADMultipleOrgs', 'AzureADMultipleOrgs'],
+    ['CloudADandPersonalVendorAccount', 'AzureADandPersonalMicrosoftAccount'],
+    ['PersonalVendorAccount', 'PersonalMicrosoftAccount'],
+  ])
+  expect([...fieldNames.azure.audiences.keys()]).toEqual([...fieldNames.cloud.audiences.values()])
+})
