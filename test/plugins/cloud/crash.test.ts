@@ -1,0 +1,135 @@
+import { join } from 'node:path'
+import { writeFile } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Directory, startDirectory } from '../../../simulators/directory/directory.ts'
+import { startServerProcess } from '../../../simulators/server-process.ts'
+import type { FailPoint } from '../../../src/storage/faults.ts'
+import { Client } from '../../support/client.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { until } from './credential-steps.ts'
+import { guids } from './cloud-house.ts'
+
+const entry = join(import.meta.dirname, '../../support/cloud-server.ts')
+
+/** A stand-in and a store that outlive the servers the tests kill. */
+async function aWorld() {
+  const stack = new AsyncDisposableStack()
+  const folder = stack.use(await temporaryFolder())
+  const directory = stack.use(await startDirectory())
+  const killFile = folder.file('kill')
+  const environment = {
+    CLOUD_AUTHORITY_HOST: directory.authorityUrl,
+    CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
+    CLOUD_RESOURCE_MANAGER_ENDPOINT: directory.resourceManagerUrl,
+    CLOUD_CA_FILE: directory.caFile,
+    KILL_FILE: killFile,
+  }
+  const launch = async () => {
+    const server = await startServerProcess({ folder: folder.path, entry, environment })
+    return { server, root: new Client(server.url, server.rootToken) }
+  }
+  let current = await launch()
+  stack.defer(() => current.server.stop('SIGKILL'))
+  await configure(current.root, directory)
+  return {
+    directory,
+    get root() {
+      return current.root
+    },
+    /** The server ends itself in the midst of a write to come. */
+    arm: async (point: FailPoint, skip: number) => {
+      await writeFile(killFile, `${point} ${skip}`)
+      process.kill(current.server.pid, 'SIGUSR2')
+    },
+    /** Kills the server and starts the next one. */
+    restart: async () => {
+      await current.server.stop('SIGKILL')
+      directory.release()
+      directory.clearFaults()
+      directory.journal.clear()
+      current = await launch()
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+async function configure(root: Client, directory: Directory): Promise<void> {
+  const scope = `/subscriptions/${directory.subscriptionId}`
+  await root.write('cloud/config', {
+    subscription_id: directory.subscriptionId,
+    tenant_id: directory.tenantId,
+    client_id: directory.rootClientId,
+    client_secret: directory.rootClientSecret,
+  })
+  const reader = { role_id: `${scope}/providers/Microsoft.Authorization/roleDefinitions/${guids.reader}`, scope: `${scope}/resourceGroups/web` }
+  await root.write('cloud/roles/ci', { cloud_roles: JSON.stringify([reader]), cloud_groups: '[{"group_name":"foo"}]', permanently_delete: true })
+}
+
+const debris = async (root: Client) => ((await root.read('cloud/debris')).body.data as unknown as { objects: unknown[] }).objects
+const living = (directory: Directory) => directory.inventory().filter(({ deleted, kind }) => !deleted || kind === 'role-assignment')
+const leases = async (root: Client) => (await root.list('sys/leases/lookup/cloud/creds/ci')).status
+
+/** Asks and does not mind that nobody answers. */
+const asking = (asked: Promise<unknown>) => asked.catch(() => undefined)
+
+let world: Awaited<ReturnType<typeof aWorld>>
+beforeAll(async () => {
+  world = await aWorld()
+})
+afterAll(() => world[Symbol.asyncDispose]())
+
+describe('kill -9 while a credential is made', () => {
+  test.each(['createApplication', 'createServicePrincipal', 'addServicePrincipalPassword', 'putRoleAssignment', 'addGroupMember'] as const)(
+    'after %s was done upstream: the next start undoes it',
+    async (operation) => {
+      const { directory } = world
+      directory.fault({ kind: 'held', operation })
+      const cut = asking(world.root.read('cloud/creds/ci'))
+      await directory.journal.arrived(operation)
+      expect(living(directory).length).toBeGreaterThan(0)
+
+      await world.restart()
+      await cut
+
+      await until(async () => (await debris(world.root)).length === 0)
+      expect([living(directory), await leases(world.root)]).toEqual([[], 404])
+    },
+  )
+
+  test.each([
+    { point: 'storage.before-commit', skip: 0, isThere: false },
+    { point: 'storage.after-commit', skip: 0, isThere: false },
+    { point: 'storage.before-commit', skip: 2, isThere: false },
+    { point: 'storage.after-commit', skip: 2, isThere: true },
+  ] as const)('at $point of write $skip: with its lease, or not at all', async ({ point, skip, isThere }) => {
+    const { directory } = world
+    await world.arm(point, skip)
+    await asking(world.root.read('cloud/creds/ci'))
+
+    await world.restart()
+
+    await until(async () => (await debris(world.root)).length === 0)
+    expect(living(directory).map(({ kind }) => kind)).toEqual(
+      isThere ? ['application', 'service-principal', 'password', 'role-assignment', 'group-member'] : [],
+    )
+    expect(await leases(world.root)).toBe(isThere ? 200 : 404)
+    await world.root.write('sys/leases/revoke-prefix/cloud/creds/ci')
+  })
+})
+
+test.each(['deleteRoleAssignment', 'deleteServicePrincipal', 'deleteApplication', 'purgeDeleted'] as const)(
+  'kill -9 in a revocation after %s: the next start ends it',
+  async (operation) => {
+    const { directory } = world
+    const { body } = await world.root.read('cloud/creds/ci')
+    directory.fault({ kind: 'held', operation })
+    // ended: whatever becomes of the answer, the lease is over
+    await world.root.write('sys/leases/revoke', { lease_id: body.lease_id, sync: false })
+    await directory.journal.arrived(operation)
+
+    await world.restart()
+
+    await until(async () => (await leases(world.root)) === 404 && (await debris(world.root)).length === 0)
+    expect(living(directory)).toEqual([])
+  },
+)

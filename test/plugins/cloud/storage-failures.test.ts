@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { StorageFaults } from '../../../src/storage/faults.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { startCloudHouse } from './cloud-house.ts'
+import { aCredential, aRole, cleared, kindsOf, living, revoke } from './credential-steps.ts'
+
+/** A house whose database is a file that can be made to fail. */
+async function startFailingHouse() {
+  const folder = await temporaryFolder()
+  const faults = new StorageFaults()
+  const settings = { STORAGE: `sqlite:${folder.file('gatehouse.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
+  const house = await startCloudHouse({ faults, settings })
+  return {
+    house,
+    faults,
+    [Symbol.asyncDispose]: async () => {
+      await house[Symbol.asyncDispose]()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test.each([0, 1, 2, 3])('a disk that is full at write %i of a credential: it is answered and there, or refused and gone', async (skip) => {
+  await using failing = await startFailingHouse()
+  const { house, faults } = failing
+  await aRole(house, 'ci')
+
+  faults.arm('storage.before-commit', 'full', skip)
+  const { status, body } = await house.root.read('cloud/creds/ci')
+
+  await cleared(house)
+  const leases = (await house.root.list('sys/leases/lookup/cloud/creds/ci')).status
+  if (status === 200) {
+    expect(kindsOf(house, String(body.data?.client_id))).toEqual(['application', 'password', 'role-assignment', 'service-principal'])
+    expect(leases).toBe(200)
+  } else {
+    expect(status).toBeGreaterThanOrEqual(500)
+    expect([living(house), leases]).toEqual([[], 404])
+  }
+})
+
+test('a password whose lease cannot be stored is taken back', async () => {
+  await using failing = await startFailingHouse()
+  const { house, faults } = failing
+  const { id, appId } = house.directory.hand.addApplication({ displayName: 'theirs' })
+  await aRole(house, 'static', { application_object_id: id })
+
+  // its intent, its key id, its lease
+  faults.arm('storage.before-commit', 'full', 2)
+  const { status } = await house.root.read('cloud/creds/static')
+
+  expect(status).toBe(500)
+  await cleared(house)
+  expect(kindsOf(house, appId)).toEqual([])
+})
+
+test.each([0, 1])('a revocation whose end cannot be written (write %i) is done again and ends', async (skip) => {
+  await using failing = await startFailingHouse()
+  const { house, faults } = failing
+  await aRole(house, 'ci')
+  const { lease } = await aCredential(house, 'ci')
+
+  faults.arm('storage.before-commit', 'full', skip)
+  expect((await revoke(house, lease)).status).toBeGreaterThanOrEqual(400)
+
+  expect((await revoke(house, lease)).status).toBe(204)
+  house.clock.advance(700)
+  await cleared(house)
+  expect(living(house)).toEqual([])
+})

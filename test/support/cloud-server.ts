@@ -1,0 +1,26 @@
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { readConfig } from '../../src/config.ts'
+import { openLog } from '../../src/log.ts'
+import { startServer } from '../../src/server.ts'
+import { type FailPoint, StorageFaults } from '../../src/storage/faults.ts'
+
+/**
+ * The server as `src/main.ts` runs it, which sooner believes that something is gone upstream: a test does not wait ten minutes. At a signal SIGUSR2 it
+ * ends itself in the midst of a write that is to come: `KILL_FILE` holds the fail point, and how many groups of writes pass it before.
+ */
+const config = readConfig(process.env, { dev: false, warn: () => {} })
+const rootToken = {
+  keep: (token: string) => writeFileSync(config.rootTokenFile ?? '', token, { mode: 0o600 }),
+  tell: () => {},
+}
+const faults = new StorageFaults()
+const { KILL_FILE: killFile = '' } = process.env
+process.on('SIGUSR2', () => {
+  const [point, skip] = readFileSync(killFile, 'utf8').split(' ')
+  // the one who writes it knows the names
+  faults.arm(point as FailPoint, 'kill', Number(skip))
+})
+const cloudTimes = { patience: { byId: 300, bySearch: 1_000, byPurge: 2_000 } }
+await using _server = await startServer(config, { log: await openLog(config), rootToken, faults, cloudTimes })
+await once(process, 'SIGTERM')
