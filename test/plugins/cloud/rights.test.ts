@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type CloudHouse, startCloudHouse } from './cloud-house.ts'
+
+let house: CloudHouse
+
+beforeAll(async () => {
+  house = await startCloudHouse({ configured: false })
+})
+afterAll(() => house[Symbol.asyncDispose]())
+
+const foo = { cloud_groups: '[{"group_name":"foo"}]' }
+
+/** A client that has these capabilities on everything below `cloud/`. */
+async function withCapabilities(...capabilities: string[]) {
+  const name = capabilities.join('-')
+  const rules = capabilities.map((capability) => `"${capability}"`).join(', ')
+  await house.root.write(`sys/policies/acl/${name}`, { policy: `path "cloud/*" { capabilities = [${rules}] }` })
+  const { body } = await house.root.write('auth/token/create', { policies: [name], no_default_policy: true })
+  return house.server.as(String(body['auth']?.['client_token']))
+}
+
+test('what is not there yet takes create, what is there takes update', async () => {
+  const [creator, updater] = [await withCapabilities('create'), await withCapabilities('update')]
+
+  expect((await updater.write('cloud/config', house.config())).status).toBe(403)
+  expect((await creator.write('cloud/config', house.config())).status).toBe(204)
+  expect((await creator.write('cloud/config', house.config())).status).toBe(403)
+  expect((await updater.write('cloud/config', { root_password_ttl: 9 })).status).toBe(204)
+
+  expect((await updater.write('cloud/roles/a', foo)).status).toBe(403)
+  expect((await creator.write('cloud/roles/a', foo)).status).toBe(204)
+  expect((await creator.write('cloud/roles/A', foo)).status).toBe(403)
+  expect((await updater.call('PUT', 'cloud/roles/a', { ttl: 5 })).status).toBe(204)
+
+  expect((await creator.write('cloud/rotate-root')).status).toBe(403)
+  expect((await updater.write('cloud/rotate-root')).status).toBe(204)
+})
+
+test.each([
+  { capability: 'read', may: ['GET config', 'GET roles/a'] },
+  { capability: 'list', may: ['LIST roles', 'LIST roles/'] },
+  { capability: 'delete', may: ['DELETE roles/none', 'DELETE config'] },
+])('$capability', async ({ capability, may }) => {
+  await house.root.write('cloud/config', house.config())
+  await house.root.write('cloud/roles/a', foo)
+  const client = await withCapabilities(capability)
+
+  const calls = [
+    'GET config',
+    'GET roles/a',
+    'LIST roles',
+    'LIST roles/',
+    'POST config',
+    'POST roles/a',
+    'POST rotate-root',
+    'DELETE roles/none',
+    'DELETE config',
+  ]
+  const allowed = []
+  for (const call of calls) {
+    const [verb = '', path = ''] = call.split(' ')
+    if ((await client.call(verb, `cloud/${path}`)).status !== 403) allowed.push(call)
+  }
+
+  expect(allowed).toEqual(may)
+})
+
+test('nobody without a token sees anything', async () => {
+  for (const path of ['config', 'roles/a', 'roles', 'rotate-root']) expect((await house.server.anonymous.read(`cloud/${path}`)).status).toBe(403)
+})
