@@ -135,6 +135,12 @@ export const settings = {
   logFormat: setting(z.enum(['json', 'text']), 'LOG_FORMAT', 'json', 'json: one object a line; text: for people (npm run dev: text)'),
   accessLog: setting(flag, 'ACCESS_LOG', 'false', 'true: a log line for each request'),
   replicaName: setting(z.string().min(1), 'REPLICA_NAME', undefined, 'name of this process in logs (the host name)'),
+  metrics: setting(
+    z.enum(['token', 'open', 'off']),
+    'METRICS',
+    'token',
+    '/metrics and sys/metrics: for tokens with read on sys/metrics, open to all, or off',
+  ),
   maxRequestSize: setting(size, 'MAX_REQUEST_SIZE', '32MiB', 'largest request body; 0: no limit'),
   maxJsonStrings: setting(count, 'MAX_JSON_STRINGS', '1000', 'most strings in a JSON body, keys counted; 0: no limit'),
   maxJsonMemory: setting(size, 'MAX_JSON_MEMORY', '32.5MiB', 'estimated decoded size of a JSON body; 0: no limit'),

@@ -38,7 +38,7 @@ import { SpentProofs } from './core/tokens/spent-proofs.ts'
 import { TokenSweeper } from './core/tokens/token-sweeper.ts'
 import { Cubbyholes } from './core/wrapping/cubbyholes.ts'
 import { Wrapper } from './core/wrapping/wrapper.ts'
-import { fail, ServiceError, StartError } from './errors.ts'
+import { fail, refuse, ServiceError, StartError } from './errors.ts'
 import { admission, taintedRefusal } from './http/admission.ts'
 import { createApp } from './http/app.ts'
 import { recordRoutes } from './http/documented-route.ts'
@@ -54,11 +54,13 @@ import { type Clock, systemClock } from './lib/clock.ts'
 import { systemCode } from './lib/private-file.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import type { Log } from './log.ts'
+import { Metrics } from './metrics/metrics.ts'
+import { serverGauges } from './metrics/server-gauges.ts'
 import { CloudEngine, type CloudEngineParts, cloud, type OperatorSettings } from './plugins/cloud/index.ts'
 import { cubbyhole } from './plugins/cubbyhole/index.ts'
 import { identity } from './plugins/identity/index.ts'
 import { JwtMethod, jwtAuth } from './plugins/jwt-auth/index.ts'
-import { beforeLoginPath, genericPlaces, readyBeforeLogin, sys } from './plugins/sys/index.ts'
+import { beforeLoginPath, genericPlaces, metricsRoute, readyBeforeLogin, storedCounts, sys } from './plugins/sys/index.ts'
 import { type NodeState, nodeStateRoutes } from './plugins/sys/node-state.ts'
 import { token } from './plugins/token/index.ts'
 import type { StorageFaults } from './storage/faults.ts'
@@ -476,6 +478,22 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     hops: config.trustedProxyHops,
     required: config.trustedProxyRequired,
   })
+  const counts = storedCounts({ tokens, view: core.core, clock })
+  const mountName = (mount: Mount) => `${namespaces.byId(mount.namespace)?.path ?? ''}${mount.path}`
+  const metrics = new Metrics(
+    serverGauges({
+      version: config.reportedVersion,
+      storageType: state.storageType,
+      isSealed: () => core.barrier.isSealed(),
+      isStorageUp: () => state.isStorageUp(),
+      barrierTerm: () => core.barrier.keyStatus().term,
+      inFlight: () => app.inFlight(),
+      connections: () => connectionsOf(app),
+      keysets: async () => (await jwtMethod.keysets()).map((keyset) => ({ ...keyset, mount: metrics.mountLabel(mountName(keyset.mount)) })),
+      serviceTokens: () => counts.serviceTokens.total(),
+      entities: () => counts.entities.total(),
+    }),
+  )
   const app = createApp({
     server: {
       headerTimeoutMs: config.headerTimeoutMs,
@@ -537,6 +555,7 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
       if (spent?.num_uses === -1) discard(spent.accessor)
     },
     onAccess: config.accessLog ? (line) => log.info(line, 'request') : undefined,
+    measure: config.metrics === 'off' ? undefined : metrics,
   })
   const document = new ApiDocument({ routes: recordRoutes(app), version: config.reportedVersion })
   explorerRoute(app, { url: explorerUrl, document: () => document.describe(genericPlaces(mounts, 'root')) })
@@ -551,7 +570,14 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     },
     stepDown: async () => {},
   })
+  metricsRoute(app, {
+    metrics,
+    access: config.metrics,
+    authorize: (request, call) => checkMetricsReader(core, request, call),
+    now: () => clock.now(),
+  })
   await app.register(sys, {
+    counts,
     prefix: '/system',
     namespaces,
     namespaceLife,
@@ -566,7 +592,6 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     leases,
     mountOf: (accessor) => mounts.table.byAccessor(accessor),
     wrapper,
-    tokens,
     cors: core.cors,
     edition: config.edition,
     messages: core.messages,
@@ -574,7 +599,6 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     messageWaits: core.messageWaits,
     identities,
     isSealed: () => core.barrier.isSealed(),
-    view: core.core,
     clock,
     onInvalid: ({ path, remoteAddress, requestId }) =>
       log.warn(
@@ -594,7 +618,7 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     spent: core.spent,
     maxJwtSize: config.maxJwtSize,
     failuresKept: config.loginFailuresKept,
-    onFetch: () => undefined,
+    onFetch: (mount, succeeded) => metrics.keysFetched(mountName(mount), succeeded),
   })
   await app.register(token, {
     prefix: '/token',
@@ -636,12 +660,23 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     issue: (login) => issueLogin(loginParts, login),
     plan: (login) => planLogin(loginParts, login),
     policyExists,
-    counter: { login: () => undefined },
+    counter: metrics,
     sweepIntervalMs: config.background === 'on' ? pendingLoginsSweepMs : undefined,
   })
   await app.ready()
   return app
 }
+
+/** Whoever may read `sys/metrics`, by whichever path. Contract operations §1 METRICS. */
+async function checkMetricsReader({ access, barrier }: Core, request: FastifyRequest, call: Call): Promise<void> {
+  if (barrier.isSealed()) throw refuse('sealed', 'Vault is sealed')
+  const caller = await access.authenticate(tokenOf(request.raw), call.remoteAddress)
+  call.caller = caller
+  if (!caller.acl.decide({ operation: 'read', path: 'sys/metrics' }).allowed) throw fail('denied', 'permission denied')
+}
+
+const connectionsOf = (app: FastifyInstance): Promise<number> =>
+  new Promise((settle, reject) => app.server.getConnections((error, count) => (error === null ? settle(count) : reject(error))))
 
 /** `sys/seal` and its like look at the token themselves. Contract tokens §4.10. */
 async function checkSudo(access: Access, request: FastifyRequest, call: Call): Promise<void> {

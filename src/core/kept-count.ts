@@ -20,9 +20,16 @@ export class KeptCount {
   }
 
   async of(namespace: string): Promise<number> {
-    const { clock } = this.#parts
-    const known = this.#kept !== undefined && clock.now() < this.#kept.until ? this.#kept.byNamespace : await this.#counted()
-    return known.get(namespace) ?? 0
+    return (await this.#known()).get(namespace) ?? 0
+  }
+
+  /** In all namespaces together. */
+  async total(): Promise<number> {
+    return (await this.#known()).values().reduce((sum, count) => sum + count, 0)
+  }
+
+  async #known(): Promise<ReadonlyMap<string, number>> {
+    return this.#kept !== undefined && this.#parts.clock.now() < this.#kept.until ? this.#kept.byNamespace : this.#counted()
   }
 
   #counted(): Promise<ReadonlyMap<string, number>> {

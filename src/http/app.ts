@@ -4,7 +4,7 @@ import type { LeasedSecret } from '../core/leases/lease.ts'
 import type { IssuedLease } from '../core/leases/lease-store.ts'
 import type { WrapInfo } from '../core/wrapping/wrapper.ts'
 import { refuse, ServiceError } from '../errors.ts'
-import { type AccessLine, accessLine } from './access-log.ts'
+import { type AccessLine, accessLine, routeTemplate } from './access-log.ts'
 import { type Call, callOf, type EarlyReply } from './call.ts'
 import { commonHeaders, requestIdHeader } from './common-headers.ts'
 import { bugReply, type ErrorReply, errorBody, errorReply } from './error-reply.ts'
@@ -13,7 +13,7 @@ import { type ListServerOptions, listVerb } from './list-verb.ts'
 import { announcedSizeRefusal, BodyBudget, overloaded, readBody } from './body-reader.ts'
 import { allowOrigin, type CorsRules, type CorsVerdict, corsVerdict } from './cors.ts'
 import { largeAnswer, sendJson, sendText } from './json-reply.ts'
-import { carrierOf, noRoute } from './mount-router.ts'
+import { carrierOf, isKnownVerb, noRoute } from './mount-router.ts'
 import type { DocumentedPlace } from './openapi.ts'
 import type { ReadyRead } from './ready-read.ts'
 
@@ -41,10 +41,20 @@ export type AppParts = {
   afterRequest(call: Call): void
   /** Told of every request that is over, for the log; undefined: nobody asked. */
   onAccess: ((line: AccessLine) => void) | undefined
+  /** Told of every answer, and of what was refused before any work; undefined: nobody counts. */
+  measure: Measure | undefined
+}
+
+/** Counts requests. */
+export type Measure = {
+  request(measured: { method: string; route: string; code: number; seconds: number }): void
+  refused(reason: 'size' | 'timeout' | 'malformed' | 'overload'): void
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
+    /** Requests that count as under way. */
+    inFlight(): number
     /** Counts a request as inside its mount; call what comes back when it has left. */
     enterMount(call: Call): () => void
     /** Gives a secret a lease; throws, with the secret taken back, when that can not be. */
@@ -71,8 +81,15 @@ export function createApp(parts: AppParts): FastifyInstance {
   let closing = false
   /** What counts, logs or closes wants to see each request. */
   const isBusy = () => closing || inFlight >= parts.limits.maxInFlight || parts.onAccess !== undefined
+  /** Answers that lie ready go past all hooks. */
+  function readAtOnce(request: IncomingMessage, response: ServerResponse): boolean {
+    const started = performance.now()
+    if (!parts.readyRead(request, response)) return false
+    parts.measure?.request({ method: 'GET', route: readyRoute, code: response.statusCode, seconds: (performance.now() - started) / 1000 })
+    return true
+  }
   const app = fastify({
-    ...listVerb(parts.server, (request, response) => !isBusy() && parts.readyRead(request, response)),
+    ...listVerb(parts.server, (request, response) => !isBusy() && readAtOnce(request, response)),
     rewriteUrl: parts.route,
     bodyLimit: Number.MAX_SAFE_INTEGER,
     // the one pattern of ours, a generic name, has a single repetition: its time grows with the name's length only
@@ -117,6 +134,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     }
     response.once('close', end)
   }
+  app.decorate('inFlight', () => inFlight)
   app.decorate('enterMount', parts.enter)
   app.decorate('leaseSecret', parts.lease)
   app.decorate('wrapAnswer', parts.wrap)
@@ -133,6 +151,10 @@ export function createApp(parts: AppParts): FastifyInstance {
     const call = callOf(request.raw)
     // Fastify wants to hang up behind a body it could not read: a client that is still writing would lose its answer
     const { rules } = request.routeOptions.config
+    if (error instanceof ServiceError) {
+      if (error.kind === 'overloaded') parts.measure?.refused('overload')
+      else if (error.kind === 'too-large') parts.measure?.refused('size')
+    }
     const answer = replyFor(error, rules?.open === true, (bug) => parts.onBug(bug, call.requestId))
     return sendError(reply.removeHeader('connection'), rules?.namesRequest === true ? naming(answer, call.requestId) : answer)
   })
@@ -172,7 +194,14 @@ export function createApp(parts: AppParts): FastifyInstance {
     if (request.raw.complete || (reply.raw.shouldKeepAlive && !closing)) goOn()
     else whenRead(request.raw, goOn)
   })
-  const { onAccess } = parts
+  const { measure, onAccess } = parts
+  if (measure !== undefined) {
+    app.addHook('onResponse', (request, reply, done) => {
+      const method = methodLabel(callOf(request.raw).verb)
+      measure.request({ method, route: routeLabel(request.routeOptions.url), code: reply.statusCode, seconds: reply.elapsedTime / 1000 })
+      done()
+    })
+  }
   if (onAccess !== undefined) {
     app.addHook('onResponse', (request, reply, done) => {
       onAccess(accessLine(request, reply))
@@ -251,6 +280,24 @@ function replyFor(error: FastifyError | ServiceError, open: boolean, onBug: (err
   if (error.statusCode !== undefined && error.statusCode < 500) return { status: 400, body: errorBody(), retryAfter: undefined }
   onBug(error)
   return bugReply(open)
+}
+
+/** The one path whose answers lie ready. */
+const readyRoute = '/system/internal/ui/unauthenticated-messages'
+
+const methodLabel = (verb: string): string => (isKnownVerb(verb) ? verb : 'other')
+
+const labelByUrl = new Map<string, string>()
+
+/** As `routeTemplate`; there are as many as routes. */
+function routeLabel(url: string | undefined): string {
+  if (url === undefined) return 'none'
+  let label = labelByUrl.get(url)
+  if (label === undefined) {
+    label = routeTemplate(url)
+    labelByUrl.set(url, label)
+  }
+  return label
 }
 
 /** A refusal that says which request it was. */

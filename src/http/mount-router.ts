@@ -34,11 +34,12 @@ export const noRoute = '/-/none'
 /** Where `/docs` and all below it go. */
 export const explorerUrl = '/-/docs'
 
-const nodePaths = new Set(['init', 'seal-status', 'seal', 'step-down', 'unseal', 'leader', 'health'])
+const nodePaths = new Set(['init', 'seal-status', 'seal', 'step-down', 'unseal', 'leader', 'health', 'metrics'])
 const notInNamespaces =
   /^sys\/(?:raw|generate-recovery-token|init|seal|step-down|unseal|health|rekey-recovery-key|rekey|storage|generate-root|metrics|pprof|in-flight-req)(?:\/|$)/
 const outside: ReadonlyMap<string, string> = new Map([
   ['health', '/-/node/health'],
+  ['metrics', '/-/node/metrics'],
   ['health/live', '/-/health/live'],
   ['health/ready', '/-/health/ready'],
 ])
@@ -183,6 +184,9 @@ const verbs: Record<string, Operation> = {
   HELP: 'help',
   OPTIONS: 'preflight',
 }
+/** One of the verbs that ask for something. */
+export const isKnownVerb = (verb: string): boolean => Object.hasOwn(verbs, verb)
+
 const truths = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
 const falsehoods = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False'])
 

@@ -190,6 +190,23 @@ export class JwtMethod {
     }
   }
 
+  /** Of the mounts that were used since the start, whose keys lie in memory. */
+  async keysets(): Promise<readonly { mount: Mount; keys: number; ageSeconds: number | undefined; pending: number }[]> {
+    const { mounts, clock } = this.#parts
+    const used = [...this.#placeByUuid].flatMap(([uuid, place]) => {
+      const mount = mounts.table.byUuid(uuid)
+      return mount === undefined || mount.tainted ? [] : [{ mount, place }]
+    })
+    return Promise.all(
+      used.map(async ({ mount, place }) => {
+        const sources = (await place.state.findConfig())?.keyset.sources() ?? []
+        const fetchedAt = sources.flatMap(({ histories }) => histories.flatMap((history) => history.fetchedAt ?? []))
+        const ageSeconds = fetchedAt.length === 0 ? undefined : Math.max(0, (clock.now() - Math.min(...fetchedAt)) / 1000)
+        return { mount, keys: sources.reduce((sum, { keys }) => sum + keys.length, 0), ageSeconds, pending: await place.pending.total() }
+      }),
+    )
+  }
+
   /** With `refresh`, keys are fetched first. Contract jwt-oidc §11.3. */
   async status(mount: Mount, refresh: boolean): Promise<object> {
     const { state, pending, lastLoginAt, lastRefusalAt } = this.#placeOf(mount)
@@ -230,11 +247,16 @@ export class JwtMethod {
     await spent.sweep((uuid) => this.#toleranceAt(mounts.table.byUuid(uuid)))
   }
 
-  /** A mount that is not known here may have been made elsewhere just now. */
+  /** A mount that is not known here may have been made elsewhere just now; of one whose roles cannot be read nobody knows. */
   async #toleranceAt(mount: Mount | undefined): Promise<number> {
     if (mount === undefined || mount.tainted) return dayMs
-    const roles = await this.stateOf(mount).roles()
-    return longestTolerance(roles.map(({ record }) => record))
+    try {
+      const roles = await this.stateOf(mount).roles()
+      return longestTolerance(roles.map(({ record }) => record))
+    } catch {
+      // what is wrong with a record is in the log by now; other mounts are not to wait for it
+      return dayMs
+    }
   }
 
   /** The current terms of the role a token came from. Contract jwt-oidc §4.11. */

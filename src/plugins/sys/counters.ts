@@ -8,28 +8,35 @@ import { resource } from '../../http/resource.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { answers } from './answers.ts'
 
-export type CounterParts = {
+export type CounterParts = { readonly counts: StoredCounts }
+
+export type StoredCountParts = {
   readonly tokens: Pick<TokenStore, 'scan' | 'isUsable'>
   /** The view tokens and entities lie in. */
   readonly view: View
   readonly clock: Clock
 }
 
+/** How many there are of what is stored, as of the last few seconds. */
+export type StoredCounts = { readonly serviceTokens: KeptCount; readonly entities: KeptCount }
+
+export const storedCounts = ({ tokens, view, clock }: StoredCountParts): StoredCounts => ({
+  serviceTokens: new KeptCount({ clock, count: () => countTokens(tokens) }),
+  entities: new KeptCount({ clock, count: () => countEntities(view) }),
+})
+
 const pageSize = 200
 const keyPageSize = 2000
 const entityKeys = 'entity/'
 
 /** `sys/internal/counters/*`: of the namespace of the request. Contract core-http §6.9. */
-export function counterRoutes(app: FastifyInstance, { tokens, view, clock }: CounterParts): void {
-  const tokenCount = new KeptCount({ clock, count: () => countTokens(tokens) })
-  const entityCount = new KeptCount({ clock, count: () => countEntities(view) })
-
+export function counterRoutes(app: FastifyInstance, { counts }: CounterParts): void {
   resource(app, '/internal/counters/tokens', {
     help: 'How many valid service tokens the namespace has, as of the last few seconds.',
     read: {
       summary: 'Count service tokens',
       ...answers.serviceTokens,
-      handle: async ({ mount }) => ({ data: { counters: { service_tokens: { total: await tokenCount.of(mount.namespace) } } } }),
+      handle: async ({ mount }) => ({ data: { counters: { service_tokens: { total: await counts.serviceTokens.of(mount.namespace) } } } }),
     },
   })
   resource(app, '/internal/counters/entities', {
@@ -37,7 +44,7 @@ export function counterRoutes(app: FastifyInstance, { tokens, view, clock }: Cou
     read: {
       summary: 'Count entities',
       ...answers.entities,
-      handle: async ({ mount }) => ({ data: { counters: { entities: { total: await entityCount.of(mount.namespace) } } } }),
+      handle: async ({ mount }) => ({ data: { counters: { entities: { total: await counts.entities.of(mount.namespace) } } } }),
     },
   })
   resource(app, '/internal/counters/requests', {
@@ -52,7 +59,7 @@ export function counterRoutes(app: FastifyInstance, { tokens, view, clock }: Cou
   })
 }
 
-async function countTokens(tokens: CounterParts['tokens']): Promise<ReadonlyMap<string, number>> {
+async function countTokens(tokens: StoredCountParts['tokens']): Promise<ReadonlyMap<string, number>> {
   const byNamespace = new Map<string, number>()
   for (let after: string | undefined; ; await nextTurn()) {
     const page = await tokens.scan({ limit: pageSize, ...(after === undefined ? {} : { after }) })

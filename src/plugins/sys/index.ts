@@ -16,6 +16,8 @@ import { uiRoutes } from './ui.ts'
 import { type WrappingParts, wrappingRoutes } from './wrapping.ts'
 
 export { genericPlaces } from './api-document.ts'
+export { storedCounts } from './counters.ts'
+export { metricsRoute } from './metrics.ts'
 export { beforeLoginPath, readyBeforeLogin } from './ui-messages.ts'
 
 export type SysParts = MountRouteParts &

@@ -1,0 +1,67 @@
+import type { ReadGauge, Reading } from './instruments.ts'
+
+/** What a server tells of itself at any time. */
+export type GaugeSources = {
+  readonly version: string
+  readonly storageType: string
+  isSealed(): boolean
+  isStorageUp(): Promise<boolean>
+  /** Of the data key that seals what is written. */
+  barrierTerm(): number
+  inFlight(): number
+  connections(): Promise<number>
+  /** Of the mounts that were used since the start. `ageSeconds` is undefined where nothing was fetched. */
+  keysets(): Promise<readonly Keyset[]>
+  serviceTokens(): Promise<number>
+  entities(): Promise<number>
+}
+
+/** Those of mounts that share a label are taken together. */
+type Keyset = { readonly mount: string; readonly keys: number; readonly ageSeconds: number | undefined; readonly pending: number }
+
+const one = (value: number | boolean): Reading => [{ labels: {}, value: Number(value) }]
+
+/** Gauges by the names of contract operations §6. */
+export function serverGauges(sources: GaugeSources): ReadGauge[] {
+  const { version, storageType: storage } = sources
+  const perMount = (value: (keyset: Keyset) => number | undefined, together: (one: number, other: number) => number) => async () => {
+    const byMount = new Map<string, number>()
+    for (const keyset of await sources.keysets()) {
+      const read = value(keyset)
+      const known = byMount.get(keyset.mount)
+      if (read !== undefined) byMount.set(keyset.mount, known === undefined ? read : together(known, read))
+    }
+    return [...byMount].map(([mount, read]) => ({ labels: { mount }, value: read }))
+  }
+  const sum = (one: number, other: number) => one + other
+  const labels = ['mount']
+  return [
+    {
+      name: 'build_info',
+      help: 'What runs here',
+      labels: ['version', 'storage', 'seal'],
+      read: () => [{ labels: { version, storage, seal: 'static' }, value: 1 }],
+    },
+    { name: 'initialized', help: '1 once there is a store', labels: [], read: () => one(1) },
+    { name: 'sealed', help: '1 while nothing can be read', labels: [], read: () => one(sources.isSealed()) },
+    { name: 'storage_up', help: '1 while the storage can be read', labels: [], read: async () => one(await sources.isStorageUp()) },
+    { name: 'barrier_term', help: 'Number of the data key that seals what is written', labels: [], read: () => one(sources.barrierTerm()) },
+    { name: 'http_in_flight_requests', help: 'Requests under way', labels: [], read: () => one(sources.inFlight()) },
+    {
+      name: 'http_connections',
+      help: 'Open connections',
+      labels: ['protocol'],
+      read: async () => [{ labels: { protocol: 'http/1.1' }, value: await sources.connections() }],
+    },
+    { name: 'keys', help: 'Usable keys that verify tokens', labels, read: perMount(({ keys }) => keys, sum) },
+    { name: 'keyset_age_seconds', help: 'Since keys were last fetched', labels, read: perMount(({ ageSeconds }) => ageSeconds, Math.max) },
+    { name: 'pending_logins', help: 'Browser logins between their start and their callback', labels, read: perMount(({ pending }) => pending, sum) },
+    {
+      name: 'tokens',
+      help: 'Valid service tokens; batch tokens are not stored',
+      labels: ['type'],
+      read: async () => [{ labels: { type: 'service' }, value: await sources.serviceTokens() }],
+    },
+    { name: 'entities', help: 'People and machines that are known', labels: [], read: async () => one(await sources.entities()) },
+  ]
+}

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { aSigner } from '../plugins/jwt-auth/signer.ts'
+import { caused, errors, notAccepted } from '../support/error-bodies.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+
+const signer = aSigner('ES256')
+const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate' }
+const claims = { sub: 'secret-subject', aud: 'gate', exp: Math.floor(Date.now() / 1000) + 60 }
+
+/** The value of one line of Prometheus' text. */
+function readingOf(text: string, name: string, labels: Record<string, string> = {}): number | undefined {
+  const line = text
+    .split('\n')
+    .find((one) => one.replace(/[{ ].*/, '') === name && Object.entries(labels).every(([label, value]) => one.includes(`${label}="${value}"`)))
+  return line === undefined ? undefined : Number(line.split(' ').at(-1))
+}
+
+describe('what is counted', () => {
+  let server: TestServer
+  let text = ''
+  beforeAll(async () => {
+    server = await startTestServer()
+    await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
+    await server.root.write('auth/jwt/role/ci', role)
+    for (const aud of ['gate', 'gate', 'other']) await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: signer.sign({ ...claims, aud }) })
+    await server.root.read('no/such/path')
+    await server.root.call('BREW', 'auth/jwt/config')
+    await server.anonymous.read('sys/internal/ui/unauthenticated-messages')
+    text = (await server.root.read('/metrics')).text
+  })
+  afterAll(() => server[Symbol.asyncDispose]())
+
+  test.each([
+    ['gatehouse_logins_total', { mount: 'auth/jwt/', method: 'jwt', result: 'ok', reason: '' }, 2],
+    ['gatehouse_logins_total', { mount: 'auth/jwt/', method: 'jwt', result: 'refused', reason: 'audience_mismatch' }, 1],
+    ['gatehouse_login_duration_seconds_count', { mount: 'auth/jwt/', method: 'jwt' }, 3],
+    ['gatehouse_login_duration_seconds_bucket', { le: '+Inf' }, 3],
+    ['gatehouse_http_requests_total', { method: 'POST', route: '/jwt/login', code: '200' }, 2],
+    ['gatehouse_http_requests_total', { method: 'POST', route: '/jwt/login', code: '400' }, 1],
+    ['gatehouse_http_requests_total', { route: 'none', code: '404' }, 1],
+    ['gatehouse_http_requests_total', { method: 'other', code: '405' }, 1],
+    ['gatehouse_http_requests_total', { route: '/system/internal/ui/unauthenticated-messages', code: '200' }, 1],
+    ['gatehouse_http_request_duration_seconds_count', { method: 'POST', route: '/jwt/login' }, 3],
+    ['gatehouse_keys', { mount: 'auth/jwt/' }, 1],
+    ['gatehouse_pending_logins', { mount: 'auth/jwt/' }, 0],
+    ['gatehouse_tokens', { type: 'service' }, 3],
+    ['gatehouse_entities', {}, 1],
+    ['gatehouse_sealed', {}, 0],
+    ['gatehouse_initialized', {}, 1],
+    ['gatehouse_storage_up', {}, 1],
+    ['gatehouse_barrier_term', {}, 1],
+    ['gatehouse_build_info', { storage: 'inmem', seal: 'static' }, 1],
+  ])('%s %o', (name, labels, value) => {
+    expect(readingOf(text, name, labels as unknown as Record<string, string>)).toBe(value)
+  })
+
+  test('requests and connections under way, and what the engine says of itself', () => {
+    expect(readingOf(text, 'gatehouse_http_in_flight_requests')).toBe(0)
+    expect(readingOf(text, 'gatehouse_http_connections')).toBeGreaterThanOrEqual(1)
+    expect(readingOf(text, 'process_resident_memory_bytes')).toBeGreaterThan(0)
+    expect(readingOf(text, 'nodejs_heap_size_used_bytes')).toBeGreaterThan(0)
+  })
+
+  test('nobody is named: no role, subject, address or token', () => {
+    for (const hidden of ['secret-subject', '"ci"', '127.0.0.1', 'hvs.', 'no/such']) expect(text).not.toContain(hidden)
+  })
+
+  test('both paths, each form', async () => {
+    const prometheus = 'text/plain; version=0.0.4; charset=utf-8'
+    expect((await server.root.read('/metrics')).headers['content-type']).toBe(prometheus)
+    expect((await server.root.read('sys/metrics?format=prometheus')).headers['content-type']).toBe(prometheus)
+    const accept = { Accept: 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5' }
+    expect((await server.root.read('sys/metrics', { headers: accept })).headers['content-type']).toBe(prometheus)
+    const json = await server.root.read('sys/metrics')
+    expect(json.headers['content-type']).toBe('application/json')
+    expect(json.body).toMatchObject({ Timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000 UTC$/), Points: [] })
+    const logins = { mount: 'auth/jwt/', method: 'jwt', result: 'ok', reason: '' }
+    expect(json.body['Counters']).toContainEqual(expect.objectContaining({ Name: 'gatehouse_logins_total', Count: 2, Labels: logins }))
+    expect(json.body['Samples']).toContainEqual(
+      expect.objectContaining({ Name: 'gatehouse_login_duration_seconds', Count: 3, Labels: { mount: 'auth/jwt/', method: 'jwt' } }),
+    )
+    expect(await server.root.read('sys/metrics?format=xml')).toMatchObject({ status: 400, text: 'metric response format "xml" unknown' })
+    expect((await server.root.write('sys/metrics', {})).status).toBe(405)
+    expect((await server.root.read('sys/metrics', { headers: { 'X-Vault-Namespace': 'a' } })).status).toBe(400)
+  })
+
+  test('a token that may read sys/metrics is enough, and needed', async () => {
+    await server.root.write('sys/policies/acl/scrape', { policy: 'path "sys/metrics" { capabilities = ["read"] }' })
+    const token = async (policy: string) =>
+      String((await server.root.write('auth/token/create', { policies: [policy] })).body['auth']?.['client_token'])
+    for (const path of ['/metrics', 'sys/metrics']) {
+      expect((await server.as(await token('scrape')).read(path)).status).toBe(200)
+      expect(await server.as(await token('other')).read(path)).toMatchObject({ status: 403, body: errors(caused('permission denied')) })
+      expect(await server.anonymous.read(path)).toMatchObject({ status: 403, body: notAccepted })
+    }
+  })
+
+  test('a sealed server tells nothing', async () => {
+    await using sealed = await startTestServer()
+    await sealed.root.call('PUT', 'sys/seal')
+
+    expect(await sealed.root.read('/metrics')).toMatchObject({ status: 503, body: errors('Vault is sealed') })
+  })
+})
+
+test('GATEHOUSE_METRICS=open: no token, sealed or not', async () => {
+  await using server = await startTestServer({ settings: { METRICS: 'open' } })
+
+  expect((await server.anonymous.read('/metrics')).status).toBe(200)
+  await server.root.call('PUT', 'sys/seal')
+  const sealed = await server.anonymous.read('/metrics')
+
+  expect(readingOf(sealed.text, 'gatehouse_sealed')).toBe(1)
+  expect(readingOf(sealed.text, 'gatehouse_barrier_term')).toBeUndefined()
+})
+
+test('GATEHOUSE_METRICS=off: not there', async () => {
+  await using server = await startTestServer({ settings: { METRICS: 'off' } })
+
+  for (const path of ['/metrics', 'sys/metrics']) expect(await server.root.read(path)).toMatchObject({ status: 404, body: errors() })
+})
+
+test('so many mounts are told apart, the others together', async () => {
+  const { Metrics } = await import('../../src/metrics/metrics.ts')
+  const metrics = new Metrics([])
+  for (let index = 0; index < 250; index++) metrics.login({ mount: `auth/m${index}/`, method: 'jwt', result: 'ok', reason: '', seconds: 0.001 })
+
+  const { body } = await metrics.text()
+
+  expect(readingOf(body, 'gatehouse_logins_total', { mount: 'other' })).toBe(50)
+  expect(readingOf(body, 'gatehouse_logins_total', { mount: 'auth/m199/' })).toBe(1)
+  expect(readingOf(body, 'gatehouse_login_duration_seconds_bucket', { mount: 'auth/m0/', le: '0.001' })).toBe(1)
+})
