@@ -255,6 +255,24 @@ describe('places to wait', () => {
     await held
   })
 
+  test.each([
+    { name: 'counts for a trusted proxy', settings: { TRUSTED_PROXIES: '127.0.0.0/8' }, statuses: [429, 304, 304, 429] },
+    { name: 'counts for no one else', settings: { TRUSTED_PROXIES: '192.0.2.0/24' }, statuses: [429, 429, 429, 429] },
+  ])('what X-Forwarded-For says $name', async ({ settings, statuses }) => {
+    await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1', ...settings } })
+    const { etag } = await poll(server, before)
+    const ask = (from: string, wait: string) =>
+      server.anonymous.read(`${before}?wait=${wait}`, { headers: { 'If-None-Match': etag, 'X-Forwarded-For': from } })
+    const { held } = await oneHeld(() => ask('198.51.100.1', '60s'))
+
+    const answers: number[] = []
+    for (const from of ['198.51.100.1', '198.51.100.2', '2001:db8::1', '198.51.100.2, 198.51.100.1']) answers.push((await ask(from, '1ms')).status)
+
+    expect(answers).toEqual(statuses)
+    await planned(server, { authenticated: false })
+    expect((await held).status).toBe(200)
+  })
+
   test('a client that hangs up leaves its place', async () => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
     const { etag, again } = await poll(server, before)
