@@ -43,6 +43,7 @@ async function openMethod() {
       .write([
         { key: `role/${name}`, value: { role_type: 'jwt', user_claim: 'sub', bound_subject: 'alice', token_replay_protection: true, ...given } },
       ])
+  const breakRole = (name: string) => mounts.viewOf(mount).write([{ key: `role/${name}`, value: 'broken' }])
   const login = (jwt: string, name = 'r') => method.login(mount, '127.0.0.1', { role: name, jwt, distributed_claim_access_token: '' })
   const spend = async (jwt: string) => {
     const { proof } = await login(jwt)
@@ -51,7 +52,7 @@ async function openMethod() {
     return proof
   }
   const held = opened.move()
-  return { ...{ clock, method, mount, spent, role, login, spend }, [Symbol.asyncDispose]: () => held.disposeAsync() }
+  return { ...{ clock, method, mount, spent, role, breakRole, login, spend }, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
 
 test.each([
@@ -104,6 +105,20 @@ test('the role of the mount with the most patience decides', async () => {
   house.clock.advance(3660)
   await house.method.sweep()
   await expect(house.login(jwt, 'patient')).resolves.toMatchObject({ proof })
+  expect(await house.spent.isSpent(house.mount.uuid, proof)).toBe(true)
+  house.clock.advance(61)
+  await house.method.sweep()
+  expect(await house.spent.isSpent(house.mount.uuid, proof)).toBe(false)
+})
+
+test('a role that cannot be read keeps what was used for a day, and no longer', async () => {
+  await using house = await openMethod()
+  await house.role('r')
+  const proof = await house.spend(signer.sign({ sub: 'alice', jti: 'a', exp: start, iat: start - 10 }))
+  await house.breakRole('other')
+
+  house.clock.advance(86_400)
+  await house.method.sweep()
   expect(await house.spent.isSpent(house.mount.uuid, proof)).toBe(true)
   house.clock.advance(61)
   await house.method.sweep()
