@@ -290,7 +290,11 @@ const sharedSchemas = {
     },
     ['wrapped_accessor'],
   ),
-  Errors: { type: 'object', required: ['errors'], properties: { errors: texts } },
+  Errors: {
+    type: 'object',
+    required: ['errors'],
+    properties: { errors: texts, request_id: { type: 'string', format: 'uuid', description: 'Of a refused login: what the log has it under' } },
+  },
 }
 
 const json = (name: keyof typeof sharedSchemas, example: unknown) => ({

@@ -28,6 +28,7 @@ const node: DocumentedCall[] = [
   { ask: 'get /sys/init', token: '' },
   { ask: 'get /sys/seal-status', token: '' },
   { ask: 'get /sys/leader', token: '' },
+  { ask: 'get /sys/metrics' },
   { ask: 'post /sys/step-down', status: 204 },
   { ask: 'post /sys/unseal', body: { key: '00'.repeat(32) }, token: '' },
 ]
@@ -304,6 +305,13 @@ const logins: DocumentedCall[] = [
   { ask: 'get /auth/jwt/role/{name}', params: { name: 'ci' } },
   { ask: 'post /auth/jwt/login', body: { role: 'ci', jwt: '$jwt' }, token: '' },
   { ask: 'post /auth/jwt/login', name: 'that fails', body: { role: 'ci', jwt: 'x' }, token: '', status: 400 },
+  { ask: 'post /auth/jwt/explain', body: { role: 'ci', jwt: '$jwt' } },
+  { ask: 'post /auth/jwt/explain', name: 'of claims', body: { role: 'ci', claims: { sub: 'x', aud: ['y'], exp: 1.5 } } },
+  { ask: 'get /auth/jwt/failures' },
+  { ask: 'post /auth/jwt/failures/hash', body: { input: 'x' } },
+  { ask: 'delete /auth/jwt/failures', status: 204 },
+  { ask: 'get /auth/jwt/status' },
+  { ask: 'get /auth/jwt/lint' },
   { ask: 'delete /auth/jwt/role/{name}', params: { name: 'ci' }, status: 204 },
 ]
 
