@@ -168,11 +168,14 @@ test('explain says that a token is spent, and spends none', async () => {
   const jwt = signer.sign(someClaims({ jti: 'a' }))
   const explain = async () => {
     const { body } = await server.root.write('auth/jwt/explain', { role: 'r', jwt })
-    return [body.data?.['allowed'], body.data?.['reason'], body.data?.['error']]
+    const checks: unknown = body.data?.['checks']
+    const verdicts = Array.isArray(checks) ? checks.slice(-3).map(({ name, verdict: said }) => `${name} ${said}`) : []
+    return [body.data?.['allowed'], body.data?.['reason'], body.data?.['error'], ...verdicts]
   }
+  const free = [true, '', '', 'entity pass', 'policies pass', 'replay pass']
 
-  expect(await explain()).toEqual([true, '', ''])
-  expect(await explain()).toEqual([true, '', ''])
+  expect(await explain()).toEqual(free)
+  expect(await explain()).toEqual(free)
   expect(await login(server, jwt)).toBe('ok')
-  expect(await explain()).toEqual([false, 'token_replayed', used.slice(4)])
+  expect(await explain()).toEqual([false, 'token_replayed', used.slice(4), 'entity pass', 'policies pass', 'replay fail'])
 })

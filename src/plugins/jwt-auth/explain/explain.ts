@@ -144,7 +144,7 @@ async function planned(auth: LoginAuth, { plan }: ExplainContext): Promise<Plann
   }
 }
 
-/** The core looks at the entity first, then at the policies; what it has against a name or metadata comes before both. */
+/** The core looks at the entity first, then at the policies, last whether a token was used before; what it has against a name or metadata comes before all. */
 function coreChecks(core: Planned | undefined, facts: Facts): ExplainedCheck[] {
   const reason = core?.refused?.reason ?? ''
   const refusing = checkNamed(reason)
@@ -152,7 +152,12 @@ function coreChecks(core: Planned | undefined, facts: Facts): ExplainedCheck[] {
     const own = refusing === name ? reason : ''
     return { ...outcome(name, isMade ? undefined : 'skipped', own), ...describe(name, facts, undefined, 0) }
   }
-  const isEarly = reason !== '' && refusing !== 'entity' && refusing !== 'policies'
-  const early = isEarly ? [{ ...outcome(refusing, undefined, reason), expected: [], seen: null, hint: '' as const, detail: '' }] : []
-  return [...early, told('entity', core !== undefined && !isEarly), told('policies', core?.plan !== undefined || refusing === 'policies')]
+  const bare = { expected: [], seen: null, hint: '' as const, detail: '' }
+  const isSpent = refusing === 'replay'
+  const isEarly = reason !== '' && !isSpent && refusing !== 'entity' && refusing !== 'policies'
+  const early = isEarly ? [{ ...outcome(refusing, undefined, reason), ...bare }] : []
+  const isPlanned = core?.plan !== undefined || isSpent
+  const isOnce = facts.role?.record.token_replay_protection === true
+  const last = isOnce ? [{ ...outcome('replay', isPlanned ? undefined : 'skipped', isSpent ? reason : ''), ...bare }] : []
+  return [...early, told('entity', core !== undefined && !isEarly), told('policies', isPlanned || refusing === 'policies'), ...last]
 }
