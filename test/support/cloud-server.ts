@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
 import { startServer } from '../../src/server.ts'
@@ -21,6 +22,11 @@ process.on('SIGUSR2', () => {
   // the one who writes it knows the names
   faults.arm(point as FailPoint, 'kill', Number(skip))
 })
+/** Time passes twenty times as fast for whoever waits for the cloud. */
+const haste = 20
+const cloudPause = async (milliseconds: number, signal?: AbortSignal) => {
+  await wait(milliseconds / haste, undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
+}
 const cloudTimes = { patience: { byId: 300, bySearch: 1_000, byPurge: 2_000 } }
-await using _server = await startServer(config, { log: await openLog(config), rootToken, faults, cloudTimes })
+await using _server = await startServer(config, { log: await openLog(config), rootToken, faults, cloudPause, cloudTimes })
 await once(process, 'SIGTERM')

@@ -1,0 +1,158 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Answer } from '../simulators/operator.ts'
+import { accounts } from './chaos-accounts.ts'
+import { calm, type ChaosWorld, dynamicRoles, NoAnswer, readerAt, sharedRoles, startChaosWorld, unrest } from './chaos-world.ts'
+
+export type ChaosOptions = { readonly operations: number; readonly seed: number; readonly folder: string; readonly say?: (line: string) => void }
+
+/** `problems` is empty when all is as it has to be. */
+export type ChaosResult = { readonly problems: string[]; readonly counts: Readonly<Record<string, number>> }
+
+/** A credential that was answered, and what its caller may say of it. `unsure`: the answer to its revocation did not come, or was a failure. */
+export type Held = {
+  readonly role: string
+  readonly lease: string
+  readonly clientId: string
+  readonly secret: string
+  state: 'live' | 'unsure' | 'ended'
+}
+
+const workers = 8
+const settleLimitMs = 120_000
+const pollMs = 200
+
+/**
+ * Makes, renews and revokes credentials, changes roles and rotates the root, while the server is killed and the cloud is slow, forgetful and out of order;
+ * then lets all of it come to rest and holds what exists upstream against the leases.
+ */
+export async function runChaos({ operations, seed, folder, say = () => {} }: ChaosOptions): Promise<ChaosResult> {
+  await using world = await startChaosWorld(folder)
+  world.directory.change(unrest(seed))
+  const run = new Run(world, seed)
+  const killEvery = Math.max(25, Math.floor(operations / 25))
+  let begun = 0
+  const work = async () => {
+    while (begun < operations) {
+      begun += 1
+      if (begun % killEvery === 0) {
+        await world.kill()
+        run.count('kills')
+        say(`${begun} operations, ${JSON.stringify(run.counts)}`)
+      } else await run.operation()
+    }
+  }
+  await Promise.all(Array.from({ length: workers }, work))
+  world.directory.change(calm)
+  await settle(world, run.held)
+  const problems = await accounts(world, run.held)
+  return { problems, counts: run.counts }
+}
+
+/** What the operations have made so far, and which comes next. */
+class Run {
+  readonly held: Held[] = []
+  readonly counts: Record<string, number> = {}
+  readonly #world: ChaosWorld
+  readonly #random: () => number
+
+  constructor(world: ChaosWorld, seed: number) {
+    this.#world = world
+    this.#random = randomOf(seed)
+  }
+
+  count(what: string): void {
+    this.counts[what] = (this.counts[what] ?? 0) + 1
+  }
+
+  async operation(): Promise<void> {
+    const dice = this.#random()
+    if (dice < 0.45) await this.#create()
+    else if (dice < 0.6) await this.#renew()
+    else if (dice < 0.9) await this.#revoke()
+    else if (dice < 0.985) await this.#changeRole()
+    else await this.#rotate()
+  }
+
+  #pick<T>(items: readonly T[]): T | undefined {
+    return items[Math.floor(this.#random() * items.length)]
+  }
+
+  async #ask(what: string, method: string, path: string, body?: object): Promise<Answer | undefined> {
+    try {
+      const answer = await this.#world.call({ method, path, ...(body === undefined ? {} : { body }) })
+      this.count(answer.status < 300 ? what : `${what}_failed`)
+      return answer
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error
+      this.count(`${what}_unanswered`)
+      return undefined
+    }
+  }
+
+  async #create(): Promise<void> {
+    const role = this.#pick([...dynamicRoles, ...dynamicRoles, ...sharedRoles]) ?? 'plain'
+    const query = this.#random() < 0.2 ? '?wait=ready&wait_limit=5' : ''
+    const answer = await this.#ask('created', 'GET', `cloud/creds/${role}${query}`)
+    const { lease_id: lease, data } = answer?.body ?? {}
+    if (answer?.status !== 200 || typeof data !== 'object' || data === null || !('client_id' in data) || !('client_secret' in data)) return
+    this.held.push({ role, lease: String(lease), clientId: String(data.client_id), secret: String(data.client_secret), state: 'live' })
+  }
+
+  async #renew(): Promise<void> {
+    const one = this.#pick(this.held.filter(({ state }) => state === 'live'))
+    if (one !== undefined) await this.#ask('renewed', 'PUT', 'sys/leases/renew', { lease_id: one.lease })
+  }
+
+  async #revoke(): Promise<void> {
+    const one = this.#pick(this.held.filter(({ state }) => state === 'live'))
+    if (one === undefined) return
+    one.state = 'unsure'
+    const answer = await this.#ask('revoked', 'PUT', 'sys/leases/revoke', { lease_id: one.lease, sync: this.#random() < 0.7 })
+    if (answer !== undefined && answer.status < 300) one.state = 'ended'
+  }
+
+  async #changeRole(): Promise<void> {
+    const { directory } = this.#world
+    const groups = this.#random() < 0.5 ? ['web'] : ['web', 'data']
+    const cloud_roles = readerAt(directory, ...groups)
+    const cloud_groups = this.#random() < 0.5 ? '[]' : '[{"group_name":"foo"}]'
+    const dice = this.#random()
+    if (dice < 0.5) await this.#ask('role_changed', 'POST', 'cloud/roles/persisted', { cloud_roles, cloud_groups })
+    else if (dice < 0.8)
+      await this.#ask('role_changed', 'POST', 'cloud/roles/plain', { cloud_roles, cloud_groups, ttl: `${10 + Math.floor(this.#random() * 50)}m` })
+    else if (dice < 0.9) await this.#ask('role_made', 'POST', 'cloud/roles/passing', { cloud_roles, persist_app: true })
+    else await this.#ask('role_deleted', 'DELETE', 'cloud/roles/passing')
+  }
+
+  async #rotate(): Promise<void> {
+    await this.#ask('rotated', 'POST', 'cloud/rotate-root')
+  }
+}
+
+/** Until nothing is left to do: what was ended is over, and what was left behind is undone. */
+async function settle(world: ChaosWorld, held: readonly Held[]): Promise<void> {
+  const end = performance.now() + settleLimitMs
+  for (const one of held) {
+    if (one.state === 'live') continue
+    // tried again now: its own next try may be minutes away
+    const { status } = await world.call({ method: 'PUT', path: 'sys/leases/revoke', body: { lease_id: one.lease } })
+    if (status === 204) one.state = 'ended'
+  }
+  while (performance.now() < end) {
+    const { body } = await world.call({ method: 'GET', path: 'cloud/debris' })
+    const { objects } = (body?.data ?? {}) as { objects?: unknown[] }
+    if (objects?.length === 0) return
+    await wait(pollMs)
+  }
+}
+
+/** The same numbers for the same seed; mulberry32 by its recurrence. */
+function randomOf(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

@@ -1,0 +1,129 @@
+import { join } from 'node:path'
+import { type Directory, startDirectory } from '../simulators/directory/directory.ts'
+import type { SettingsInput } from '../simulators/directory/settings.ts'
+import { type Answer, type Call, send, sendSuccessfully } from '../simulators/operator.ts'
+import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
+
+/** A request that nobody answered: the server was killed, or took too long. Whether it was done is not known. */
+export class NoAnswer extends Error {}
+
+/** A server that can be killed, and the stand-in of the cloud, which lives on. */
+export type ChaosWorld = AsyncDisposable & {
+  readonly directory: Directory
+  /** Object id and client id of an application that was there before. */
+  readonly theirs: { readonly id: string; readonly appId: string }
+  /** Waits for a server that is up. Throws NoAnswer. */
+  call(call: Omit<Call, 'token'>): Promise<Answer>
+  /** SIGKILL, and the next start. */
+  kill(): Promise<void>
+}
+
+export const dynamicRoles = ['plain', 'forgood', 'grouped'] as const
+export const sharedRoles = ['static', 'persisted'] as const
+
+const entry = join(import.meta.dirname, '../test/support/cloud-server.ts')
+
+/** What makes the stand-in hard to live with: delays in seconds, replicas that disagree, and one request in thirty that fails in some way. */
+export const unrest = (seed: number): SettingsInput => ({
+  replicas: 3,
+  delaySeconds: {
+    applicationToServicePrincipal: 0.2,
+    servicePrincipalToPassword: 0.1,
+    servicePrincipalToGroup: 0.2,
+    secretToToken: 0.2,
+    deletedToBin: 0.3,
+    changeToRead: 0.1,
+    changeToList: 0.3,
+  },
+  chaos: {
+    seed,
+    probability: 0.03,
+    faults: [
+      { kind: 'status', status: 500 },
+      { kind: 'status', status: 503, retryAfterSeconds: 1 },
+      { kind: 'throttled', retryAfterSeconds: 1 },
+      { kind: 'dropped' },
+      { kind: 'lost' },
+      { kind: 'cut' },
+      { kind: 'empty' },
+      { kind: 'html' },
+      { kind: 'slow', delayMs: 150 },
+    ],
+  },
+})
+
+export const calm: SettingsInput = {
+  replicas: 1,
+  delaySeconds: {
+    applicationToServicePrincipal: 0,
+    servicePrincipalToPassword: 0,
+    servicePrincipalToGroup: 0,
+    secretToToken: 0,
+    deletedToBin: 0,
+    changeToRead: 0,
+    changeToList: 0,
+  },
+  chaos: null,
+}
+
+export async function startChaosWorld(folder: string): Promise<ChaosWorld> {
+  await using stack = new AsyncDisposableStack()
+  const directory = stack.use(await startDirectory())
+  const environment = {
+    CLOUD_AUTHORITY_HOST: directory.authorityUrl,
+    CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
+    CLOUD_RESOURCE_MANAGER_ENDPOINT: directory.resourceManagerUrl,
+    CLOUD_CA_FILE: directory.caFile,
+    GATEHOUSE_LOG_LEVEL: 'error',
+  }
+  const launch = (port?: number) => startServerProcess({ folder, entry, environment, ...(port === undefined ? {} : { port }) })
+  let server: ServerProcess = await launch()
+  let up: Promise<unknown> = Promise.resolve()
+  stack.defer(() => server.stop('SIGKILL'))
+  const { url, rootToken } = server
+  const theirs = directory.hand.addApplication({ displayName: 'theirs' })
+  await configure({ url, token: rootToken }, directory, theirs.id)
+  const held = stack.move()
+  return {
+    directory,
+    theirs,
+    call: async (call) => {
+      await up
+      return send(url, { ...call, token: rootToken }).catch((cause: unknown) => {
+        throw new NoAnswer('no answer', { cause })
+      })
+    },
+    kill: async () => {
+      await up
+      const killing = server.stop('SIGKILL').then(() => launch(server.port))
+      up = killing
+      server = await killing
+    },
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  }
+}
+
+const readerRole = 'acdd72a7-3385-48ef-bd42-f606fba81ae7'
+
+/** The roles of `cloud_roles` at these resource groups. */
+export function readerAt(directory: Directory, ...groups: readonly string[]): string {
+  const subscription = `/subscriptions/${directory.subscriptionId}`
+  const roleId = `${subscription}/providers/Microsoft.Authorization/roleDefinitions/${readerRole}`
+  return JSON.stringify(groups.map((group) => ({ role_id: roleId, scope: `${subscription}/resourceGroups/${group}` })))
+}
+
+async function configure({ url, token }: { url: string; token: string }, directory: Directory, theirId: string): Promise<void> {
+  const write = (path: string, body: object) => sendSuccessfully(url, { method: 'POST', path, token, body })
+  await write('cloud/config', {
+    subscription_id: directory.subscriptionId,
+    tenant_id: directory.tenantId,
+    client_id: directory.rootClientId,
+    client_secret: directory.rootClientSecret,
+  })
+  const cloud_roles = readerAt(directory, 'web', 'data')
+  await write('cloud/roles/plain', { cloud_roles, ttl: '1h' })
+  await write('cloud/roles/forgood', { cloud_roles, permanently_delete: true, ttl: '1h' })
+  await write('cloud/roles/grouped', { cloud_roles: '[]', cloud_groups: '[{"group_name":"foo"},{"group_name":"bar"}]', ttl: '1h' })
+  await write('cloud/roles/static', { application_object_id: theirId, ttl: '1h' })
+  await write('cloud/roles/persisted', { cloud_roles, persist_app: true, ttl: '1h' })
+}
