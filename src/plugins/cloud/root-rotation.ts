@@ -1,4 +1,5 @@
 import type { Mount } from '../../core/mounts/mount.ts'
+import { ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import { wantsRotation } from './config.ts'
@@ -33,6 +34,7 @@ export class RootRotation implements AsyncDisposable {
   readonly #stopping = new AbortController()
   readonly #running = new Map<string, Promise<void>>()
   readonly #notBefore = new Map<string, number>()
+  readonly #idleUntil = new WeakMap<ConfigRecord, number>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(parts: RootRotationParts) {
@@ -41,7 +43,11 @@ export class RootRotation implements AsyncDisposable {
 
   start(): void {
     if (this.#stopping.signal.aborted) return
-    this.#timer = setTimeout(() => void this.look().finally(() => this.start()), tickMs)
+    this.#timer = setTimeout(() => {
+      // one mount that waits for its cloud holds up no other
+      void this.look()
+      this.start()
+    }, tickMs)
     this.#timer.unref()
   }
 
@@ -50,13 +56,13 @@ export class RootRotation implements AsyncDisposable {
     const mounts = this.#parts.mounts()
     const live = new Set(mounts.map(({ uuid }) => uuid))
     for (const uuid of this.#notBefore.keys()) if (!live.has(uuid)) this.#notBefore.delete(uuid)
-    await Promise.all(
-      mounts.map((mount) => {
-        const running = this.#running.get(mount.uuid) ?? this.#lookAt(mount).finally(() => this.#running.delete(mount.uuid))
-        this.#running.set(mount.uuid, running)
-        return running
-      }),
-    )
+    const work: Promise<void>[] = []
+    for (const mount of mounts) {
+      if (!this.#running.has(mount.uuid)) await this.#lookAt(mount)
+      const running = this.#running.get(mount.uuid)
+      if (running !== undefined) work.push(running)
+    }
+    await Promise.all(work)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -65,21 +71,46 @@ export class RootRotation implements AsyncDisposable {
     await Promise.allSettled(this.#running.values())
   }
 
+  /** Begins what is due. */
   async #lookAt(mount: Mount): Promise<void> {
-    const { clock, stateOf, enter, log } = this.#parts
-    if ((this.#notBefore.get(mount.uuid) ?? 0) > clock.now()) return
+    const { clock, stateOf, enter } = this.#parts
+    const wait = (this.#notBefore.get(mount.uuid) ?? 0) - clock.now()
+    // a longer one is from before the clock was set
+    if (wait > 0 && wait <= rotateAgainMs) return
     const leave = enter(mount)
     if (leave === undefined) return
+    let work: Promise<void> | undefined
     try {
       const state = stateOf(mount)
-      const step = nextStep(await state.findConfig(), clock.now())
-      if (step === 'complete') await this.#complete(mount, state)
-      else if (step === 'rotate') await this.#rotate(mount, state)
-    } catch (err) {
-      log.error({ err, mount: mount.path, namespace: mount.namespace }, 'the root secret of a cloud mount could not be rotated; it is tried again')
-    } finally {
-      leave()
+      const config = await state.findConfig()
+      const step = config === undefined ? 'nothing' : this.#stepOf(config)
+      if (step === 'complete') work = this.#complete(mount, state)
+      else if (step === 'rotate') work = this.#rotate(mount, state)
+    } catch (error) {
+      this.#failed(mount, error)
     }
+    if (work === undefined || this.#stopping.signal.aborted) return leave()
+    const running = work
+      .catch((error: unknown) => this.#failed(mount, error))
+      .finally(() => {
+        this.#running.delete(mount.uuid)
+        leave()
+      })
+    this.#running.set(mount.uuid, running)
+  }
+
+  /** As long as nothing is due, the schedule is asked but once. */
+  #stepOf(config: ConfigRecord): ReturnType<typeof nextStep> {
+    const now = this.#parts.clock.now()
+    if (config.pending === undefined && (this.#idleUntil.get(config) ?? 0) > now) return 'nothing'
+    this.#idleUntil.set(config, dueTime(config, now))
+    return nextStep(config, now)
+  }
+
+  #failed({ path, namespace }: Mount, err: unknown): void {
+    // a sealed server tells nobody but its callers
+    if (err instanceof ServiceError && err.kind === 'sealed') return
+    this.#parts.log.error({ err, mount: path, namespace }, 'the root secret of a cloud mount could not be rotated; it is tried again')
   }
 
   async #complete(mount: Mount, state: MountState): Promise<void> {
@@ -109,18 +140,21 @@ export function nextStep(config: ConfigRecord | undefined, now: number): 'comple
   if (config.pending === undefined) return isDue ? 'rotate' : 'nothing'
   const ageMs = now - config.pending.created
   if (isDue && ageMs >= givenUpMs) return 'rotate'
-  return ageMs >= leastAgeMs ? 'complete' : 'nothing'
+  // of one from the future the clock was set back since: whether it works is found out anyway
+  return ageMs >= leastAgeMs || ageMs < 0 ? 'complete' : 'nothing'
 }
 
-/** An automated rotation may begin now. Pure. Contract cloud-engine §5.4. */
-export function isRotationDue(config: ConfigRecord, now: number): boolean {
+/** An automated rotation may begin now. Pure. */
+export const isRotationDue = (config: ConfigRecord, now: number): boolean => dueTime(config, now) <= now
+
+/** When the next automated rotation may begin, or has been due since, in milliseconds since the epoch; infinity for never. Pure. Contract cloud-engine §5.4. */
+export function dueTime(config: ConfigRecord, now: number): number {
   const { rotation_counts_from: from, rotation_period, rotation_schedule, rotation_window } = config
-  if (!wantsRotation(config) || from === undefined) return false
-  if (rotation_schedule === '') return now >= from + rotation_period * 1000
+  if (!wantsRotation(config) || from === undefined) return Number.POSITIVE_INFINITY
+  if (rotation_schedule === '') return from + rotation_period * 1000
   const schedule = parseCron(rotation_schedule)
-  if ('error' in schedule) return false
+  if ('error' in schedule) return Number.POSITIVE_INFINITY
   // of the times that are still in their window, the first one after the last rotation
   const earliest = rotation_window === 0 ? from : Math.max(from, now - rotation_window * 1000 - 1)
-  const due = nextTime(schedule, earliest)
-  return due !== undefined && due <= now
+  return nextTime(schedule, earliest) ?? Number.POSITIVE_INFINITY
 }

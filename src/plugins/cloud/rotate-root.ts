@@ -99,7 +99,6 @@ export function completeRotation({ state, call, clock, random }: RotationWork, l
     const config = await state.findConfig()
     const pending = config?.pending
     if (config === undefined || pending === undefined) return true
-    if (clock.now() - pending.created < leastAgeMs) return false
     const { settings } = await state.upstream()
     const next = state.open({ ...settings, clientSecret: pending.client_secret })
     for (let proof = 0; proof < 2; proof++) {

@@ -336,6 +336,34 @@ describe('rotations that begin by themselves (contract cloud-engine §5.4)', () 
     expect((await house.config()).client_secret_key_id).not.toBe('')
   })
 
+  test('a clock that was set back does not leave the new secret waiting', async () => {
+    await using house = await openEngineHouse()
+    await rotate(house)
+    house.clock.advance(-86_400)
+    house.directory.advance(86_400)
+
+    await look(house)
+
+    expect(await house.config()).not.toHaveProperty('pending')
+  })
+
+  test('one mount that waits for its cloud is looked at once, however often the time for it comes', async () => {
+    await using house = await openEngineHouse()
+    await rotate(house)
+    house.clock.advance(60)
+    house.directory.fault({ kind: 'held', operation: 'token' })
+    house.directory.journal.clear()
+    const first = look(house)
+    await house.directory.journal.arrived('token')
+    house.clock.advance(20)
+    const second = look(house)
+    house.directory.release()
+
+    await Promise.all([first, second])
+
+    expect(house.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_rotated')).toHaveLength(1)
+  })
+
   const hour = 3600
   const from = Date.UTC(2026, 4, 5, 6)
   test.each([
