@@ -11,7 +11,5 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     passWithNoTests: false,
-    // the OpenID provider of the tests warns that it is set up for tests
-    onConsoleLog: (text) => !text.startsWith('oidc-provider '),
   },
 })

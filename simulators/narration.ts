@@ -1,45 +1,88 @@
 import { styleText } from 'node:util'
-import { type Answer, send } from './operator.ts'
+import { type Answer, exchange, send } from './operator.ts'
 
 /** Who sends: with a token, or a stranger. */
 export type Sender = { url: string; token?: string }
 
-export type StepOptions = { expect: number; body?: unknown }
+export type StepOptions = {
+  expect: number
+  body?: unknown
+  headers?: Record<string, string>
+  /** The part of the answer that is told; default all of it. */
+  tell?: (body: Record<string, unknown>) => unknown
+}
+
+export type VisitOptions = Pick<StepOptions, 'expect' | 'tell'> & {
+  token?: string
+  /** Sent as a form. */
+  form?: Record<string, string>
+}
 
 export type Narration = {
   chapter(title: string): void
+  /** What happens without a request. */
+  aside(text: string): void
   /** Sends one request and shows it with its answer. Throws when the status is not the expected one. */
   step(sender: Sender, method: string, path: string, options: StepOptions): Promise<Answer>
+  /** The same with a service that is not ours. */
+  visit(method: string, url: string, options: VisitOptions): Promise<Answer>
 }
 
 /** Shows requests and answers on standard output, with colours where it is a terminal. */
 export function narrate(): Narration {
   const print = (text: string) => process.stdout.write(`${text}\n`)
   let chapters = 0
+
+  function printQuestion(line: string, colour: 'cyan' | 'magenta', body: unknown): void {
+    print(`\n${line.replace(/^ {2}\S+ \S+/, (start) => styleText(colour, start))}`)
+    if (body !== undefined) print(indent(readable(body)))
+  }
+
+  function printAnswer(answer: Answer, { expect, tell = (body) => body }: Pick<StepOptions, 'expect' | 'tell'>): Answer {
+    print(
+      styleText(answer.status < 400 ? 'green' : 'yellow', `  ${answer.status}`) +
+        shownHeaders(toldHeaders.map((name) => [name, answer.headers.get(name)])),
+    )
+    const isExpected = answer.status === expect
+    if (answer.body !== undefined) print(indent(readable(isExpected ? tell(answer.body) : answer.body)))
+    if (!isExpected) throw new Error(`expected ${expect}, the answer was ${answer.status}`)
+    return answer
+  }
+
   return {
     chapter: (title) => print(`\n${styleText('bold', `${++chapters}. ${title}.`)}`),
-    step: async (sender, method, path, { expect, body }) => {
-      const as = sender.token === undefined ? '' : `   X-Vault-Token: ${shorten(sender.token)}`
-      print(`\n${styleText('cyan', `  ${method} /v1/${path}`)}${styleText('dim', as)}`)
-      if (body !== undefined) print(indent(readable(body)))
-      const answer = await send(sender.url, { ...sender, method, path, body })
-      print(styleText(answer.status < 300 ? 'green' : 'yellow', `  ${answer.status}`))
-      if (answer.body !== undefined) print(indent(readable(answer.body)))
-      if (answer.status !== expect) throw new Error(`expected ${expect}, the answer was ${answer.status}`)
-      return answer
+    aside: (text) => print(`\n  ${styleText('dim', text)}`),
+    step: async (sender, method, path, { body, headers = {}, ...rest }) => {
+      const token = sender.token === undefined ? null : shorten(sender.token)
+      printQuestion(`  ${method} /v1/${path}${shownHeaders([['X-Vault-Token', token], ...Object.entries(headers)])}`, 'cyan', body)
+      return printAnswer(await send(sender.url, { ...sender, method, path, headers, body }), rest)
+    },
+    visit: async (method, url, { token, form, ...rest }) => {
+      printQuestion(`  ${method} ${url}`, 'magenta', form)
+      const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+      return printAnswer(await exchange(url, { method, headers, ...(form && { body: new URLSearchParams(form) }) }), rest)
     },
   }
 }
+
+/** Of an answer's. */
+const toldHeaders = ['ETag', 'X-Next-Change-At']
+
+const shownHeaders = (headers: readonly [name: string, value: string | null][]) =>
+  headers.map(([name, value]) => (value === null ? '' : `   ${name}: ${value}`)).join('')
 
 const indent = (text: string) => text.replaceAll(/^/gm, '    ')
 
 /** JSON over several lines, flat lists on one; members that say nothing are left out, credentials are shortened. */
 function readable(body: unknown): string {
-  const text = JSON.stringify(body, (_, value: unknown) => (value === null || value === '' ? undefined : shortenText(value)), 2)
+  const text = JSON.stringify(body, (name, value: unknown) => (value === null || value === '' ? undefined : shortenText(name, value)), 2)
   return text.replaceAll(/\[\s+([^[\]{}]*?)\s+\]/g, (_, items: string) => `[${items.replaceAll(/,\s+/g, ', ')}]`)
 }
 
-const shortenText = (value: unknown) => (typeof value === 'string' ? shorten(value) : value)
+function shortenText(name: string, value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  return name.endsWith('client_secret') ? `${value.slice(0, 4)}… (${value.length} characters)` : shorten(value)
+}
 
 /** Tokens and JWTs are shown by their first letters only. */
 const shorten = (text: string): string => (/^(hv[sb]\.|eyJ)/.test(text) ? `${text.slice(0, 10)}… (${text.length} characters)` : text)

@@ -1,19 +1,25 @@
-/** One answer of the server: the status, and the JSON body if there was one. */
-export type Answer = { status: number; body: Record<string, unknown> | undefined }
+/** One answer of a server: the status, the headers, and the JSON body if there was one. */
+export type Answer = { status: number; headers: Headers; body: Record<string, unknown> | undefined }
 
-export type Call = { method: string; path: string; token?: string; body?: unknown }
+export type Call = { method: string; path: string; token?: string; headers?: Record<string, string>; body?: unknown }
+
+const patienceMs = 30_000
 
 /** Sends one request as curl would, with a path below `/v1/`. */
-export async function send(url: string, { method, path, token, body }: Call): Promise<Answer> {
-  const response = await fetch(`${url}/v1/${path}`, {
+export async function send(url: string, { method, path, token, headers, body }: Call): Promise<Answer> {
+  return exchange(`${url}/v1/${path}`, {
     method,
-    headers: token === undefined ? {} : { 'x-vault-token': token },
-    signal: AbortSignal.timeout(30_000),
+    headers: { ...headers, ...(token !== undefined && { 'x-vault-token': token }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
+}
+
+/** Sends one request to any server that answers JSON. */
+export async function exchange(url: string, request: RequestInit): Promise<Answer> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(patienceMs), ...request })
   const text = await response.text()
-  // every body of this API is a JSON object
-  return { status: response.status, body: text === '' ? undefined : (JSON.parse(text) as Record<string, unknown>) }
+  // every body of this API, and of those it calls, is a JSON object
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : (JSON.parse(text) as Record<string, unknown>) }
 }
 
 /** As `send`, for steps that must succeed. */
@@ -24,9 +30,14 @@ export async function sendSuccessfully(url: string, call: Call): Promise<Answer>
 }
 
 /** The token of a login's answer. */
-export function clientTokenOf({ status, body }: Answer): string {
-  const auth = body?.auth
-  const token = typeof auth === 'object' && auth !== null && 'client_token' in auth ? auth.client_token : undefined
-  if (typeof token !== 'string') throw new Error(`a login answered ${status} without a token: ${JSON.stringify(body)}`)
-  return token
+export function clientTokenOf(answer: Answer): string {
+  return textIn(answer, 'auth', 'client_token')
+}
+
+/** A text in the answer, by the names that lead to it. Throws when there is none. */
+export function textIn({ status, body }: Answer, ...names: string[]): string {
+  let found: unknown = body
+  for (const name of names) found = typeof found === 'object' && found !== null ? Reflect.get(found, name) : undefined
+  if (typeof found !== 'string') throw new Error(`an answer ${status} has no ${names.join('.')}: ${JSON.stringify(body)}`)
+  return found
 }

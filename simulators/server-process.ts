@@ -75,7 +75,7 @@ export async function findFreePort(): Promise<number> {
 }
 
 function environmentOf(folder: string, port: number): Record<string, string> {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOUSE_'))
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(?:GATEHOUSE_|CLOUD_|HTTPS_PROXY$)/.test(name))
   return {
     // both as `npm start` sets them
     NODE_COMPILE_CACHE: join(sourceFolder, 'node_modules/.cache/gatehouse'),

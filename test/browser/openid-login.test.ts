@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { startOpenIdProvider } from '../support/openid-provider.ts'
+import { startOpenIdProvider } from '../../simulators/openid-provider/openid-provider.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { openBrowser } from './browser.ts'
 

@@ -17,6 +17,8 @@ export type ProcessOptions = {
   /** Settings without their `GATEHOUSE_`. */
   settings?: Record<string, string>
   args?: readonly string[]
+  /** What is no setting of Gatehouse's. */
+  environment?: Record<string, string>
 }
 
 /** The server as a process of its own, listening. */
@@ -80,12 +82,12 @@ class Child {
   readonly #child: ChildProcess
   #isGone = false
 
-  constructor(program: string, { folder, settings = {}, args = [] }: ProcessOptions) {
+  constructor(program: string, { folder, settings = {}, args = [], environment = {} }: ProcessOptions) {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOUSE_') && !name.startsWith('VITEST'))
     const own = Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(([name, value]) => [`GATEHOUSE_${name}`, value] as const)
     this.#child = spawn(process.execPath, ['--disable-sigusr1', join(project, program), ...args], {
       cwd: folder,
-      env: Object.fromEntries([...inherited, ...own]),
+      env: { ...Object.fromEntries([...inherited, ...own]), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: longestRunMs,
       killSignal: 'SIGKILL',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { Browser } from '../../../support/browser.ts'
-import { type OpenIdProvider, startOpenIdProvider } from '../../../support/openid-provider.ts'
+import { Browser } from '../../../../simulators/openid-provider/browser.ts'
+import { type OpenIdProvider, startOpenIdProvider } from '../../../../simulators/openid-provider/openid-provider.ts'
 import { startTestServer, type TestServer } from '../../../support/start-server.ts'
 import { callback, verdict } from './small-provider.ts'
 

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import Provider from 'oidc-provider'
+import type Provider from 'oidc-provider'
 
 export type OpenIdProvider = AsyncDisposable & { readonly url: string }
 
@@ -20,16 +20,18 @@ export async function startOpenIdProvider({
   // a listening TCP server has an address with a port
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
-  const provider = new Provider(url, {
+  const configuration = {
     clients: clients.map((client) => ({ id_token_signed_response_alg: algorithm, ...client })),
     jwks: { keys: [{ ...newKey(algorithm), use: 'sig', alg: algorithm }] },
-    cookies: { keys: ['of this test only'] },
+    cookies: { keys: ['of this provider only'] },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], groups: ['groups'] },
     scopes: ['openid', 'email', 'groups'],
     responseTypes: ['code', 'id_token'],
+    ttl: { Interaction: 600, Session: 600, Grant: 600, AuthorizationCode: 60, AccessToken: 600, IdToken: 600 },
     findAccount: (_context: unknown, name: string) => ({ accountId: name, claims: () => ({ sub: name, ...person(name) }) }),
     features: { devInteractions: { enabled: true } },
-  })
+  }
+  const provider = await makeQuietly(url, configuration)
   server.on('request', provider.callback())
   return {
     url,
@@ -37,6 +39,18 @@ export async function startOpenIdProvider({
       server.closeAllConnections()
       await new Promise((done) => server.close(done))
     },
+  }
+}
+
+/** It warns of pages and a store that are for play only, as these are, and of any Node but one. */
+async function makeQuietly(url: string, configuration: object): Promise<Provider> {
+  const { warn } = console
+  console.warn = () => {}
+  try {
+    const { default: OpenIdProvider } = await import('oidc-provider')
+    return new OpenIdProvider(url, configuration)
+  } finally {
+    console.warn = warn
   }
 }
 

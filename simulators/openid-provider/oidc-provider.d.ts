@@ -1,4 +1,4 @@
-/** What the tests use of it. */
+/** What is used of it. */
 declare module 'oidc-provider' {
   import type { RequestListener } from 'node:http'
 

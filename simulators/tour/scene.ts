@@ -1,0 +1,14 @@
+import type { Narration, Sender } from '../narration.ts'
+
+/** What each chapter of the demo needs: the voice, the operator, and somebody without a token. */
+export type Scene = Narration & { readonly root: Sender; readonly stranger: Sender }
+
+/** The role that deployments log in with. */
+export const deployments = {
+  role_type: 'jwt',
+  user_claim: 'sub',
+  bound_audiences: ['gatehouse'],
+  bound_claims: { repository: 'acme/shop', ref: 'refs/heads/main' },
+  token_policies: ['deploy'],
+  token_ttl: '15m',
+}
