@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { errors } from '../../../support/error-bodies.ts'
+import { type LoginHouse, openLoginHouse } from './house.ts'
+
+type Check = { readonly name: string; readonly verdict: string; readonly expected: unknown[]; readonly seen: unknown }
+
+describe('explain, contract jwt-oidc §11.1', () => {
+  let house: LoginHouse
+  beforeAll(async () => {
+    house = await openLoginHouse()
+  })
+  afterAll(() => house[Symbol.asyncDispose]())
+
+  test('a login that is allowed: every check in order, and what it would give', async () => {
+    const mount = await house.mount({
+      config: { oidc_discovery_url: house.issuer.url },
+      role: { groups_claim: 'groups', claim_mappings: { ref: 'branch' }, bound_claims: { repository: 'acme/shop', ref: 'refs/heads/main' } },
+    })
+
+    const { status, body } = await house.explain(mount, { jwt: await house.sign({ groups: ['a', 'b'] }) })
+
+    const { data } = body
+    expect(status).toBe(200)
+    expect(data).toMatchObject({ allowed: true, status: 200, error: '', reason: '', role: 'ci', clock: { source: house.issuer.url } })
+    const checks = data?.['checks'] as unknown as Check[]
+    expect(checks.map(({ name }) => name)).toEqual([
+      ...['config', 'role', 'token', 'address', 'signature', 'algorithm', 'claims', 'issuer', 'subject', 'audience', 'times'],
+      ...['user_claim', 'provider', 'metadata', 'groups', 'bound_claims', 'bound_claims', 'entity', 'policies'],
+    ])
+    expect(checks.every(({ verdict }) => verdict === 'pass')).toBe(true)
+    const signature = checks.find(({ name }) => name === 'signature')
+    expect(signature?.expected).toContain(signature?.seen)
+    expect(checks.filter(({ name }) => name === 'bound_claims')).toMatchObject([
+      { detail: 'repository', expected: ['acme/shop'], seen: 'acme/shop', reason: '', hint: '' },
+      { detail: 'ref', expected: ['refs/heads/main'], seen: 'refs/heads/main' },
+    ])
+    expect(data?.['login']).toMatchObject({
+      display_name: `${mount}-repo:acme/shop`,
+      alias: { name: 'repo:acme/shop', metadata: { role: 'ci', branch: 'refs/heads/main' }, entity_id: '' },
+      groups: { claimed: ['a', 'b'], matched: [] },
+      policies: ['default', 'deploy'],
+      token_type: 'service',
+      lease_duration: 900,
+    })
+  })
+
+  test('groups that match are named', async () => {
+    const mount = await house.mount({ role: { groups_claim: 'groups' } })
+    const accessor = (await house.root.read('sys/auth')).body['data']?.[`${mount}/`]?.['accessor']
+    const group = await house.root.write('identity/group', { name: 'ops', type: 'external', policies: ['ops'] })
+    const id = group.body['data']?.['id']
+    await house.root.write('identity/group-alias', { name: 'a', mount_accessor: accessor, canonical_id: id })
+
+    const { body } = await house.explain(mount, { jwt: await house.sign({ groups: ['a', 'b'] }) })
+
+    expect(body['data']?.['login']).toMatchObject({
+      groups: { claimed: ['a', 'b'], matched: [{ id, name: 'ops' }] },
+      identity_policies: ['ops'],
+      policies: ['default', 'deploy', 'ops'],
+    })
+  })
+
+  test('nothing is written: no entity, no token, no use of one', async () => {
+    const mount = await house.mount()
+    const counts = async () => {
+      const entities = await house.root.list('identity/entity/id')
+      const accessors = await house.root.list('auth/token/accessors')
+      return [entities.body['data']?.['keys'], accessors.body['data']?.['keys']]
+    }
+    const before = await counts()
+
+    for (let time = 0; time < 3; time++) await house.explain(mount, { jwt: await house.sign({ sub: 'nobody-yet' }) })
+
+    expect(await counts()).toEqual(before)
+  })
+
+  test('after a bad signature the claims are looked at all the same', async () => {
+    const mount = await house.mount({ config: { jwt_validation_pubkeys: [house.issuer.publicKeyPem('ES256')] } })
+
+    const { body } = await house.explain(mount, { jwt: await house.sign({ aud: 'GATEHOUSE' }) })
+
+    const verdicts = (body['data']?.['checks'] as unknown as Check[]).filter(({ verdict }) => verdict === 'fail').map(({ name }) => name)
+    expect(verdicts).toEqual(['signature', 'audience'])
+    expect(body['data']).toMatchObject({ allowed: false, reason: 'signature_invalid', login: null })
+  })
+
+  test('with claims nothing is signed, and nothing that would be asked of a provider is asked', async () => {
+    const provider = { provider: 'azure' }
+    const mount = await house.mount({ config: { provider_config: provider }, role: { groups_claim: 'groups' } })
+    const elsewhere = { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: `${house.issuer.url}/groups` } } }
+    const asked = house.issuer.requestsByPath.get('/groups')
+
+    const { body } = await house.explain(mount, { claims: house.claims(elsewhere), distributed_claim_access_token: 'precious' })
+
+    const skipped = (body['data']?.['checks'] as unknown as Check[]).filter(({ verdict }) => verdict === 'skipped').map(({ name }) => name)
+    expect(skipped).toEqual(['token', 'signature', 'algorithm', 'groups', 'entity', 'policies'])
+    expect(house.issuer.requestsByPath.get('/groups')).toBe(asked)
+  })
+
+  test('another address can be tried', async () => {
+    const mount = await house.mount({ role: { token_bound_cidrs: ['10.0.0.0/8'] } })
+    const jwt = await house.sign()
+
+    expect((await house.explain(mount, { jwt, remote_address: '10.1.2.3' })).body['data']).toMatchObject({ allowed: true })
+    expect((await house.explain(mount, { jwt })).body['data']).toMatchObject({ status: 403, error: 'permission denied' })
+  })
+
+  test.each([{ fields: {} }, { fields: { jwt: 'x', claims: {} } }, { fields: { jwt: null, claims: null } }])(
+    'one of two: $fields',
+    async ({ fields }) => {
+      const mount = await house.mount()
+
+      const answer = await house.explain(mount, fields)
+
+      expect(answer).toMatchObject({ status: 400, body: errors("exactly one of 'jwt' and 'claims' must be set") })
+    },
+  )
+
+  test('long values are cut, and neither token nor signature is repeated', async () => {
+    const mount = await house.mount({ role: { bound_claims: { long: 'x' } } })
+    const jwt = await house.sign({ long: 'y'.repeat(5000) })
+
+    const { text, body } = await house.explain(mount, { jwt })
+
+    const [bound] = (body['data']?.['checks'] as unknown as Check[]).filter(({ name }) => name === 'bound_claims')
+    expect(String(bound?.seen).length).toBeLessThanOrEqual(257)
+    for (const part of jwt.split('.')) expect(text).not.toContain(part)
+  })
+
+  test('who may not update it may not ask', async () => {
+    const mount = await house.mount()
+    await house.root.write('sys/policies/acl/reads', { policy: `path "auth/${mount}/*" { capabilities = ["read"] }` })
+    const token = await house.root.write('auth/token/create', { policies: ['reads'] })
+    const reader = house.server.as(String(token.body['auth']?.['client_token']))
+
+    expect((await reader.write(`auth/${mount}/explain`, { jwt: 'x' })).status).toBe(403)
+    expect((await reader.read(`auth/${mount}/status`)).status).toBe(200)
+    for (const path of ['explain', 'failures', 'failures/hash', 'status', 'lint']) {
+      expect((await house.server.anonymous.write(`auth/${mount}/${path}`, {})).status).toBe(403)
+    }
+  })
+})

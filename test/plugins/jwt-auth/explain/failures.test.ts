@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Json } from '../../../support/client.ts'
+import { openLoginHouse, type LoginHouse } from './house.ts'
+
+const failuresOf = (body: Json) => body['data']?.['failures'] as unknown as Record<string, unknown>[]
+
+describe('failures, contract jwt-oidc §11.2', () => {
+  let house: LoginHouse
+  beforeAll(async () => {
+    house = await openLoginHouse({ settings: { LOGIN_FAILURES_KEPT: '5' } })
+  })
+  afterAll(() => house[Symbol.asyncDispose]())
+
+  test('a refused login is found by the id its answer names, with its claims as hashes', async () => {
+    const mount = await house.mount()
+    const refused = await house.login(mount, { jwt: await house.sign({ aud: 'other', secret: 'hunter2' }) })
+    const id = String(refused.body['request_id'])
+
+    const { text, body } = await house.root.read(`auth/${mount}/failures?request_id=${id}`)
+
+    expect(refused.headers['x-gatehouse-request-id']).toBe(id)
+    expect(body['data']).toMatchObject({ kept: 5, dropped: 0, since: expect.stringMatching(/Z$/) })
+    const [failure, ...others] = failuresOf(body)
+    expect(others).toEqual([])
+    expect(failure).toMatchObject({
+      ...{ request_id: id, path: 'login', role: 'ci', reason: 'audience_mismatch', check: 'audience', status: 400 },
+      ...{ remote_address: '127.0.0.1', alg: 'RS256', verified: true },
+    })
+    for (const clear of ['hunter2', 'repo:acme/shop', 'other']) expect(text).not.toContain(clear)
+    const hash = await house.root.write(`auth/${mount}/failures/hash`, { input: 'hunter2' })
+    expect(failure?.['claims']).toMatchObject({ secret: hash.body['data']?.['hash'] })
+  })
+
+  test('two mounts hash with keys of their own', async () => {
+    const hashes = await Promise.all(
+      [await house.mount(), await house.mount()].map(
+        async (mount) => (await house.root.write(`auth/${mount}/failures/hash`, { input: 'x' })).body['data'],
+      ),
+    )
+
+    expect(hashes[0]?.['hash']).toMatch(/^hmac-sha256:[0-9a-f]{64}$/)
+    expect(hashes[0]?.['hash']).not.toBe(hashes[1]?.['hash'])
+  })
+
+  test('newest first, by reason and role, as many as asked for; the oldest go', async () => {
+    const mount = await house.mount()
+    await house.root.write(`auth/${mount}/role/other`, { role_type: 'jwt', user_claim: 'sub', bound_subject: 'x' })
+    const nameOf = async (role: string, jwt: string) => String((await house.login(mount, { role, jwt })).body['request_id'])
+    const names = [await nameOf('ci', ''), await nameOf('ci', 'x'), await nameOf('other', 'x'), await nameOf('Nobody', 'x'), await nameOf('ci', 'x')]
+    names.push(await nameOf('ci', ''), await nameOf('ci', 'x'))
+    const read = async (query = '') => (await house.root.read(`auth/${mount}/failures${query}`)).body
+
+    expect(failuresOf(await read()).map((one) => one['request_id'])).toEqual(names.slice(-5).reverse())
+    expect((await read())['data']).toMatchObject({ dropped: 2 })
+    expect(failuresOf(await read('?limit=2')).map((one) => one['request_id'])).toEqual(names.slice(-2).reverse())
+    expect(failuresOf(await read('?reason=token_missing')).map((one) => one['request_id'])).toEqual([names[5]])
+    expect(failuresOf(await read('?role=other')).map((one) => one['request_id'])).toEqual([names[2]])
+    const unknown = failuresOf(await read('?reason=role_unknown'))[0]
+    expect(unknown?.['role']).toBe((await house.root.write(`auth/${mount}/failures/hash`, { input: 'nobody' })).body['data']?.['hash'])
+  })
+
+  test('DELETE forgets them', async () => {
+    const mount = await house.mount()
+    await house.login(mount, { jwt: 'x' })
+
+    expect((await house.root.delete(`auth/${mount}/failures`)).status).toBe(204)
+
+    expect((await house.root.read(`auth/${mount}/failures`)).body['data']).toMatchObject({ failures: [], dropped: 0 })
+  })
+
+  test('at most 32 claims, names cut, and nothing of a token that is too long', async () => {
+    const mount = await house.mount()
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`${index}${'n'.repeat(100)}`, index]))
+    await house.login(mount, { jwt: await house.sign({ ...many, aud: 'x' }, { header: { kid: 'k'.repeat(200) } }) })
+    await house.login(mount, { jwt: await house.sign({ aud: 'x', long: 'x'.repeat(100_000) }, { header: { kid: 'k' } }) })
+
+    const [long, first] = failuresOf((await house.root.read(`auth/${mount}/failures`)).body)
+
+    const names = Object.keys(first?.['claims'] ?? {})
+    expect(names).toHaveLength(32)
+    expect(Math.max(...names.map((name) => name.length))).toBe(64)
+    expect(first?.['kid']).toBe('k'.repeat(64))
+    expect(long).toMatchObject({ claims: {} })
+  })
+})
+
+test('0 keeps nothing', async () => {
+  await using house = await openLoginHouse({ settings: { LOGIN_FAILURES_KEPT: '0' } })
+  const mount = await house.mount()
+  await house.login(mount, { jwt: 'x' })
+
+  expect((await house.root.read(`auth/${mount}/failures`)).body['data']).toMatchObject({ kept: 0, failures: [] })
+})
+
+test('every answer names its request: good, bad, empty, early', async () => {
+  await using house = await openLoginHouse()
+  const id = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
+  const { anonymous } = house.server
+  const answers = [
+    await house.root.read('sys/auth'),
+    await house.root.read('nowhere'),
+    await anonymous.read('sys/auth'),
+    await anonymous.read('/health'),
+    await anonymous.call('GET', '/v1'),
+    await anonymous.call('GET', '/v1/a/../b'),
+    await anonymous.call('BREW', 'x'),
+    await house.root.write('sys/policies/acl/x', { policy: '' }),
+    await anonymous.call('GET', `/v1/${'x'.repeat(70_000)}`),
+  ]
+
+  for (const { headers } of answers) expect(headers).toMatchObject({ 'x-gatehouse-request-id': id })
+  expect(answers[0]?.headers['x-gatehouse-request-id']).toBe(answers[0]?.body['request_id'])
+  expect(new Set(answers.map(({ headers }) => headers['x-gatehouse-request-id'])).size).toBe(answers.length)
+})
+
+test('no answer to a login holds a reason', async () => {
+  await using house = await openLoginHouse()
+  const mount = await house.mount()
+
+  const { text } = await house.login(mount, { jwt: await house.sign({ aud: 'x' }) })
+
+  expect(text).not.toContain('audience_mismatch')
+})

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openLoginHouse, type LoginHouse } from './house.ts'
+
+describe('status, contract jwt-oidc §11.3', () => {
+  let house: LoginHouse
+  beforeAll(async () => {
+    house = await openLoginHouse()
+  })
+  afterAll(() => house[Symbol.asyncDispose]())
+  const status = async (mount: string, query = '') => (await house.root.read(`auth/${mount}/status${query}`)).body['data']
+
+  test('keys of the configuration', async () => {
+    const mount = await house.mount()
+
+    expect(await status(mount)).toEqual({
+      ok: true,
+      type: 'static',
+      sources: [
+        {
+          ...{ kind: 'static', url: '', reachable: null, keys: 1, kids: [], fetched_at: null, age_seconds: null, fetches: 0 },
+          ...{ algorithms: ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'], clock_offset_seconds: null, last_error: null },
+        },
+      ],
+      pending_logins: 0,
+      last_login_at: null,
+      last_refusal_at: null,
+    })
+  })
+
+  test('nothing is fetched until someone logs in, or asks for it', async () => {
+    const mount = await house.mount({ config: { oidc_discovery_url: house.issuer.url } })
+    expect(await status(mount)).toMatchObject({
+      ok: false,
+      type: 'discovery',
+      sources: [{ kind: 'discovery', reachable: null, keys: 0, fetches: 0 }],
+    })
+
+    const refreshed = await status(mount, '?refresh=true')
+
+    expect(refreshed).toMatchObject({
+      ok: true,
+      sources: [
+        {
+          ...{
+            url: house.issuer.url,
+            reachable: true,
+            keys: 2,
+            fetches: 2,
+            algorithms: expect.arrayContaining(['RS256', 'ES256']),
+            last_error: null,
+          },
+          ...{ fetched_at: expect.stringMatching(/Z$/), age_seconds: expect.any(Number), kids: [expect.any(String), expect.any(String)] },
+        },
+      ],
+    })
+    expect(Math.abs(Number((refreshed?.['sources']?.[0] ?? {})['clock_offset_seconds']))).toBeLessThanOrEqual(1)
+  })
+
+  test('a provider that went away: its keys stay, and why it could not be had', async () => {
+    const mount = await house.mount({ config: { jwt_validation_pubkeys: [], jwks_url: house.issuer.jwksUrl } })
+    await status(mount, '?refresh=true')
+    house.issuer.misbehave({ kind: 'status', status: 503 }, 'jwks')
+
+    const after = await status(mount, '?refresh=true')
+
+    house.issuer.behave()
+    expect(after).toMatchObject({ ok: true, type: 'jwks', sources: [{ kind: 'jwks', reachable: false, keys: 2, fetches: 2 }] })
+    expect(after?.['sources']?.[0]?.['last_error']).toMatchObject({ text: expect.stringContaining('503') })
+  })
+
+  test('several key sets, each by itself', async () => {
+    const pairs = [{ jwks_url: house.issuer.jwksUrl }, { jwks_url: `${house.issuer.jwksUrl}?second` }]
+    const mount = await house.mount({ config: { jwt_validation_pubkeys: [], bound_issuer: '', jwks_pairs: pairs } })
+
+    expect(await status(mount, '?refresh=true')).toMatchObject({ type: 'multi_jwks', sources: pairs.map(({ jwks_url: url }) => ({ url, keys: 2 })) })
+  })
+
+  test('a mount with a client is of type oidc; logins that wait are counted', async () => {
+    const client = { oidc_client_id: 'id', oidc_client_secret: 'secret' }
+    const mount = await house.mount({
+      config: { oidc_discovery_url: house.issuer.url, ...client },
+      role: { role_type: 'oidc', allowed_redirect_uris: ['http://localhost/cb'] },
+    })
+
+    await house.server.anonymous.write(`auth/${mount}/oidc/auth_url`, { role: 'ci', redirect_uri: 'http://localhost/cb' })
+
+    expect(await status(mount)).toMatchObject({ type: 'oidc' })
+  })
+
+  test('when somebody last came in, and was last refused', async () => {
+    const mount = await house.mount()
+    await house.login(mount, { jwt: 'x' })
+    expect(await status(mount)).toMatchObject({ last_login_at: null, last_refusal_at: expect.stringMatching(/Z$/) })
+
+    await house.login(mount, { jwt: await house.sign() })
+
+    expect(await status(mount)).toMatchObject({ last_login_at: expect.stringMatching(/Z$/) })
+  })
+})
