@@ -4,6 +4,7 @@ import type { View } from '../../../src/core/barrier/view.ts'
 import type { Mount } from '../../../src/core/mounts/mount.ts'
 import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
 import { OutboundClient } from '../../../src/core/outbound.ts'
+import { ServiceError } from '../../../src/errors.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 import type { ConfigRecord } from '../../../src/plugins/cloud/config-record.ts'
 import { emptyConfig } from '../../../src/plugins/cloud/config-record.ts'
@@ -23,6 +24,8 @@ export type EngineHouse = AsyncDisposable & {
   readonly state: MountState
   /** The engine ends as by a crash, and another one begins over the same records. */
   restart(): void
+  /** After so many writes storage takes none any longer, until `restart`; the first one that is refused may be stored all the same. */
+  breakStorage(writes: number, last: 'stored' | 'lost'): void
   /** The stored configuration. */
   config(): Promise<ConfigRecord>
   /** Ends of the display names and key ids of the passwords the root has. */
@@ -39,6 +42,7 @@ export async function openEngineHouse({ directory: options = {}, config = {}, op
   const core = stack.use(await openCoreView())
   const uuid = randomUUID()
   const view = core.barrier.view(`mount/${uuid}/`)
+  const disk = breakable(view)
   const mount: Mount = {
     ...{ table: 'secret', namespace: 'root', path: 'cloud/', type: 'cloud', plugin: 'cloud', accessor: 'cloud_1234abcd', uuid, description: '' },
     config: { default_lease_ttl: 0, max_lease_ttl: 0, force_no_cache: false },
@@ -48,7 +52,7 @@ export async function openEngineHouse({ directory: options = {}, config = {}, op
   const log = (level: string) => (fields: object) => void lines.push({ level, fields })
   const open = () =>
     new CloudEngine({
-      mounts: { viewOf: () => view, table: new MountIndex([mount]), enter: () => () => {} },
+      mounts: { viewOf: () => disk.view, table: new MountIndex([mount]), enter: () => () => {} },
       outbound: new OutboundClient({ deny: [] }),
       ...{ clock, random: systemRandom, pause: clock.pause },
       log: { info: log('info'), warn: log('warn'), error: log('error') },
@@ -84,9 +88,11 @@ export async function openEngineHouse({ directory: options = {}, config = {}, op
       return engine.stateOf(mount)
     },
     restart: () => {
+      disk.replace()
       ended.push(engine)
       engine = open()
     },
+    breakStorage: disk.break,
     // the shape was given by the engine that wrote it
     config: async () => (await view.get('config')) as ConfigRecord,
     rootPasswords: async () => {
@@ -96,5 +102,49 @@ export async function openEngineHouse({ directory: options = {}, config = {}, op
       return found.passwordCredentials.map(({ keyId, displayName }) => ({ keyId, displayName }))
     },
     [Symbol.asyncDispose]: () => held.disposeAsync(),
+  }
+}
+
+/** The view of each life of an engine; a broken one stays so for that life. */
+function breakable(sound: View) {
+  let life = aLife(sound)
+  return {
+    get view() {
+      return life.view
+    },
+    break: (writes: number, last: 'stored' | 'lost') => life.break(writes, last),
+    replace: () => {
+      life.break(0, 'lost')
+      life = aLife(sound)
+    },
+  }
+}
+
+function aLife(sound: View) {
+  let left = Number.POSITIVE_INFINITY
+  let ends: 'stored' | 'lost' = 'lost'
+  const guarded = async <T>(write: () => Promise<T>): Promise<T> => {
+    left -= 1
+    if (left >= 0) return write()
+    if (left === -1 && ends === 'stored') await write()
+    throw new ServiceError('unavailable', 'storage is gone')
+  }
+  const view: View = {
+    ...{ get: (key) => sound.get(key), read: (key) => sound.read(key), fromRoot: (entry) => sound.fromRoot(entry) },
+    ...{ list: (prefix, range) => sound.list(prefix, range), listKeys: (prefix, range) => sound.listKeys(prefix, range) },
+    update: (key, change) => guarded(() => sound.update(key, change)),
+    take: (key) => guarded(() => sound.take(key)),
+    write: (batch) => guarded(() => sound.write(batch)),
+    putIfAbsent: (key, value) => guarded(() => sound.putIfAbsent(key, value)),
+    deletePrefix: (prefix) => guarded(() => sound.deletePrefix(prefix)),
+    // the engine narrows it to nothing, only to have plain numbers, which these are
+    view: () => view,
+  }
+  return {
+    view,
+    break: (writes: number, last: 'stored' | 'lost') => {
+      left = writes
+      ends = last
+    },
   }
 }
