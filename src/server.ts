@@ -490,6 +490,8 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
       inFlight: () => app.inFlight(),
       connections: () => connectionsOf(app),
       keysets: async () => (await jwtMethod.keysets()).map((keyset) => ({ ...keyset, mount: metrics.mountLabel(mountName(keyset.mount)) })),
+      cloudMounts: async () =>
+        (await core.cloudEngine.credentials.figures()).map((figure) => ({ ...figure, mount: metrics.mountLabel(mountName(figure.mount)) })),
       serviceTokens: () => counts.serviceTokens.total(),
       entities: () => counts.entities.total(),
     }),

@@ -12,6 +12,7 @@ export type GaugeSources = {
   connections(): Promise<number>
   /** Of the mounts that were used since the start. `ageSeconds` is undefined where nothing was fetched. */
   keysets(): Promise<readonly Keyset[]>
+  cloudMounts(): Promise<readonly CloudMount[]>
   serviceTokens(): Promise<number>
   entities(): Promise<number>
 }
@@ -19,20 +20,34 @@ export type GaugeSources = {
 /** Those of mounts that share a label are taken together. */
 type Keyset = { readonly mount: string; readonly keys: number; readonly ageSeconds: number | undefined; readonly pending: number }
 
+/** `rootSecretEnd` is seconds since the epoch; undefined where no rotation has told it. */
+type CloudMount = { readonly mount: string; readonly debris: number; readonly rootSecretEnd: number | undefined }
+
 const one = (value: number | boolean): Reading => [{ labels: {}, value: Number(value) }]
+
+type Together = (one: number, other: number) => number
+
+function readings<Source extends { readonly mount: string }>(
+  sources: readonly Source[],
+  value: (source: Source) => number | undefined,
+  together: Together,
+): Reading {
+  const byMount = new Map<string, number>()
+  for (const source of sources) {
+    const read = value(source)
+    const known = byMount.get(source.mount)
+    if (read !== undefined) byMount.set(source.mount, known === undefined ? read : together(known, read))
+  }
+  return [...byMount].map(([mount, read]) => ({ labels: { mount }, value: read }))
+}
 
 /** Gauges by the names of contract operations §6. */
 export function serverGauges(sources: GaugeSources): ReadGauge[] {
   const { version, storageType: storage } = sources
-  const perMount = (value: (keyset: Keyset) => number | undefined, together: (one: number, other: number) => number) => async () => {
-    const byMount = new Map<string, number>()
-    for (const keyset of await sources.keysets()) {
-      const read = value(keyset)
-      const known = byMount.get(keyset.mount)
-      if (read !== undefined) byMount.set(keyset.mount, known === undefined ? read : together(known, read))
-    }
-    return [...byMount].map(([mount, read]) => ({ labels: { mount }, value: read }))
-  }
+  const perMount = (value: (keyset: Keyset) => number | undefined, together: Together) => async () =>
+    readings(await sources.keysets(), value, together)
+  const perCloudMount = (value: (mount: CloudMount) => number | undefined, together: Together) => async () =>
+    readings(await sources.cloudMounts(), value, together)
   const sum = (one: number, other: number) => one + other
   const labels = ['mount']
   return [
@@ -56,6 +71,18 @@ export function serverGauges(sources: GaugeSources): ReadGauge[] {
     { name: 'keys', help: 'Usable keys that verify tokens', labels, read: perMount(({ keys }) => keys, sum) },
     { name: 'keyset_age_seconds', help: 'Since keys were last fetched', labels, read: perMount(({ ageSeconds }) => ageSeconds, Math.max) },
     { name: 'pending_logins', help: 'Browser logins between their start and their callback', labels, read: perMount(({ pending }) => pending, sum) },
+    {
+      name: 'cloud_debris_objects',
+      help: 'What is left in the cloud and still to be removed',
+      labels,
+      read: perCloudMount(({ debris }) => debris, sum),
+    },
+    {
+      name: 'cloud_root_secret_expiry_timestamp_seconds',
+      help: 'End of the root secret, where a rotation made it',
+      labels,
+      read: perCloudMount(({ rootSecretEnd }) => rootSecretEnd, Math.min),
+    },
     {
       name: 'tokens',
       help: 'Valid service tokens; batch tokens are not stored',

@@ -160,10 +160,13 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     return whois(clientId, this.#parts.stateOf(mount), this.#parts.leases)
   }
 
-  /** For the gauge `cloud_debris_objects`: by mount, how much is left to undo. */
-  async debrisCounts(): Promise<ReadonlyMap<Mount, number>> {
-    const counts = this.#parts.mounts().map(async (mount) => [mount, (await this.debris(mount)).length] as const)
-    return new Map(await Promise.all(counts))
+  /** For the gauges: how much is left to undo, and when the root secret ends (seconds since the epoch) where a rotation has told. */
+  async figures(): Promise<{ mount: Mount; debris: number; rootSecretEnd: number | undefined }[]> {
+    const figures = this.#parts.mounts().map(async (mount) => {
+      const end = (await this.#parts.stateOf(mount).findConfig())?.root_password_expiration_date
+      return { mount, debris: (await this.debris(mount)).length, rootSecretEnd: end === undefined ? undefined : Date.parse(end) / 1000 }
+    })
+    return Promise.all(figures)
   }
 
   /**

@@ -184,6 +184,17 @@ describe('a mount that is removed', () => {
   })
 })
 
+test('metrics tell how much is left to undo', async () => {
+  house.directory.fault({ kind: 'status', operation: 'putRoleAssignment', status: 400, code: 'Request_BadRequest' })
+  house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest', times: null })
+  await house.root.read('cloud/creds/ci')
+
+  const { text } = await house.root.read('sys/metrics?format=prometheus')
+
+  expect(text).toContain('gatehouse_cloud_debris_objects{mount="cloud/"} 1\n')
+  expect(text).toContain('gatehouse_cloud_debris_objects{mount="azure/"} 0\n')
+})
+
 test('debris of a mount that has none', async () => {
   expect(await debris(house)).toEqual([])
 })
