@@ -95,7 +95,7 @@ async function exchange(assertion: string, url: string, { outbound, now }: SignI
 async function asPrincipal(principal: string, subject: string, own: string, parts: SignInParts): Promise<GoogleToken> {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${own}` }
   const call = (verb: string, body: object) =>
-    asked(() => parts.outbound.post(`${iamUrl}/${encodeURIComponent(principal)}:${verb}`, JSON.stringify(body), { headers }))
+    asked(() => parts.outbound.post(`${iamUrl}/${encodeURIComponent(principal.toWellFormed())}:${verb}`, JSON.stringify(body), { headers }))
   if (subject === '') {
     const answer = await call('generateAccessToken', { scope: directoryScopes, lifetime: `${lifetimeSeconds}s` })
     const text = textMember(okJson(answer), 'accessToken')

@@ -111,9 +111,8 @@ function gsuiteProblem({ text, count }: Options): string | undefined {
 function oktaProblem({ text, flag, count }: Options, discoveryUrl: string): string | undefined {
   const given = text('org_url') || discoveryUrl
   if (given !== '') {
-    const url = URL.parse(given)
-    if (url?.protocol !== 'https:') return 'org_url must use https'
-    if (url.hostname === '') return 'org_url must include a host'
+    if (!/^https:/i.test(given)) return 'org_url must use https'
+    if (!/^https:\/\/[^/?#]/i.test(given) || !URL.canParse(given)) return 'org_url must include a host'
   }
   if (flag('fetch_groups') && given === '') {
     return "'org_url' must be set in provider_config or oidc_discovery_url must be configured when fetch_groups=true"

@@ -128,6 +128,26 @@ describe('what is refused, contract jwt-oidc §2.2 and §8.1', () => {
       body: { ...keys, provider_config: { provider: 'okta', org_url: 'http://okta.example' } },
       error: 'invalid provider_config: error initializing "okta" provider_config: org_url must use https',
     },
+    ...['https://', 'https:///path', 'https:okta.example', 'https://a b'].map((org_url) => ({
+      row: 'P11',
+      body: { ...keys, provider_config: { provider: 'okta', org_url } },
+      error: 'invalid provider_config: error initializing "okta" provider_config: org_url must include a host',
+    })),
+    {
+      row: 'P11',
+      body: { ...keys, provider_config: { provider: 'okta', org_url: 'okta.example' } },
+      error: 'invalid provider_config: error initializing "okta" provider_config: org_url must use https',
+    },
+    {
+      row: 'P11',
+      body: { ...keys, provider_config: { provider: 'okta', groups_cap: '5' } },
+      error: 'invalid provider_config: error initializing "okta" provider_config: decoding failed due to the following error(s):',
+    },
+    {
+      row: '§6.6',
+      body: { ...keys, provider_config: { provider: 'kubernetes' } },
+      error: 'invalid provider_config: provider "kubernetes" not found in custom providers',
+    },
     {
       row: 'P11',
       body: { ...keys, provider_config: { provider: 'okta', org_url: 'https://okta.example', fetch_groups: true } },
