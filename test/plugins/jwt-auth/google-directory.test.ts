@@ -61,6 +61,16 @@ test('P9: groups and custom schemas are there for bound claims and mappings', as
   expect(await login.logIn()).toBe('400 error validating claims: claim "/Preferences/shirt_size" is missing')
 })
 
+test('P14: the key is never shown', async () => {
+  await using login = await startDirectoryLogin()
+  await login.configure({ ...optionsOf(login), fetch_groups: true })
+
+  const { body, text } = await login.server.root.read('auth/jwt/config')
+
+  expect(body.data?.['provider_config']).toEqual({ provider: 'gsuite', gsuite_admin_impersonate: login.providers.google.admin, fetch_groups: true })
+  expect(text).not.toContain('private_key')
+})
+
 test('P10: the domain is sent', async () => {
   await using login = await startDirectoryLogin()
   login.providers.google.groupsByMember.set('user1', ['a@example.com', 'b@other.com'])
