@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { errors } from '../../../support/error-bodies.ts'
+import { checksOf } from './checks.ts'
 import { type LoginHouse, openLoginHouse } from './house.ts'
-
-type Check = { readonly name: string; readonly verdict: string; readonly expected: unknown[]; readonly seen: unknown }
 
 describe('explain, contract jwt-oidc §11.1', () => {
   let house: LoginHouse
@@ -22,7 +21,7 @@ describe('explain, contract jwt-oidc §11.1', () => {
     const { data } = body
     expect(status).toBe(200)
     expect(data).toMatchObject({ allowed: true, status: 200, error: '', reason: '', role: 'ci', clock: { source: house.issuer.url } })
-    const checks = data?.['checks'] as unknown as Check[]
+    const checks = checksOf(data)
     expect(checks.map(({ name }) => name)).toEqual([
       ...['config', 'role', 'token', 'address', 'signature', 'algorithm', 'claims', 'issuer', 'subject', 'audience', 'times'],
       ...['user_claim', 'provider', 'metadata', 'groups', 'bound_claims', 'bound_claims', 'entity', 'policies'],
@@ -79,7 +78,9 @@ describe('explain, contract jwt-oidc §11.1', () => {
 
     const { body } = await house.explain(mount, { jwt: await house.sign({ aud: 'GATEHOUSE' }) })
 
-    const verdicts = (body['data']?.['checks'] as unknown as Check[]).filter(({ verdict }) => verdict === 'fail').map(({ name }) => name)
+    const verdicts = checksOf(body['data'])
+      .filter(({ verdict }) => verdict === 'fail')
+      .map(({ name }) => name)
     expect(verdicts).toEqual(['signature', 'audience'])
     expect(body['data']).toMatchObject({ allowed: false, reason: 'signature_invalid', login: null })
   })
@@ -92,7 +93,9 @@ describe('explain, contract jwt-oidc §11.1', () => {
 
     const { body } = await house.explain(mount, { claims: house.claims(elsewhere), distributed_claim_access_token: 'precious' })
 
-    const skipped = (body['data']?.['checks'] as unknown as Check[]).filter(({ verdict }) => verdict === 'skipped').map(({ name }) => name)
+    const skipped = checksOf(body['data'])
+      .filter(({ verdict }) => verdict === 'skipped')
+      .map(({ name }) => name)
     expect(skipped).toEqual(['token', 'signature', 'algorithm', 'groups', 'entity', 'policies'])
     expect(house.issuer.requestsByPath.get('/groups')).toBe(asked)
   })
@@ -122,7 +125,7 @@ describe('explain, contract jwt-oidc §11.1', () => {
 
     const { text, body } = await house.explain(mount, { jwt })
 
-    const [bound] = (body['data']?.['checks'] as unknown as Check[]).filter(({ name }) => name === 'bound_claims')
+    const [bound] = checksOf(body['data']).filter(({ name }) => name === 'bound_claims')
     expect(String(bound?.seen).length).toBeLessThanOrEqual(257)
     for (const part of jwt.split('.')) expect(text).not.toContain(part)
   })

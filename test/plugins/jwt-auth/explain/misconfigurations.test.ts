@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { errorText } from '../../../support/error-bodies.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { signedWithSecret } from '../signer.ts'
+import { checksOf } from './checks.ts'
 import { type Fields, type LoginHouse, openLoginHouse } from './house.ts'
 
 type Mistake = {
@@ -160,7 +161,7 @@ describe('what people get wrong', () => {
       const login = await house.login(mount, { jwt: token, ...asked })
 
       const { data } = explained.body
-      const failed = (data?.['checks'] as unknown as { verdict: string }[]).find(({ verdict }) => verdict === 'fail')
+      const failed = checksOf(data).find(({ verdict }) => verdict === 'fail')
       expect(failed).toMatchObject({ name: check, reason, hint })
       expect({ status: data?.['status'], error: data?.['error'], reason: data?.['reason'] }).toEqual({
         status: login.status,
@@ -231,7 +232,7 @@ test.each([
 
   const { body } = await house.explain(mount, { jwt: await house.sign({ nbf: seconds() }) })
 
-  const checks = body['data']?.['checks'] as unknown as { name: string }[]
+  const checks = checksOf(body['data'])
   expect(checks.find(({ name }) => name === 'times')).toMatchObject({ verdict: 'fail', reason, hint: 'clock_offset' })
   expect(Math.abs(Number(body['data']?.['clock']?.['offset_seconds']) + ahead)).toBeLessThanOrEqual(2)
   expect(body['data']?.['clock']).toMatchObject({ source: house.issuer.url })

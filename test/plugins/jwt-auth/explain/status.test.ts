@@ -53,7 +53,7 @@ describe('status, contract jwt-oidc §11.3', () => {
         },
       ],
     })
-    expect(Math.abs(Number((refreshed?.['sources']?.[0] ?? {})['clock_offset_seconds']))).toBeLessThanOrEqual(1)
+    expect(Math.abs(Number(refreshed?.['sources']?.[0]?.['clock_offset_seconds']))).toBeLessThanOrEqual(1)
   })
 
   test('a provider that went away: its keys stay, and why it could not be had', async () => {
