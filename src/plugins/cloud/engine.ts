@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { OutboundClient } from '../../core/outbound.ts'
@@ -33,26 +34,6 @@ export type CloudEngineParts = {
 const emptyingMs = 60_000
 
 const isOurs = ({ plugin }: Mount): boolean => plugin === 'cloud' || plugin === 'azure'
-
-const whenAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
-
-/** A signal that ends by itself, or when it is no longer needed. */
-function limitedTo(milliseconds: number): { readonly signal: AbortSignal; abort(): void } {
-  const controller = new AbortController()
-  const timer = setTimeout(() => controller.abort(), milliseconds)
-  timer.unref()
-  return {
-    signal: controller.signal,
-    abort: () => {
-      clearTimeout(timer)
-      controller.abort()
-    },
-  }
-}
 
 /** The engine over all its mounts: each has its own state, found by the mount's uuid, so it stays when the mount moves. */
 export class CloudEngine implements AsyncDisposable {
@@ -151,7 +132,7 @@ export class CloudEngine implements AsyncDisposable {
   async empty(mount: Mount): Promise<void> {
     if (!isOurs(mount)) return
     const { clock, random, log } = this.#parts
-    const { signal, abort } = limitedTo(emptyingMs)
+    const signal = AbortSignal.timeout(emptyingMs)
     const call = { ...callWithin(clock, random.uuid(), signal), deadline: clock.now() + emptyingMs }
     const state = this.stateOf(mount)
     const place = { mount: mount.path, namespace: mount.namespace }
@@ -166,13 +147,11 @@ export class CloudEngine implements AsyncDisposable {
           ),
         )
       }
-      const left = await Promise.race([state.intents.undoAll(), whenAborted(signal).then(() => state.intents.debris())])
+      const left = await Promise.race([state.intents.undoAll(), once(signal, 'abort').then(() => state.intents.debris())])
       if (left.length > 0)
         log.warn({ event: 'cloud_left', ...place, intents: left.map(({ intent }) => intent) }, 'what a removed mount made is left upstream')
     } catch (err) {
       log.error({ err, ...place }, 'what a removed mount keeps upstream cannot be read')
-    } finally {
-      abort()
     }
   }
 

@@ -85,9 +85,9 @@ export function deleteRole(name: string, roleWork: RoleWork): Promise<string[]> 
 async function deletePersisted(name: string, role: RoleRecord, managed: ManagedApplication, roleWork: RoleWork): Promise<string[]> {
   const { state } = roleWork
   const work = { ...roleWork, upstream: await upstreamForDelete(state) }
-  const drops = dropping(managed)
-  const { left, warnings } = await dropRights(drops, work)
+  // the application first: when that fails, the role is as it was
   await deleteApplication(managed.object_id, work)
+  const { left, warnings } = await dropRights(dropping(managed), work)
   const purges: Intent[] = role.permanently_delete
     ? [managed.object_id, managed.service_principal_id].map((object_id) => ({ kind: 'purge', object_id }))
     : []

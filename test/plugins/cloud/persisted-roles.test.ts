@@ -245,7 +245,7 @@ describe('the end of a role that keeps its application (contract cloud-engine §
 
   test('an application that cannot be deleted keeps the role', async () => {
     const name = newName()
-    await persisted(name)
+    const id = await persisted(name)
     house.directory.fault({
       kind: 'status',
       status: 403,
@@ -259,6 +259,7 @@ describe('the end of a role that keeps its application (contract cloud-engine §
     expect(answer.status).toBe(400)
     expect(String(answer.body['errors']?.[0])).toMatch(/^error deleting persisted app: /)
     expect((await house.root.read(`cloud/roles/${name}`)).status).toBe(200)
+    expect(rights(id)).toEqual(['Owner on web', 'Reader on data', 'member of bar', 'member of foo'])
     expect((await house.root.delete(`cloud/roles/${name}`)).status).toBe(204)
   })
 
