@@ -234,12 +234,12 @@ const fractions = ([claim, values]: [string, readonly JsonValue[]]): Found[] =>
     : []
 
 const flowFields = ['allowed_redirect_uris', 'max_age', 'oidc_scopes', 'verbose_oidc_logging'] as const
-const leeways = ['clock_skew_leeway', 'expiration_leeway', 'not_before_leeway'] as const
+const loginFields = ['clock_skew_leeway', 'expiration_leeway', 'not_before_leeway', 'token_replay_protection'] as const
 
 /** A role of type jwt with redirect URIs serves the browser flow as well, where the mount has a client. Contract jwt-oidc §5.1. */
 function withoutEffect(record: RoleRecord, config: Config | undefined): Found[] {
   const isInFlow = config !== undefined && hasOidcClient(config) && (record.allowed_redirect_uris ?? []).length > 0
-  const unused: readonly (keyof RoleRecord)[] = isJwt(record) ? (isInFlow ? [] : flowFields) : leeways
+  const unused: readonly (keyof RoleRecord)[] = isJwt(record) ? (isInFlow ? [] : flowFields) : loginFields
   const idle = unused.filter((field) => !isUnset(record[field]))
   if (record.user_claim_json_pointer === true && record.user_claim?.startsWith('/') === false) idle.push('user_claim_json_pointer')
   if (idle.length === 0) return []

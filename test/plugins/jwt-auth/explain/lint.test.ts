@@ -93,8 +93,14 @@ const cases: readonly { name: string; config?: Fields; role?: Fields; found: Rec
   },
   {
     name: 'fields of tokens',
-    role: { role_type: 'oidc', allowed_redirect_uris: ['http://localhost/cb'], clock_skew_leeway: 5, expiration_leeway: -1 },
-    found: { no_effect: '[clock_skew_leeway expiration_leeway] have no effect on a role of type `oidc`' },
+    role: {
+      role_type: 'oidc',
+      allowed_redirect_uris: ['http://localhost/cb'],
+      clock_skew_leeway: 5,
+      expiration_leeway: -1,
+      token_replay_protection: true,
+    },
+    found: { no_effect: '[clock_skew_leeway expiration_leeway token_replay_protection] have no effect on a role of type `oidc`' },
   },
 ]
 
