@@ -79,7 +79,7 @@ async function make(
   const application = await orRefuse('', createApplication(plan, role, work))
   progress.application = application
   // not waited for: until it is stored, the application is found by its name
-  const amended = state.intents.amend(intents[0] ?? '', { object_id: application.id, client_id: application.appId })
+  const amended = state.intents.amendAll(intents, { object_id: application.id, client_id: application.appId })
   amended.catch(() => undefined)
   const principal = await orRefuse(
     'error creating service principal',

@@ -68,7 +68,7 @@ export async function isLeased(
   state: Pick<MountState, 'view'>,
   leases: LeaseLookup,
   owns: (row: Issued) => boolean,
-  clientId?: string,
+  clientId: string,
 ): Promise<boolean> {
   for (const row of (await issuedRows(state, clientId)).filter(owns)) {
     if ((await leases.find({ namespace: row.namespace, id: row.lease_id })) !== undefined) return true

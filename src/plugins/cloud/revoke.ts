@@ -51,7 +51,13 @@ async function removePassword(data: Partial<StaticLeaseData>, { state, lease, up
   await state.inApplicationTurn(objectId, async () => {
     const isRemoved = await removed(upstream.directory.removeApplicationPassword(objectId, keyId, call), 'error removing credentials')
     if (isRemoved || !isYoung(lease, clock)) return
-    const id = await state.intents.record({ kind: 'password', application_object_id: objectId, display_name: data.display_name ?? '', key_id: keyId })
+    const id = await state.intents.record({
+      kind: 'password',
+      application_object_id: objectId,
+      client_id: data.client_id ?? '',
+      display_name: data.display_name ?? '',
+      key_id: keyId,
+    })
     state.intents.undo([id])
   })
 }

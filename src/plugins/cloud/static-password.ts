@@ -45,9 +45,14 @@ async function addPassword(name: string, role: RoleRecord, work: UpstreamWork): 
 
 async function tryToAdd(name: string, role: RoleRecord, work: UpstreamWork): Promise<Added | { lost: UpstreamError }> {
   const { state, upstream, call, clock, random } = work
-  const { application_object_id: objectId } = role
+  const { application_object_id: objectId, application_client_id } = role
   const displayName = displayNameOf(name, random.uuid())
-  const intent = await state.intents.record({ kind: 'password', application_object_id: objectId, display_name: displayName })
+  const intent = await state.intents.record({
+    kind: 'password',
+    application_object_id: objectId,
+    client_id: application_client_id,
+    display_name: displayName,
+  })
   const add = () =>
     upstream.untilReplicated('addApplicationPassword', call, (again) =>
       upstream.directory.addApplicationPassword(objectId, { displayName, endDateTime: secretEnd(role, clock.now()) }, again),

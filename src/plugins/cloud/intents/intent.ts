@@ -17,9 +17,16 @@ export type Intent =
       /** There once it was deleted, and is left to be purged. */
       readonly deleted?: string
     }
-  | { readonly kind: 'roleAssignments'; readonly assignment_ids: readonly string[] }
+  /** `client_id`: of the credential they are made for, known before it can have a lease. */
+  | { readonly kind: 'roleAssignments'; readonly assignment_ids: readonly string[]; readonly client_id?: string }
   | { readonly kind: 'groupMembership'; readonly group_ids: readonly string[]; readonly service_principal_id: string }
-  | { readonly kind: 'password'; readonly application_object_id: string; readonly display_name: string; readonly key_id?: string }
+  | {
+      readonly kind: 'password'
+      readonly application_object_id: string
+      readonly client_id: string
+      readonly display_name: string
+      readonly key_id?: string
+    }
   /** A password of the engine's own application: undone unless it is the current or the pending one. */
   | { readonly kind: 'rootPassword'; readonly application_object_id: string; readonly display_name: string; readonly key_id?: string }
   | { readonly kind: 'purge'; readonly object_id: string }

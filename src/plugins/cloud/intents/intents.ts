@@ -71,7 +71,12 @@ export class Intents implements IntentLog, AsyncDisposable {
   }
 
   async amend(id: string, known: Readonly<Record<string, string>>): Promise<void> {
-    await this.#stored.amend(id, known)
+    await this.#stored.amend([id], known)
+  }
+
+  /** As `amend`, for several in one write. */
+  async amendAll(ids: readonly string[], known: Readonly<Record<string, string>>): Promise<void> {
+    await this.#stored.amend(ids, known)
   }
 
   async settle(ids: readonly string[]): Promise<void> {
@@ -170,7 +175,7 @@ export class Intents implements IntentLog, AsyncDisposable {
   }
 
   #attemptOf(id: string): Attempt {
-    return { signal: this.#stop.signal, amend: (known) => this.#stored.amend(id, known) }
+    return { signal: this.#stop.signal, amend: (known) => this.#stored.amend([id], known) }
   }
 
   #failed(id: string, undoing: Undoing, text: string, err?: unknown): void {

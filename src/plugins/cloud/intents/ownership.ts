@@ -1,4 +1,4 @@
-import { isLeased, type LeaseLookup } from '../issued.ts'
+import { isLeased, type Issued, type LeaseLookup } from '../issued.ts'
 import type { MountState } from '../mount-state.ts'
 import type { RoleRecord } from '../role-record.ts'
 import type { Intent } from './intent.ts'
@@ -18,14 +18,17 @@ export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> 
     }
     case 'roleAssignments': {
       const ids = new Set(intent.assignment_ids.map(lower))
+      const { client_id: clientId } = intent
+      const isOf = ({ role_assignment_ids: owned = [] }: Issued) => owned.some((id) => ids.has(lower(id)))
       return (
-        (await isLeased(owners.state, owners.leases, ({ role_assignment_ids: owned = [] }) => owned.some((id) => ids.has(lower(id))))) ||
+        (clientId !== undefined && (await isLeased(owners.state, owners.leases, isOf, clientId))) ||
         (await hasRole(owners, ({ managed }) => managed?.role_assignments.some(({ id }) => ids.has(lower(id))) === true))
       )
     }
     case 'password': {
-      const { key_id: keyId, display_name: displayName } = intent
-      return isLeased(owners.state, owners.leases, (row) => row.key_id !== undefined && (row.key_id === keyId || row.made_name === displayName))
+      const { key_id: keyId, display_name: name, client_id: clientId } = intent
+      const isOf = (row: Issued) => row.key_id !== undefined && (row.key_id === keyId || row.made_name === name)
+      return isLeased(owners.state, owners.leases, isOf, clientId)
     }
     case 'rootPassword': {
       const config = await owners.state.findConfig()
@@ -37,10 +40,10 @@ export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> 
   }
 }
 
-/** By its object id; the client id, where it is known, saves a walk over all leases. */
-export async function ownsApplication(objectId: string, { state, leases }: Owners, clientId?: string): Promise<boolean> {
+/** A lease is found by the client id, which is known as soon as the object id is. */
+export async function ownsApplication(objectId: string, { state, leases }: Owners, clientId: string | undefined): Promise<boolean> {
   return (
-    (await isLeased(state, leases, (row) => row.app_object_id === objectId, clientId)) ||
+    (clientId !== undefined && (await isLeased(state, leases, (row) => row.app_object_id === objectId, clientId))) ||
     (await hasRole({ state, leases }, (role) => role.managed?.object_id === objectId || role.application_object_id === objectId))
   )
 }

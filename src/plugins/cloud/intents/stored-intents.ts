@@ -44,12 +44,16 @@ export class StoredIntents {
     if (!(await this.#view.write(entries))) throw new Error('the id of an intent was given twice')
   }
 
-  async amend(id: string, known: Readonly<Record<string, string>>): Promise<void> {
+  /** Those that are gone are left out. */
+  async amend(ids: readonly string[], known: Readonly<Record<string, string>>): Promise<void> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const found = await this.#view.read(prefix + id)
-      if (found === undefined) return
-      const { since, intent } = stored(id, found.value)
-      if (await this.#view.write([{ key: prefix + id, value: { since, intent: { ...intent, ...known } }, expect: found.revision }])) return
+      const found = await Promise.all(ids.map(async (id) => ({ id, record: await this.#view.read(prefix + id) })))
+      const entries = found.flatMap(({ id, record }): ViewEntry[] => {
+        if (record === undefined) return []
+        const { since, intent } = stored(id, record.value)
+        return [{ key: prefix + id, value: { since, intent: { ...intent, ...known } }, expect: record.revision }]
+      })
+      if (entries.length === 0 || (await this.#view.write(entries))) return
     }
     throw fail('unavailable', 'too many changes to one intent at a time')
   }
