@@ -52,7 +52,6 @@ describe('contract custom-messages §6, read, update, delete', () => {
     { row: '71', verb: 'GET', at: 'def' },
     { row: '72', verb: 'GET', at: 'a/b' },
     { row: 'P-2', verb: 'GET', at: 'def/' },
-    { row: 'preview is no id', verb: 'GET', at: 'preview/' },
     { row: '73', verb: 'POST', at: 'abc' },
     { row: '73', verb: 'PUT', at: 'a/b/' },
     { row: '75', verb: 'POST', at: 'abc', with: reversed },
