@@ -6,17 +6,21 @@ import { startDirectory } from './directory.ts'
 const { values } = parseArgs({ options: { port: { type: 'string', default: '0' } } })
 
 await using directory = await startDirectory({ port: Number(values.port), controls: true })
-process.stdout.write(`The stand-in for the cloud listens. To aim a server at it:
+process.stdout.write(`The stand-in for the cloud listens. For the terminal of the server, before it starts:
 
 export CLOUD_AUTHORITY_HOST=${directory.authorityUrl}
 export CLOUD_DIRECTORY_ENDPOINT=${directory.directoryUrl}
 export CLOUD_RESOURCE_MANAGER_ENDPOINT=${directory.resourceManagerUrl}
 export CLOUD_CA_FILE=${directory.caFile}
-export CLOUD_TENANT_ID=${directory.tenantId}
-export CLOUD_SUBSCRIPTION_ID=${directory.subscriptionId}
 
-The root:  client id ${directory.rootClientId}
-           client secret ${directory.rootClientSecret}
+For the terminal with curl, among it the client id and the secret of the root:
+
+export CA_FILE=${directory.caFile}
+export LOGIN=${directory.authorityUrl}/${directory.tenantId} MANAGER=${directory.resourceManagerUrl}
+export TENANT_ID=${directory.tenantId} SUBSCRIPTION_ID=${directory.subscriptionId}
+export CLIENT_ID=${directory.rootClientId} CLIENT_SECRET=${directory.rootClientSecret}
+
+What is in it, and two ways to make it behave like the real one:
 
   curl -s ${directory.controlUrl}/inventory
   curl -s ${directory.controlUrl}/settings -d '{"delaySeconds": {"secretToToken": 20}, "replicas": 3}'

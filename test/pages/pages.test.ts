@@ -1,0 +1,108 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { startIssuer } from '../../simulators/ci-issuer/issuer.ts'
+import { startDirectory } from '../../simulators/directory/directory.ts'
+import { startTestServer } from '../support/start-server.ts'
+import { readPage } from './page.ts'
+
+const project = join(import.meta.dirname, '../..')
+const patience = { timeout: 90_000 }
+
+const refused = (requests: readonly string[]) => requests.filter((line) => !line.startsWith('20'))
+
+test('README.md: whoever copies its lines gets what they say', patience, async () => {
+  await using issuer = await startIssuer({ controls: true })
+  await using directory = await startDirectory()
+  await using server = await startTestServer({
+    environment: {
+      CLOUD_AUTHORITY_HOST: directory.authorityUrl,
+      CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
+      CLOUD_RESOURCE_MANAGER_ENDPOINT: directory.resourceManagerUrl,
+      CLOUD_CA_FILE: directory.caFile,
+    },
+  })
+
+  const { requests, output, programs } = await readPage('README.md', {
+    filledIn: { 'http://127.0.0.1:8200': server.url, 'http://127.0.0.1:9000': issuer.url, 'hvs.…': 'root' },
+    // what `npm run directory` prints for this terminal
+    environment: {
+      CA_FILE: directory.caFile,
+      LOGIN: `${directory.authorityUrl}/${directory.tenantId}`,
+      MANAGER: directory.resourceManagerUrl,
+      TENANT_ID: directory.tenantId,
+      SUBSCRIPTION_ID: directory.subscriptionId,
+      CLIENT_ID: directory.rootClientId,
+      CLIENT_SECRET: directory.rootClientSecret,
+    },
+  })
+
+  expect(refused(requests)).toEqual([`400 POST /${directory.tenantId}/oauth2/v2.0/token`])
+  expect(requests.filter((line) => line.includes('/v1/')).length).toBeGreaterThan(20)
+  expect(output).toContain('"policies":["default","deploy"]')
+  expect(output).toContain('"access_token":"')
+  expect(output).toContain('AADSTS700016')
+  expect(directory.debris()).toEqual([])
+  expect(programs.join('').match(/^npm .*?(?= {2}|$)/gm)).toEqual([
+    'npm ci && npm start',
+    'npm ci && npm test',
+    'npm run issuer -- --port 9000',
+    'npm run directory',
+  ])
+})
+
+test('docs/messages.md: so does who plans a banner', patience, async () => {
+  await using server = await startTestServer()
+
+  const { requests, output } = await readPage('docs/messages.md', { filledIn: { 'http://127.0.0.1:8200': server.url, 'ROOT=…': 'ROOT=root' } })
+
+  expect(refused(requests)).toEqual([])
+  expect(output.match(/"severity":"warning"/g)?.length).toBeGreaterThan(1)
+})
+
+test('docs/operations.md: so does who lets pages of other origins read answers', patience, async () => {
+  await using server = await startTestServer()
+
+  const { requests } = await readPage('docs/operations.md', { filledIn: {}, environment: { VAULT_ADDR: server.url, ROOT: 'root' } })
+
+  expect(refused(requests)).toEqual([])
+})
+
+test('simulators/directory/README.md: so does who looks into the stand-in for the cloud', patience, async () => {
+  await using directory = await startDirectory({ controls: true })
+
+  const { requests, output } = await readPage('simulators/directory/README.md', { filledIn: { 'http://127.0.0.1:9303': directory.controlUrl ?? '' } })
+
+  expect(refused(requests)).toEqual([])
+  expect(output).toContain('"displayName":"mine"')
+})
+
+const pages = ['.', 'docs', 'docs/contract', 'docs/decisions', 'docs/providers', 'simulators/directory'].flatMap((folder) =>
+  readdirSync(join(project, folder))
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => join(folder, file)),
+)
+
+test.each(pages)('%s: every link leads somewhere', (page) => {
+  const text = readFileSync(join(project, page), 'utf8')
+  const links = [...text.matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/g)]
+
+  const broken = links.filter(([, target = '', anchor]) => {
+    const file = target === '' ? join(project, page) : join(project, dirname(page), target)
+    if (!existsSync(file)) return true
+    return anchor !== undefined && !anchorsOf(readFileSync(file, 'utf8')).has(anchor)
+  })
+
+  expect(broken.map(([link]) => link)).toEqual([])
+})
+
+/** The names by which headings can be linked to. */
+const anchorsOf = (markdown: string): Set<string> =>
+  new Set(
+    [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
