@@ -153,7 +153,7 @@ export const settings = {
   idleTimeoutMs: setting(waitingTime, 'IDLE_TIMEOUT', '5m', 'how long an idle connection is kept'),
   messageWaiters: setting(count, 'MESSAGE_WAITERS', '100', 'requests of one client address that may wait for a change of messages; beyond, 429'),
   loginFailuresKept: setting(count, 'LOGIN_FAILURES_KEPT', '200', 'refused logins each mount remembers, in memory; 0: none'),
-  outboundDeny: setting(networks, 'OUTBOUND_DENY', '169.254.0.0/16,fe80::/10', 'networks the server never fetches keys from'),
+  outboundDeny: setting(networks, 'OUTBOUND_DENY', '169.254.0.0/16,fe80::/10', 'networks the server sends no request to'),
   edition: setting(z.enum(['enterprise', 'community']), 'EDITION', 'enterprise', 'enterprise; community: without custom messages'),
   reportedVersion: setting(version, 'REPORTED_VERSION', '1.16.3+ent', 'version clients are told'),
 } satisfies Record<string, Setting>

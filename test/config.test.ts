@@ -43,6 +43,17 @@ describe('.env.example', () => {
   })
 })
 
+test('the README has each setting of the table, in its order, with its default and its meaning', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const rows = readme.match(/^\| `GATEHOUSE_.*$/gm)
+
+  expect(rows).toEqual(
+    Object.values(settings).map(
+      ({ name, fallback = '', about }) => `| \`GATEHOUSE_${name}\` | ${fallback === '' ? '' : `\`${fallback}\``} | ${about} |`,
+    ),
+  )
+})
+
 describe('defaults', () => {
   test('an empty environment is enough', () => {
     const config = started()

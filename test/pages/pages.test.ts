@@ -68,6 +68,19 @@ test('docs/operations.md: so does who lets pages of other origins read answers',
   expect(refused(requests)).toEqual([])
 })
 
+test('docs/explain.md: so does who asks why a login failed', patience, async () => {
+  await using issuer = await startIssuer({ algorithms: ['RS256'] })
+  await using server = await startTestServer()
+  await server.root.write('auth/jwt/config', { oidc_discovery_url: issuer.url })
+  await server.root.write('auth/jwt/role/ci', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gatehouse' })
+  const JWT = await issuer.signPipeline('github', { aud: 'Gatehouse' })
+
+  const { requests, output } = await readPage('docs/explain.md', { filledIn: {}, environment: { VAULT_ADDR: server.url, ROOT: 'root', JWT } })
+
+  expect(refused(requests)).toEqual([])
+  expect(output).toContain('"hint":"differs_in_case"')
+})
+
 test('simulators/directory/README.md: so does who looks into the stand-in for the cloud', patience, async () => {
   await using directory = await startDirectory({ controls: true })
 
