@@ -156,6 +156,6 @@ test.each(houses)('whatever is asked, an answer that lies ready is the usual one
 
       expect(ready).toBe(usual)
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   )
 })
