@@ -31,7 +31,7 @@ export type Facts = {
 export type Description = { readonly expected: JsonValue[]; readonly seen: JsonValue; readonly hint: Hint; readonly detail: string }
 
 /** `refused` is undefined for a check that was passed or not made. `index` counts the entries of `bound_claims`. */
-export function describe(name: CheckName | 'policies' | 'entity', facts: Facts, refused: Refusal | undefined, index: number): Description {
+export function describe(name: CheckName | 'policies', facts: Facts, refused: Refusal | undefined, index: number): Description {
   const { expected, seen, detail = '', isLiteral = true, hint } = comparisons[name](facts, refused, index)
   const missed = refused === undefined ? '' : (hint ?? nearMiss({ expected, seen: Array.isArray(seen) ? seen : [seen], isLiteral }))
   return { expected: shownList(expected), seen: shown(seen), hint: missed, detail }
@@ -53,7 +53,7 @@ const own = (claims: StrictObject | undefined, name: string): unknown =>
   claims !== undefined && Object.hasOwn(claims, name) ? claims[name] : undefined
 const unless = (text: string): string[] => (text === '' ? [] : [text])
 
-const comparisons: Readonly<Record<CheckName | 'policies' | 'entity', Compare>> = {
+const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
   config: () => nothing,
   role: ({ role, roleName }, refused) => {
     if (role === undefined) return { expected: [], seen: roleName }
@@ -100,7 +100,6 @@ const comparisons: Readonly<Record<CheckName | 'policies' | 'entity', Compare>> 
     return seen === undefined ? { ...compared, hint: (claims !== undefined && nameHint(claims, name, seen)) || '' } : compared
   },
   policies: ({ role }) => ({ expected: [], seen: role?.record.token_policies ?? [] }),
-  entity: () => nothing,
   // those of the browser flow are not explained
   redirect_uri: () => nothing,
   state: () => nothing,

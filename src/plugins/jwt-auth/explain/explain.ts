@@ -9,7 +9,7 @@ import type { ClockOffset } from '../source-history.ts'
 import { parseStrictObject } from '../strict-json.ts'
 import { type ReadToken, thrown } from '../trace.ts'
 import { AskedForVouched } from './asked-for-vouched.ts'
-import { describe, type Facts } from './describe.ts'
+import { type Description, describe, type Facts } from './describe.ts'
 import type { Hint } from './hints.ts'
 import { type Noted, NotingTrace } from './noting-trace.ts'
 
@@ -68,7 +68,7 @@ export async function explainLogin(input: ExplainInput, context: ExplainContext)
     refused,
     role: facts.roleName,
     clock: clockOf(facts.ready?.keyset.sources() ?? []),
-    checks: [...slotsOf(facts).map((slot) => explained(slot, counted, facts)), ...coreChecks(core, facts)],
+    checks: [...slotsOf(facts).map((slot) => explained(slot, counted, facts)), ...coreChecks(core, facts, auth?.proof !== undefined)],
     login: refused === undefined && auth !== undefined && core?.plan !== undefined ? { auth, plan: core.plan } : undefined,
   }
 }
@@ -144,20 +144,20 @@ async function planned(auth: LoginAuth, { plan }: ExplainContext): Promise<Plann
   }
 }
 
-/** The core looks at the entity first, then at the policies, last whether a token was used before; what it has against a name or metadata comes before all. */
-function coreChecks(core: Planned | undefined, facts: Facts): ExplainedCheck[] {
+/** The core looks at the entity first, then at the policies, last at whether the token was used; what it has against a name or metadata comes before all. */
+function coreChecks(core: Planned | undefined, facts: Facts, hasProof: boolean): ExplainedCheck[] {
   const reason = core?.refused?.reason ?? ''
   const refusing = checkNamed(reason)
-  const told = (name: 'entity' | 'policies', isMade: boolean): ExplainedCheck => {
-    const own = refusing === name ? reason : ''
-    return { ...outcome(name, isMade ? undefined : 'skipped', own), ...describe(name, facts, undefined, 0) }
+  const order = ['entity', 'policies', ...(facts.role?.record.token_replay_protection === true ? ['replay'] : [])]
+  const refusedAt = reason === '' ? order.length : order.indexOf(refusing)
+  const told = (name: string, at: number): ExplainedCheck => {
+    // claims without an id and a signed text are those of no token in particular
+    const isMade = core !== undefined && at <= refusedAt && (name !== 'replay' || hasProof)
+    const described = name === 'policies' ? describe('policies', facts, undefined, 0) : nothingToShow
+    return { ...outcome(name, isMade ? undefined : 'skipped', at === refusedAt ? reason : ''), ...described }
   }
-  const bare = { expected: [], seen: null, hint: '' as const, detail: '' }
-  const isSpent = refusing === 'replay'
-  const isEarly = reason !== '' && !isSpent && refusing !== 'entity' && refusing !== 'policies'
-  const early = isEarly ? [{ ...outcome(refusing, undefined, reason), ...bare }] : []
-  const isPlanned = core?.plan !== undefined || isSpent
-  const isOnce = facts.role?.record.token_replay_protection === true
-  const last = isOnce ? [{ ...outcome('replay', isPlanned ? undefined : 'skipped', isSpent ? reason : ''), ...bare }] : []
-  return [...early, told('entity', core !== undefined && !isEarly), told('policies', isPlanned || refusing === 'policies'), ...last]
+  const early = refusedAt < 0 ? [{ ...outcome(refusing, undefined, reason), ...nothingToShow }] : []
+  return [...early, ...order.map(told)]
 }
+
+const nothingToShow: Description = { expected: [], seen: null, hint: '', detail: '' }
