@@ -10,34 +10,31 @@ const objects = { id: text, name: text }
 const [lease, time] = ['cloud/creds/deploy/4PPS0fGv9cDqWmQ3cHqTzSxk', '2026-05-05T06:07:08Z']
 const application = { kind: 'app', id: 'b1f0a3de-3b0c-44f7-8c1c-6f4b8d7a2f10', name: 'gatehouse-deploy-1c0f6b7e-2e6e-4b5e-9a33-0c8c7a1f4d52' }
 
-const applicationId = '7c9a1c0e-5f0b-4f0c-9d55-0f5b2a7f9a10'
-const named = { id: applicationId, name: 'gatehouse-deploy-2f6c1d1e-8a0b-4c1d-9e2f-3a4b5c6d7e8f' }
-
 const issuedAnswer = {
   output: z.object({ client_id: text, client_secret: text }),
-  example: { client_id: '5f2d9c1e-1d0b-4b7e-8f7a-2a3d1c9e7b10', client_secret: 'Zq7…' },
+  example: { client_id: '5f2d9c1e-1d0b-4b7e-8f7a-2a3d1c9e7b10', client_secret: 'Xw.8Q~mTq0sB3v5r1dYkLz7cPaEoNfGhJuIiKx2S' },
 }
 const debrisAnswer = {
   output: z.object({ objects: z.array(z.object({ kind: text, ...objects, since: text, tries: z.int(), error: text })) }),
-  example: { objects: [{ kind: 'app', ...named, since: '2026-05-06T07:08:09Z', tries: 3, error: 'ServiceUnavailable: try again later' }] },
+  example: { objects: [{ ...application, since: time, tries: 2, error: 'it is not found by its name' }] },
 }
 const reapAnswer = {
   output: z.object({ objects: z.array(z.object({ kind: text, ...objects, created: text.nullable(), reason: text })), deleted: z.int() }),
-  example: { objects: [{ kind: 'app', ...named, created: '2026-05-06T07:08:09Z', reason: 'no lease, role or request owns it' }], deleted: 0 },
+  example: { objects: [{ ...application, created: time, reason: 'no lease, role or request owns it' }], deleted: 0 },
 }
 const checkAnswer = {
   output: z.object({ ok: z.boolean(), checks: z.array(z.object({ name: text, ok: z.boolean(), detail: text })) }),
-  example: { ok: true, checks: [{ name: 'sign_in', ok: true, detail: 'client 5f2d9c1e-1d0b-4b7e-8f7a-2a3d1c9e7b10' }] },
+  example: { ok: true, checks: [{ name: 'clock_offset', ok: true, detail: 'upstream is 0 s ahead' }] },
 }
 const whoisAnswer = {
   output: z.object({ lease_id: text, role: text, entity_id: text, display_name: text, issue_time: text, expire_time: text }),
   example: {
-    lease_id: 'cloud/creds/deploy/8HqTzC2vXy0aBcDeFgHiJkLm',
+    lease_id: lease,
     role: 'deploy',
-    entity_id: '0d8f4f0a-7a55-4c55-9c58-5a3f1d0f9b21',
-    display_name: 'jwt-repo:acme/web',
-    issue_time: '2026-05-06T07:08:09Z',
-    expire_time: '2026-05-06T08:08:09Z',
+    entity_id: '7d2c1b5e-0f43-1c3a-6a52-4f0a9a1f3c77',
+    display_name: 'jwt-build-7',
+    issue_time: time,
+    expire_time: '2026-05-05T07:07:08Z',
   },
 }
 
