@@ -15,6 +15,7 @@ import { measureManyEntities } from './many-entities.ts'
 import { type MeasuredCase, measureCase } from './measure.ts'
 import { messageCreateCases } from './message-creates.ts'
 import { messageCases } from './messages.ts'
+import { measureOpenId } from './openid.ts'
 import { configureLogins } from './pipeline-logins.ts'
 import { startProgram } from './program.ts'
 import { roleReadCases } from './role-read.ts'
@@ -39,6 +40,7 @@ const { values } = parseArgs({
     fill: { type: 'string' },
     leases: { type: 'string' },
     entities: { type: 'string' },
+    openid: { type: 'boolean', default: false },
     generator: { type: 'string' },
   },
 })
@@ -86,6 +88,10 @@ async function runAll(): Promise<number> {
   }
   if (values.entities !== undefined) {
     print(await measureManyEntities({ entities: Number(values.entities), generator, options }))
+    return 0
+  }
+  if (values.openid) {
+    print(await measureOpenId({ generator, options }))
     return 0
   }
   const measured = await measureWorkloads(generator)
