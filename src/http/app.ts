@@ -15,6 +15,7 @@ import { allowOrigin, type CorsRules, type CorsVerdict, corsVerdict } from './co
 import { largeAnswer, sendJson, sendText } from './json-reply.ts'
 import { carrierOf, isKnownVerb, noRoute } from './mount-router.ts'
 import type { DocumentedPlace } from './openapi.ts'
+import type { RawStatus } from './raw-errors.ts'
 import type { ReadyRead } from './ready-read.ts'
 
 export type AppParts = {
@@ -89,7 +90,10 @@ export function createApp(parts: AppParts): FastifyInstance {
     return true
   }
   const app = fastify({
-    ...listVerb(parts.server, (request, response) => !isBusy() && readAtOnce(request, response)),
+    ...listVerb(
+      { ...parts.server, onRefused: (status) => parts.measure?.refused(refusedReason[status]) },
+      (request, response) => !isBusy() && readAtOnce(request, response),
+    ),
     rewriteUrl: parts.route,
     bodyLimit: Number.MAX_SAFE_INTEGER,
     // the one pattern of ours, a generic name, has a single repetition: its time grows with the name's length only
@@ -280,6 +284,12 @@ function replyFor(error: FastifyError | ServiceError, open: boolean, onBug: (err
   if (error.statusCode !== undefined && error.statusCode < 500) return { status: 400, body: errorBody(), retryAfter: undefined }
   onBug(error)
   return bugReply(open)
+}
+
+/** What requests that no handler sees are counted as. */
+const refusedReason: Record<RawStatus, 'size' | 'timeout' | 'malformed'> = {
+  ...{ 400: 'malformed', 405: 'malformed', 417: 'malformed', 408: 'timeout' },
+  ...{ 413: 'size', 414: 'size', 431: 'size' },
 }
 
 /** The one path whose answers lie ready. */

@@ -24,6 +24,8 @@ export type ListServerOptions = {
   maxTargetBytes?: number
   /** Connections beyond are closed as they come. */
   maxConnections?: number
+  /** Told of each request that is refused before a handler sees it. */
+  onRefused?: (status: RawStatus) => void
   /** Certificate and key: the server then speaks TLS only. */
   tls?: TlsOptions
 }
@@ -65,7 +67,7 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
   }
 
   server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) =>
-    feedBySocket.set(socket, feedOf(socket, serverOptions.headersTimeout)),
+    feedBySocket.set(socket, feedOf(socket, serverOptions.headersTimeout, options.onRefused)),
   )
   server.on('request', receive)
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
@@ -96,10 +98,10 @@ export function listVerb(options: ListServerOptions, isServed: (request: Incomin
 }
 
 /** Puts a feed between the socket and the listener by which the server just attached its parser. */
-function feedOf(socket: Socket, headerTimeoutMs: number): RequestFeed {
+function feedOf(socket: Socket, headerTimeoutMs: number, onRefused: ListServerOptions['onRefused']): RequestFeed {
   const [parse] = socket.listeners('data')
   if (parse === undefined) throw new Error('the HTTP server did not attach a parser to its connection')
-  const feed = new RequestFeed(socket, (bytes) => parse.call(socket, bytes), headerTimeoutMs)
+  const feed = new RequestFeed(socket, (bytes) => parse.call(socket, bytes), headerTimeoutMs, onRefused)
   socket.removeAllListeners('data')
   const take = (bytes: NonSharedBuffer) => feed.take(bytes)
   socket.on('data', take)

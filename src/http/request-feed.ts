@@ -42,6 +42,7 @@ export class RequestFeed {
   readonly #parse: Parse
   #phase: Phase = 'start'
   readonly #headerTimeoutMs: number
+  readonly #onRefused: (status: RawStatus) => void
   #held: NonSharedBuffer | undefined
   #heldSince: NodeJS.Timeout | undefined
   #verb: string | undefined
@@ -50,10 +51,11 @@ export class RequestFeed {
   #bytesLeft = 0
   #chunks: ChunkWalk | undefined
 
-  constructor(socket: Socket, parse: Parse, headerTimeoutMs: number) {
+  constructor(socket: Socket, parse: Parse, headerTimeoutMs: number, onRefused: (status: RawStatus) => void = () => {}) {
     this.#socket = socket
     this.#parse = parse
     this.#headerTimeoutMs = headerTimeoutMs
+    this.#onRefused = onRefused
     socket.once('close', () => this.stop())
   }
 
@@ -105,6 +107,7 @@ export class RequestFeed {
     const answered = response === undefined || response.writableFinished
     const midRequest = this.#request?.complete === false
     const answer = () => answerAndClose(this.#socket, status)
+    this.#onRefused(status)
     this.stop()
     if (!midRequest) answered ? answer() : response.once('close', answer)
     else if (response === undefined || response.headersSent) this.#socket.destroy()

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { caused, errors, notAccepted } from '../support/error-bodies.ts'
@@ -118,6 +120,21 @@ test('GATEHOUSE_METRICS=off: not there', async () => {
   await using server = await startTestServer({ settings: { METRICS: 'off' } })
 
   for (const path of ['/metrics', 'sys/metrics']) expect(await server.root.read(path)).toMatchObject({ status: 404, body: errors() })
+})
+
+test.each([
+  { reason: 'malformed', head: 'GET / HTTP/9.9\r\n\r\n' },
+  { reason: 'size', head: `GET /${'x'.repeat(70_000)} HTTP/1.1\r\nHost: x\r\n\r\n` },
+])('what no handler sees is counted: $reason', async ({ reason, head }) => {
+  await using server = await startTestServer()
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+  socket.write(head)
+  await once(socket, 'data')
+  socket.destroy()
+
+  const { text } = await server.root.read('/metrics')
+
+  expect(readingOf(text, 'gatehouse_http_refused_total', { reason })).toBe(1)
 })
 
 test('so many mounts are told apart, the others together', async () => {

@@ -178,9 +178,10 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
       form: 'page',
       input: callbackInput,
       handle: ({ call, mount, input, sent }) =>
-        reports.watch({ call, mount, path: 'oidc/callback', attempt: newAttempt() }, async () => ({
-          reply: { raw: await method.keepPosted(mount, input, { providerRefused: saysError(sent) }) },
-        })),
+        reports.watch({ call, mount, path: 'oidc/callback', attempt: newAttempt() }, async () => {
+          const { reason, ...page } = await method.keepPosted(mount, input, { providerRefused: saysError(sent) })
+          return { reply: { raw: page }, ...(reason === undefined ? {} : { refused: { reason, status: page.status } }) }
+        }),
     },
   })
 

@@ -102,5 +102,8 @@ const coreChecks = { metadata_invalid: 'metadata', policy_forbidden: 'policies',
 
 const checkByReason: ReadonlyMap<string, string> = new Map(Object.entries({ ...checkOf, ...coreChecks }))
 
+/** All there are. Contract jwt-oidc §11.7. */
+export const reasonCodes: readonly string[] = [...checkByReason.keys(), 'internal']
+
 /** The name of the check that refused, empty when it was none of ours. */
 export const checkNamed = (reason: string): string => checkByReason.get(reason) ?? ''

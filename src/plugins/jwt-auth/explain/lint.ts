@@ -6,21 +6,24 @@ import { isJsonNumber, type JsonValue, numberText } from '../../../lib/json.ts'
 import { sanitise } from '../../../core/tokens/policy-names.ts'
 
 /** Stable; `docs/explain.md` has the cure of each. Contract jwt-oidc §11.6. */
-export type LintCode =
-  | 'no_audience'
-  | 'no_issuer'
-  | 'wildcard_owner'
-  | 'mutable_user_claim'
-  | 'unbounded_alias'
-  | 'email_unverified'
-  | 'multi_tenant_issuer'
-  | 'kept_values'
-  | 'redirect_never_matches'
-  | 'glob_in_string_mode'
-  | 'number_never_matches'
-  | 'policy_missing'
-  | 'no_effect'
-  | 'unknown_field'
+export const lintCodes = [
+  'no_audience',
+  'no_issuer',
+  'wildcard_owner',
+  'mutable_user_claim',
+  'unbounded_alias',
+  'email_unverified',
+  'multi_tenant_issuer',
+  'kept_values',
+  'redirect_never_matches',
+  'glob_in_string_mode',
+  'number_never_matches',
+  'policy_missing',
+  'no_effect',
+  'unknown_field',
+] as const
+
+export type LintCode = (typeof lintCodes)[number]
 
 /** Something about a role that is allowed, and most likely not meant. */
 export type Finding = { readonly role: string; readonly code: LintCode; readonly field: string; readonly text: string }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { ReasonCode } from '../refusal.ts'
 
 /** A page for a browser, with the headers that keep it harmless. */
 export type Page = {
@@ -6,6 +7,8 @@ export type Page = {
   readonly contentType: string
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
+  /** Why it is an error page, where a reason has a name. */
+  readonly reason?: ReasonCode
 }
 
 const named: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }

@@ -33,7 +33,7 @@ export async function keepPosted({ state, code, id_token, iss }: PostedInput, co
   if (code.length > maxCodeSize || id_token.length > maxIdTokenSize || iss.length > maxIssuerSize)
     return errorPage(loginFailed, 'The answer of the provider is too long.')
   const login = await context.pending.keepPosted(state, { code, id_token, refused: context.providerRefused, issuer: iss })
-  if (login === undefined) return errorPage(loginFailed, stateUnknown)
+  if (login === undefined) return { ...errorPage(loginFailed, stateUnknown), reason: 'state_unknown' }
   const mount = mountInPath(login.redirect_uri)
   return mount === undefined ? errorPage(loginFailed, 'Invalid redirect path.') : completedPage({ mount, state })
 }

@@ -498,6 +498,10 @@ describe('what the operator sees', () => {
     ])
     const written = JSON.stringify(lines)
     for (const secret of [...states, 'secret-code', 'eyJ', 'script']) expect(written).not.toContain(secret)
+    const kept = await server.root.read('auth/oidc/failures?reason=nonce_mismatch')
+    expect(kept.body['data']?.['failures']).toMatchObject([
+      { path: 'oidc/callback', role: 'test', alg: 'RS256', kid: 'k1', claims: { nonce: expect.stringMatching(/^hmac-sha256:/) } },
+    ])
   })
 
   test('verbose_oidc_logging: the claims, and the ID token without what makes it one', async () => {
