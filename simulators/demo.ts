@@ -18,7 +18,7 @@ async function tellStory(): Promise<void> {
   const narration = narrate()
   const { chapter, step } = narration
   await using folder = await makeTemporaryFolder(tmpdir(), 'gatehouse-demo-')
-  await using issuer = await startIssuer()
+  await using issuer = await startIssuer({ algorithms: ['RS256'] })
   await using directory = await startDirectory({ settings: slowToAgree })
   setDefaultCACertificates([...getCACertificates(), directory.ca])
   await using servers = new AsyncDisposableStack()
