@@ -3,6 +3,7 @@ import { fail, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import { isStatic, readLeaseData, required, type DynamicLeaseData, type StaticLeaseData } from './lease-data.ts'
+import type { Intent } from './intents/intent.ts'
 import { issuedRemoval } from './issued.ts'
 import { isGone } from './managed-application.ts'
 import type { MountState, ReadyUpstream } from './mount-state.ts'
@@ -40,29 +41,28 @@ export async function revokeCredential(lease: Lease, signal: AbortSignal, parts:
   })
   const call: UpstreamCall = { deadline: clock.now() + limitMs, signal, correlationId: data.correlation_id ?? random.uuid() }
   const revocation: Revocation = { ...parts, lease, upstream, call }
-  if (isStatic(data)) await removePassword(data, revocation)
-  else await removePrincipal(data, revocation)
-  if (data.client_id !== undefined) await state.view.write([issuedRemoval(data.client_id, lease)])
+  const left = (await (isStatic(data) ? removePassword(data, revocation) : removePrincipal(data, revocation))).map((intent) =>
+    state.intents.recording(intent),
+  )
+  // from this step on the lease owns nothing any more: only then may the undoing begin
+  const gone = data.client_id === undefined ? [] : [issuedRemoval(data.client_id, lease)]
+  await state.view.write([...gone, ...left.map(({ entry }) => entry)])
+  state.intents.undo(left.map(({ id }) => id))
 }
 
-async function removePassword(data: Partial<StaticLeaseData>, { state, lease, upstream, call, clock }: Revocation): Promise<void> {
+/** Gives back what must be looked after still. */
+async function removePassword(data: Partial<StaticLeaseData>, { state, lease, upstream, call, clock }: Revocation): Promise<Intent[]> {
   const keyId = required('key_id', data.key_id)
   const objectId = required('app_object_id', data.app_object_id)
-  await state.inApplicationTurn(objectId, async () => {
-    const isRemoved = await removed(upstream.directory.removeApplicationPassword(objectId, keyId, call), 'error removing credentials')
-    if (isRemoved || !isYoung(lease, clock)) return
-    const id = await state.intents.record({
-      kind: 'password',
-      application_object_id: objectId,
-      client_id: data.client_id ?? '',
-      display_name: data.display_name ?? '',
-      key_id: keyId,
-    })
-    state.intents.undo([id])
-  })
+  const { client_id = '', display_name = '' } = data
+  const isRemoved = await state.inApplicationTurn(objectId, () =>
+    removed(upstream.directory.removeApplicationPassword(objectId, keyId, call), 'error removing credentials'),
+  )
+  return isRemoved || !isYoung(lease, clock) ? [] : [{ kind: 'password', application_object_id: objectId, client_id, display_name, key_id: keyId }]
 }
 
-async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revocation): Promise<void> {
+/** Gives back what must be looked after still. */
+async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revocation): Promise<Intent[]> {
   const { upstream, call } = revocation
   const objectId = required('app_object_id', data.app_object_id)
   const {
@@ -83,8 +83,8 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
   if (forGood && principalId !== undefined) {
     await tolerated('error purging service principal', upstream.directory.purgeDeleted(principalId, call), revocation)
   }
-  if (!isRemoved && isYoung(revocation.lease, revocation.clock)) await leaveToUndo(objectId, data, revocation)
-  else if (forGood) await purge(objectId, revocation)
+  if (!isRemoved && isYoung(revocation.lease, revocation.clock)) return [maybeThere(objectId, data, revocation)]
+  return forGood && !(await isPurged(objectId, revocation)) ? [{ kind: 'purge', object_id: objectId }] : []
 }
 
 /** What is done on the way and does not decide: a failure is logged. */
@@ -116,33 +116,31 @@ async function removed(removal: Promise<void>, text: string): Promise<boolean> {
 const isYoung = ({ issue_time }: Lease, clock: Clock): boolean => clock.now() - issue_time < youthMs
 
 /** It was made so lately that a part of the directory may not know it yet: the undoing looks again until that is certain. */
-async function leaveToUndo(objectId: string, data: Partial<DynamicLeaseData>, { state, call }: Revocation): Promise<void> {
+function maybeThere(objectId: string, data: Partial<DynamicLeaseData>, { state, call }: Revocation): Intent {
   const { display_name = '', client_id, sp_object_id } = data
-  const intent = {
-    kind: 'app' as const,
+  return {
+    kind: 'app',
     display_name,
     tag: tagOf(state.accessor, call.correlationId),
     object_id: objectId,
     ...(client_id === undefined ? {} : { client_id }),
     ...(sp_object_id === undefined ? {} : { service_principal_id: sp_object_id }),
   }
-  state.intents.undo([await state.intents.record(intent)])
 }
 
-/** A deleted object turns up among the deleted ones later: for a while that is waited for, then it goes on in the background. */
-async function purge(objectId: string, { state, upstream, call, clock, pause, waiting }: Revocation): Promise<void> {
+/** A deleted object turns up among the deleted ones later: that is waited for, if not too many do. */
+async function isPurged(objectId: string, { upstream, call, clock, pause, waiting }: Revocation): Promise<boolean> {
   const end = Math.min(clock.now() + purgeLimitMs, call.deadline)
   const mayWait = waiting.count < mostWaiting
   waiting.count += 1
   try {
     for (;;) {
-      if (await removed(upstream.directory.purgeDeleted(objectId, call), '')) return
-      if (!mayWait || clock.now() + purgeEveryMs > end) break
+      if (await removed(upstream.directory.purgeDeleted(objectId, call), '')) return true
+      if (!mayWait || clock.now() + purgeEveryMs > end) return false
       await pause(purgeEveryMs, call.signal)
-      if (call.signal?.aborted === true) break
+      if (call.signal?.aborted === true) return false
     }
   } finally {
     waiting.count -= 1
   }
-  state.intents.undo([await state.intents.record({ kind: 'purge', object_id: objectId })])
 }

@@ -266,6 +266,31 @@ describe('revocation', () => {
     },
   )
 
+  test('a new application that a part of the directory does not know yet is looked for again', async () => {
+    const name = newName()
+    await aRole(house, name)
+    const { clientId, lease } = await aCredential(house, name)
+    house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 404, code: 'Request_ResourceNotFound' })
+
+    expect(await revoke(house, lease)).toMatchObject({ status: 204 })
+
+    await cleared(house)
+    expect(kindsOf(house, clientId)).toEqual([])
+  })
+
+  test('a password of an application that a part of the directory does not know yet is looked for again', async () => {
+    const { id, appId } = house.directory.hand.addApplication({ displayName: 'theirs' })
+    const name = newName()
+    await aRole(house, name, { application_object_id: id })
+    const { lease } = await aCredential(house, name)
+    house.directory.fault({ kind: 'status', operation: 'removeApplicationPassword', status: 404, code: 'Request_ResourceNotFound' })
+
+    expect(await revoke(house, lease)).toMatchObject({ status: 204 })
+
+    await cleared(house)
+    expect(kindsOf(house, appId)).toEqual([])
+  })
+
   test('row 123: what turns up among the deleted late is purged all the same', async () => {
     const name = newName()
     await aRole(house, name, { permanently_delete: true })
