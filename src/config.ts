@@ -141,6 +141,12 @@ export const settings = {
     'token',
     '/metrics and sys/metrics: for tokens with read on sys/metrics, open to all, or off',
   ),
+  metricsListen: setting(
+    listen,
+    'METRICS_LISTEN',
+    undefined,
+    'host:port of a plain listener for /metrics and /health/* only, without token, also while sealed',
+  ),
   maxRequestSize: setting(size, 'MAX_REQUEST_SIZE', '32MiB', 'largest request body; 0: no limit'),
   maxJsonStrings: setting(count, 'MAX_JSON_STRINGS', '1000', 'most strings in a JSON body, keys counted; 0: no limit'),
   maxJsonMemory: setting(size, 'MAX_JSON_MEMORY', '32.5MiB', 'estimated decoded size of a JSON body; 0: no limit'),

@@ -47,6 +47,7 @@ import { ApiDocument } from './http/openapi.ts'
 import type { Call } from './http/call.ts'
 import { clientAddressReader } from './http/client-address.ts'
 import { corsReader } from './http/cors.ts'
+import { startMetricsListener } from './http/metrics-listener.ts'
 import { explorerUrl, mountRouter } from './http/mount-router.ts'
 import { readyRead } from './http/ready-read.ts'
 import { tokenOf } from './http/request-headers.ts'
@@ -91,6 +92,8 @@ export type Engine = { readonly type: string; readonly routes: FastifyPluginAsyn
 export type Server = AsyncDisposable & {
   /** `http://host:port` */
   readonly url: string
+  /** Of the listener for metrics, if there is one. */
+  readonly metricsPort: number | undefined
   /** Says not ready from now on, and waits with the listener open. Contract operations §5. */
   drain(delayMs: number): Promise<void>
 }
@@ -115,18 +118,23 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
     core.cloudEngine.start()
   }
   const state = nodeState(config, core, storage)
-  const app = await buildApp(config, parts, core, state)
+  const { app, metrics } = await buildApp(config, parts, core, state)
   opened.defer(() => app.close())
   const { host, port } = config.listen
   await app.listen({ host, port }).catch((cause: unknown) => {
     throw new StartError(2, `GATEHOUSE_LISTEN: cannot listen on ${host}:${port}: ${systemCode(cause)}`, { cause })
   })
+  const { metricsListen } = config
+  const readiness = () => state.readiness()
+  const watched =
+    metricsListen === undefined ? undefined : opened.use(await startMetricsListener({ ...metricsListen, metrics: () => metrics.text(), readiness }))
   if (config.apiAddr === undefined) core.reached.url = urlOf(app)
   state.started()
   // what it held is disposed in reverse order: the listener first, the storage last
   const held = opened.move()
   return {
     url: urlOf(app),
+    metricsPort: watched?.port,
     drain: async (delayMs) => {
       state.stopping()
       if (delayMs > 0) await pause(delayMs)
@@ -454,7 +462,12 @@ function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage:
   }
 }
 
-async function buildApp(config: Config, { log, engines }: ServerParts, core: Core, state: NodeState): Promise<FastifyInstance> {
+async function buildApp(
+  config: Config,
+  { log, engines }: ServerParts,
+  core: Core,
+  state: NodeState,
+): Promise<{ app: FastifyInstance; metrics: Metrics }> {
   const {
     namespaces,
     namespaceLife,
@@ -557,7 +570,7 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
       if (spent?.num_uses === -1) discard(spent.accessor)
     },
     onAccess: config.accessLog ? (line) => log.info(line, 'request') : undefined,
-    measure: config.metrics === 'off' ? undefined : metrics,
+    measure: config.metrics === 'off' && config.metricsListen === undefined ? undefined : metrics,
   })
   const document = new ApiDocument({ routes: recordRoutes(app), version: config.reportedVersion })
   explorerRoute(app, { url: explorerUrl, document: () => document.describe(genericPlaces(mounts, 'root')) })
@@ -666,7 +679,7 @@ async function buildApp(config: Config, { log, engines }: ServerParts, core: Cor
     sweepIntervalMs: config.background === 'on' ? pendingLoginsSweepMs : undefined,
   })
   await app.ready()
-  return app
+  return { app, metrics }
 }
 
 /** Whoever may read `sys/metrics`, by whichever path. Contract operations §1 METRICS. */

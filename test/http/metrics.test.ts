@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
+import { Client } from '../support/client.ts'
 import { caused, errors, notAccepted } from '../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
@@ -120,6 +121,22 @@ test('GATEHOUSE_METRICS=off: not there', async () => {
   await using server = await startTestServer({ settings: { METRICS: 'off' } })
 
   for (const path of ['/metrics', 'sys/metrics']) expect(await server.root.read(path)).toMatchObject({ status: 404, body: errors() })
+})
+
+test('GATEHOUSE_METRICS_LISTEN: a listener of its own, without token, sealed or not, and nothing else on it', async () => {
+  await using server = await startTestServer({ settings: { METRICS: 'off', METRICS_LISTEN: '127.0.0.1:0' } })
+  const watcher = new Client(`http://127.0.0.1:${server.server.metricsPort}`)
+  await server.root.read('sys/auth')
+
+  expect(readingOf((await watcher.read('/metrics')).text, 'gatehouse_http_requests_total', { code: '200' })).toBe(1)
+  expect(await watcher.read('/health/live')).toMatchObject({ status: 200, body: { status: 'live' } })
+  expect(await watcher.read('/health/ready')).toMatchObject({ status: 200, body: { status: 'ready' } })
+  for (const path of ['sys/health', '/', 'sys/metrics', 'auth/jwt/login']) expect((await watcher.with('root').read(path)).status).toBe(404)
+  expect((await watcher.write('/metrics', {})).status).toBe(405)
+  expect((await server.root.read('/metrics')).status).toBe(404)
+  await server.root.call('PUT', 'sys/seal')
+  expect(readingOf((await watcher.read('/metrics')).text, 'gatehouse_sealed')).toBe(1)
+  expect(await watcher.read('/health/ready')).toMatchObject({ status: 503, body: { status: 'sealed' } })
 })
 
 test.each([

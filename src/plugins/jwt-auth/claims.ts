@@ -37,7 +37,10 @@ export type NoteCheck = (name: 'claims' | 'issuer' | 'subject' | 'audience' | 't
 /** Contract jwt-oidc §4.5 rows 1 to 9, in that order; without sane types there is nothing more to check. `nowMs` is milliseconds since the epoch. */
 export function checkToken(claims: StrictObject, rules: TokenRules, nowMs: number, note: NoteCheck, mode: LeewayMode = leewayMode): void {
   const registered = readRegistered(claims)
-  if ('reason' in registered) return note('claims', registered)
+  if ('reason' in registered) {
+    note('claims', registered)
+    return
+  }
   note('claims', undefined)
   note('issuer', checkIssuer(registered.issuer, rules.bound_issuer))
   note('subject', checkSubject(registered.subject, rules.bound_subject))
