@@ -40,6 +40,7 @@ test('README.md: whoever copies its lines gets what they say', patience, async (
   expect(refused(requests)).toEqual([`400 POST /${directory.tenantId}/oauth2/v2.0/token`])
   expect(requests.filter((line) => line.includes('/v1/')).length).toBeGreaterThan(20)
   expect(output).toContain('"policies":["default","deploy"]')
+  expect(output).toContain('"findings":[]')
   expect(output).toContain('"access_token":"')
   expect(output).toContain('AADSTS700016')
   expect(directory.debris()).toEqual([])
