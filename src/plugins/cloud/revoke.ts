@@ -71,7 +71,11 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
     sp_object_id: principalId,
     permanently_delete: forGood = false,
   } = data
-  await forEachOf(assignments, (id) => tolerated('error unassigning role', upstream.resourceManager.deleteRoleAssignment(id, call), revocation))
+  // nothing takes them along: what stays is looked after when the rest is gone
+  const assigned: string[] = []
+  await forEachOf(assignments, async (id) => {
+    if (!(await tolerated('error unassigning role', upstream.resourceManager.deleteRoleAssignment(id, call), revocation))) assigned.push(id)
+  })
   if (groups.length > 0) {
     const member = required('sp_object_id', principalId)
     await forEachOf(groups, (id) => tolerated('error removing group membership', upstream.directory.removeGroupMember(id, member, call), revocation))
@@ -80,25 +84,29 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
     await tolerated('error removing service principal', upstream.directory.deleteServicePrincipal(principalId, call), revocation)
   }
   const isRemoved = await removed(upstream.directory.deleteApplication(objectId, call), '')
+  const left: Intent[] = assigned.length === 0 ? [] : [{ kind: 'roleAssignments', assignment_ids: assigned }]
   if (forGood && principalId !== undefined) {
-    await tolerated('error purging service principal', upstream.directory.purgeDeleted(principalId, call), revocation)
+    const isGoneForGood = await tolerated('error purging service principal', upstream.directory.purgeDeleted(principalId, call), revocation)
+    if (!isGoneForGood) left.push({ kind: 'purge', object_id: principalId })
   }
-  if (!isRemoved && isYoung(revocation.lease, revocation.clock)) return [maybeThere(objectId, data, revocation)]
-  return forGood && !(await isPurged(objectId, revocation)) ? [{ kind: 'purge', object_id: objectId }] : []
+  if (!isRemoved && isYoung(revocation.lease, revocation.clock)) return [...left, maybeThere(objectId, data, revocation)]
+  return forGood && !(await isPurged(objectId, revocation)) ? [...left, { kind: 'purge', object_id: objectId }] : left
 }
 
-/** What is done on the way and does not decide: a failure is logged. */
-async function tolerated(text: string, removal: Promise<void>, { lease, log }: Revocation): Promise<void> {
+/** What is done on the way and does not decide: a failure is logged. False: it has failed. */
+async function tolerated(text: string, removal: Promise<void>, { lease, log }: Revocation): Promise<boolean> {
   try {
     await removal
+    return true
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
-    if (isGone(error)) return
+    if (isGone(error)) return true
     const { correlation_id: correlationId } = readLeaseData(lease)
     log.warn(
       { event: 'cloud_revocation', lease_id: lease.id, correlation_id: correlationId, code: error.code, upstream_request_id: error.requestId },
       `${text}: ${error.message}`,
     )
+    return false
   }
 }
 

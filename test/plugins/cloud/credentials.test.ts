@@ -237,6 +237,22 @@ describe('revocation', () => {
     expect(kindsOf(house, clientId)).not.toContain('application')
   })
 
+  test('an assignment that could not be removed is debris, until it is', async () => {
+    const name = newName()
+    await aRole(house, name, { cloud_roles: reader(house, 'web', 'data') })
+    const { clientId, lease } = await aCredential(house, name)
+    const assignments = house.directory.inventory().filter((thing) => thing.kind === 'role-assignment' && thing.clientId === clientId)
+    house.directory.fault({ kind: 'status', operation: 'deleteRoleAssignment', status: 403, code: 'AuthorizationFailed', times: null })
+
+    expect(await revoke(house, lease)).toMatchObject({ status: 204 })
+
+    const left = (await debris(house)).map(({ kind, id }) => ({ kind, id: String(id).toLowerCase() }))
+    expect(left).toEqual(expect.arrayContaining(assignments.map(({ id }) => ({ kind: 'roleAssignments', id: id.toLowerCase() }))))
+    house.directory.clearFaults()
+    await cleared(house)
+    expect(house.directory.inventory().filter((thing) => thing.clientId === clientId && thing.kind === 'role-assignment')).toEqual([])
+  })
+
   test('rows 88, 89: an assignment that was removed by hand is no matter', async () => {
     const name = newName()
     await aRole(house, name, { cloud_roles: reader(house, 'web', 'data'), cloud_groups: '[{"group_name":"bar"}]' })

@@ -2,7 +2,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
 import { isGone } from '../managed-application.ts'
 import type { ReadyUpstream } from '../mount-state.ts'
-import type { UpstreamWork } from '../upstream-work.ts'
+import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
 import type { Intent } from './intent.ts'
 import type { Attempt, Undone } from './intents.ts'
 import { isOwned, type Owners, wantedGroups } from './ownership.ts'
@@ -43,7 +43,7 @@ export async function undoIntent({ intent, since }: StoredIntent, attempt: Attem
     case 'app':
       return undoApplication(intent, undoing)
     case 'roleAssignments':
-      for (const id of intent.assignment_ids) await undoing.upstream.resourceManager.deleteRoleAssignment(id, call)
+      await forEachOf(intent.assignment_ids, (id) => undoing.upstream.resourceManager.deleteRoleAssignment(id, call))
       return done
     case 'groupMembership':
       return undoMembership(intent, undoing)
