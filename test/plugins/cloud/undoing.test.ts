@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Lease } from '../../../src/core/leases/lease.ts'
+import type { Intent } from '../../../src/plugins/cloud/intents/intent.ts'
+import { until } from './credential-steps.ts'
+import { type EngineHouse, openEngineHouse } from './engine-house.ts'
+
+let house: EngineHouse
+
+beforeEach(async () => {
+  house = await openEngineHouse()
+})
+afterEach(() => house[Symbol.asyncDispose]())
+
+const left = async () => (await house.state.intents.debris()).map(({ intent }) => intent)
+const nothingLeft = () => until(async () => (await left()).length === 0)
+const call = () => ({ deadline: house.clock.now() + 60_000, correlationId: '9c1d8f30-0000-4000-8000-000000000001' })
+const tag = 'gatehouse:cloud_1234abcd:9c1d8f30-0000-4000-8000-000000000001'
+
+async function anApplication(displayName: string, tags = [tag]) {
+  const upstream = await house.state.upstream()
+  return upstream.directory.createApplication({ displayName, tags }, call())
+}
+const applications = () => house.directory.inventory().filter(({ kind }) => kind === 'application')
+const meant = (intent: Intent) => house.state.intents.record(intent)
+
+describe('what an earlier life of the server has meant', () => {
+  test('is undone at the next start; what this one means is left alone', async () => {
+    await anApplication('gatehouse-ci-1')
+    await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })
+    expect(await left()).toEqual([])
+
+    house.restart()
+    expect(await left()).toHaveLength(1)
+    await meant({ kind: 'app', display_name: 'gatehouse-ci-2', tag })
+    house.engine.start()
+
+    await nothingLeft()
+    expect(applications()).toEqual([])
+    expect(await house.state.intents.all()).toMatchObject([{ intent: { display_name: 'gatehouse-ci-2' } }])
+  })
+
+  test('is found by name and tag: a look-alike stays', async () => {
+    await anApplication('gatehouse-ci-1')
+    await anApplication('gatehouse-ci-1', ['gatehouse:cloud_ffffffff:1'])
+    house.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
+
+    await nothingLeft()
+    expect(applications()).toMatchObject([{ tags: ['gatehouse:cloud_ffffffff:1'] }])
+  })
+
+  test('is not believed to be nothing before ten minutes have passed', async () => {
+    house.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
+    await until(async () => (await house.state.intents.debris())[0]?.tries === 2)
+    // the list was late
+    await anApplication('gatehouse-ci-1')
+
+    await nothingLeft()
+    expect(applications()).toEqual([])
+
+    house.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-2', tag })])
+    await until(async () => (await house.state.intents.debris())[0]?.error === 'it is not found by its name')
+    house.clock.advance(601)
+    await nothingLeft()
+  })
+
+  test('a role that owns it keeps it', async () => {
+    const { id, appId } = await anApplication('gatehouse-ci-1')
+    const [managed, role_assignments] = [
+      { object_id: id, client_id: appId, service_principal_id: 'p', group_ids: [] },
+      [{ id: '/a/1', role_id: 'r', scope: 's' }],
+    ]
+    const { emptyRole } = await import('../../../src/plugins/cloud/role-record.ts')
+    await house.state.putRole('kept', { ...emptyRole, persist_app: true, application_object_id: id, managed: { ...managed, role_assignments } })
+    const ids = [
+      await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag, object_id: id, client_id: appId }),
+      await meant({ kind: 'roleAssignments', assignment_ids: ['/A/1'] }),
+    ]
+    const before = house.directory.journal.entries().length
+    house.state.intents.undo(ids)
+
+    await nothingLeft()
+    expect(applications()).toHaveLength(1)
+    expect(house.directory.journal.entries()).toHaveLength(before)
+  })
+
+  test('a failure of storage does not end it', async () => {
+    await anApplication('gatehouse-ci-1')
+    const id = await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })
+    house.breakStorage(0, 'lost')
+    house.state.intents.undo([id])
+    await until(async () => (await house.state.intents.debris())[0]?.error === 'storage is gone')
+
+    house.restart()
+    house.engine.start()
+
+    await nothingLeft()
+    expect(applications()).toEqual([])
+  })
+
+  test('a purge is given up after a day only', async () => {
+    house.state.intents.undo([await meant({ kind: 'purge', object_id: '7d2c1b5e-0f43-4c3a-8a52-4f0a9a1f3c77' })])
+    house.clock.advance(23 * 3600)
+    await until(async () => Number((await house.state.intents.debris())[0]?.tries) >= 3)
+
+    house.clock.advance(3601)
+
+    await nothingLeft()
+  })
+
+  test('is logged once for each reason, with the mount', async () => {
+    house.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
+    await until(async () => Number((await house.state.intents.debris())[0]?.tries) >= 3)
+
+    expect(house.lines.filter(({ fields }) => 'event' in fields && fields.event === 'cloud_debris')).toMatchObject([
+      { level: 'warn', fields: { mount: 'cloud/', reason: 'it is not found by its name' } },
+    ])
+  })
+})
+
+test('a mount is reaped by itself as often as its options say, and not before', async () => {
+  await anApplication('gatehouse-ci-lost')
+  await house.engine.credentials.reapDue()
+  house.clock.advance(7200)
+  await house.engine.credentials.reapDue()
+  expect(applications().map(({ deleted }) => deleted)).toEqual([false])
+
+  Object.assign(house.mount, { options: { reap_period: '1h' } })
+  await house.engine.credentials.reapDue()
+
+  expect(applications().map(({ deleted }) => deleted)).toEqual([true])
+  await anApplication('gatehouse-ci-lost-too')
+  house.clock.advance(3599)
+  await house.engine.credentials.reapDue()
+  expect(applications().map(({ deleted }) => deleted)).toEqual([true, false])
+  house.clock.advance(1)
+  await house.engine.credentials.reapDue()
+  expect(applications().map(({ deleted }) => deleted)).toEqual([true, true])
+})
+
+// Contract cloud-engine §4.6
+test.each([
+  [{ secret_type: 'service_principal', role: 'ci' }, "internal data 'app_object_id' not found"],
+  [{ secret_type: 'service_principal', app_object_id: 'a', group_membership_ids: ['g'] }, "internal data 'sp_object_id' not found"],
+  [{ secret_type: 'static_service_principal', app_object_id: 'a' }, "internal data 'key_id' not found"],
+  [{ secret_type: 'static_service_principal', key_id: 'k' }, "internal data 'app_object_id' not found"],
+])('a lease that kept %j cannot be revoked', async (internal, message) => {
+  const lease: Lease = {
+    ...{ id: 'cloud/creds/ci/x', namespace: 'root', path: 'cloud/creds/ci', plugin: 'cloud', mount_accessor: house.mount.accessor, owner: '' },
+    ...{ issue_time: house.clock.now(), expire_time: house.clock.now(), renewable: true, internal },
+  }
+
+  await expect(house.engine.credentials.revoke(lease, AbortSignal.timeout(5000))).rejects.toThrow(message)
+})
