@@ -88,16 +88,19 @@ export class PendingLogins {
   /** The login of a state, which is then gone for everyone else. Undefined when there is none, or it is too old. */
   async take(state: string): Promise<PendingLogin | undefined> {
     const { view } = this.#parts
-    const found = await view.read(stateKey(state))
-    if (found === undefined) return undefined
-    const login = readPendingLogin(found.value)
-    const taken = await view.write([
-      { key: stateKey(state), value: undefined, expect: found.revision },
-      { key: login.listed, value: undefined },
-    ])
-    if (!taken) return undefined
-    this.#counted(prefixOf(login.listed), -1)
-    return this.#isOver(login.listed) ? undefined : login
+    for (;;) {
+      const found = await view.read(stateKey(state))
+      if (found === undefined) return undefined
+      const login = readPendingLogin(found.value)
+      const taken = await view.write([
+        { key: stateKey(state), value: undefined, expect: found.revision },
+        { key: login.listed, value: undefined },
+      ])
+      // someone else took it, or a form was kept meanwhile
+      if (!taken) continue
+      this.#counted(prefixOf(login.listed), -1)
+      return this.#isOver(login.listed) ? undefined : login
+    }
   }
 
   /** Adds what a form brought, over what an earlier one did, and keeps the login for another ten minutes. Undefined when there is none. Contract jwt-oidc §5.5 row 4. */

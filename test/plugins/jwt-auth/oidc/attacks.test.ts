@@ -363,3 +363,53 @@ describe('a provider that turns', () => {
     expect(hidden.hits).toEqual([])
   })
 })
+
+describe('what callers send beside, contract jwt-oidc §1, §5.1, §5.6', () => {
+  test('without a configuration', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider)
+    await server.root.write('sys/auth/empty', { type: 'oidc' })
+
+    expect(verdict(await server.anonymous.write('auth/empty/oidc/auth_url', { redirect_uri: redirectUri }))).toBe('400 could not load configuration')
+    expect(verdict(await server.anonymous.read('auth/empty/oidc/callback?state=x'))).toBe('400 Vault login failed. Could not load configuration')
+  })
+
+  test('numbers are taken as their text, a token that is no good counts for nothing, the answer can be wrapped', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider)
+    const login = await begin(server.as('nonsense'), { client_nonce: 123 })
+    const query = new URLSearchParams({ state: login.get('state') ?? '', code: provider.codeFor(login), client_nonce: '123' })
+
+    const wrapped = await server.as('nonsense').read(`${path}?${query}`, { headers: { 'X-Vault-Wrap-TTL': '60s' } })
+
+    expect(wrapped).toMatchObject({ status: 200, body: { auth: null, wrap_info: { creation_path: path } } })
+    const opened = await server.as(String(wrapped.body['wrap_info']?.['token'])).write('sys/wrapping/unwrap')
+    expect(opened.body.auth).toMatchObject({ metadata: { role: 'test' } })
+  })
+
+  test('nonce is accepted, what is unknown is told, and what stands in the query of a form is not read', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' } })
+    const go = async (more: Record<string, string>) => {
+      const login = await begin(server.anonymous)
+      return callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login), ...more })
+    }
+
+    expect((await go({ nonce: 'any', id_token: '' })).body.warnings).toBeNull()
+    expect((await go({ session_state: 'x', authuser: '0' })).body.warnings).toEqual([
+      'Endpoint ignored these unrecognized parameters: [authuser session_state]',
+    ])
+    const login = await begin(server.anonymous)
+    const posted = await server.anonymous.write(`${path}?state=${login.get('state')}&code=x`, {})
+    expect([posted.status, posted.text.includes('Expired or missing OAuth state.')]).toEqual([400, true])
+  })
+
+  test('a redirect URI, a state and a code of 64 KiB are refused, and kept nowhere', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider, { role: { allowed_redirect_uris: ['http://localhost/'] } })
+
+    const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: `http://localhost:1/?${'x'.repeat(65_536)}` })
+    expect(begun.body.data).toEqual({ auth_url: '' })
+    expect((await server.anonymous.read(`${path}?state=${'x'.repeat(65_536)}`)).status).toBe(414)
+  })
+})

@@ -30,6 +30,21 @@ describe('a pending login', () => {
     expect((await allKeys(opened.view)).filter((key) => key !== 'oidc/keys')).toEqual([])
   })
 
+  test('a form that comes in at the same moment costs nobody the login', async () => {
+    await using opened = await openCoreView()
+    const [one, other] = servers(opened.view, opened.clock)
+    for (let round = 0; round < 20; round++) {
+      const { state } = await one.begin(start, '10.0.0.1')
+      opened.clock.advance(0.001)
+
+      const [, taken] = await Promise.all([one.keepPosted(state, { code: 'c', id_token: '', refused: false, issuer: '' }), other.take(state)])
+
+      expect(taken?.redirect_uri).toBe(start.redirect_uri)
+      expect(await one.take(state)).toBeUndefined()
+    }
+    expect((await allKeys(opened.view)).filter((key) => key !== 'oidc/keys')).toEqual([])
+  })
+
   test('is over after ten minutes, and then swept away', async () => {
     await using opened = await openCoreView()
     const { clock } = opened
