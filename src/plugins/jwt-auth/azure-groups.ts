@@ -60,7 +60,7 @@ async function fetchGroups(url: string, reach: ProviderReach): Promise<Fetched |
   try {
     let answer = await calls.post(url, '{"securityEnabledOnly": false}', options)
     for (;;) {
-      if (answer.status !== 200) return `failed to get groups: ${shownBody(answer)}`
+      if (answer.status !== 200) return `failed to get groups: ${shownBody(answer, accessToken)}`
       const page = pageOf(answer)
       if (page === undefined) return 'unabled to decode response: not a JSON object'
       addPage(groups, page.value)

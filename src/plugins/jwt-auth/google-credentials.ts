@@ -2,8 +2,9 @@ import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { SignJWT } from 'jose/jwt/sign'
 import { OutboundError, type OutboundClient, type OutboundResponse } from '../../core/outbound.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { excerpt, quoted } from '../../lib/go-text.ts'
 import { DirectoryError, jsonOf, member, shownBody, textMember } from './provider-calls.ts'
+import { withoutSecrets } from './without-secrets.ts'
 
 /** How to sign in to the directory, contract jwt-oidc §6.3. */
 export type GoogleSignIn = {
@@ -88,7 +89,7 @@ async function grantFor(key: ServiceAccountKey, subject: string, parts: SignInPa
 async function exchange(assertion: string, url: string, { outbound, now }: SignInParts): Promise<GoogleToken> {
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
   const form = new URLSearchParams({ grant_type: jwtBearer, assertion }).toString()
-  return tokenOf(await asked(() => outbound.post(url, form, { headers })), now)
+  return tokenOf(await asked(() => outbound.post(url, form, { headers })), now, assertion)
 }
 
 /** By the principal's own signature where it acts for an administrator, else by its access token. */
@@ -98,13 +99,13 @@ async function asPrincipal(principal: string, subject: string, own: string, part
     asked(() => parts.outbound.post(`${iamUrl}/${encodeURIComponent(principal.toWellFormed())}:${verb}`, JSON.stringify(body), { headers }))
   if (subject === '') {
     const answer = await call('generateAccessToken', { scope: directoryScopes, lifetime: `${lifetimeSeconds}s` })
-    const text = textMember(okJson(answer), 'accessToken')
+    const text = textMember(okJson(answer, own), 'accessToken')
     if (text === '') throw new DirectoryError('no access token in the answer')
     return { text, expiresAt: parts.now + lifetimeSeconds * 1000 }
   }
   const iat = Math.floor(parts.now / 1000)
   const claims = { iss: principal, sub: subject, scope: directoryScopes.join(' '), aud: googleTokenUri, iat, exp: iat + lifetimeSeconds }
-  const signed = textMember(okJson(await call('signJwt', { payload: JSON.stringify(claims) })), 'signedJwt')
+  const signed = textMember(okJson(await call('signJwt', { payload: JSON.stringify(claims) }), own), 'signedJwt')
   return exchange(signed, googleTokenUri, parts)
 }
 
@@ -116,9 +117,9 @@ async function asked(ask: () => Promise<OutboundResponse>): Promise<OutboundResp
   }
 }
 
-function tokenOf(answer: OutboundResponse, now: number): GoogleToken {
+function tokenOf(answer: OutboundResponse, now: number, ...sent: readonly string[]): GoogleToken {
   if (answer.status !== 200)
-    throw new DirectoryError(`oauth2: cannot fetch token: ${answer.status} ${answer.statusText}\nResponse: ${shownBody(answer)}`)
+    throw new DirectoryError(`oauth2: cannot fetch token: ${answer.status} ${answer.statusText}\nResponse: ${shownBody(answer, ...sent)}`)
   const body = jsonOf(answer)
   const text = textMember(body, 'access_token')
   if (text === '') throw new DirectoryError('oauth2: server response missing access_token')
@@ -126,18 +127,18 @@ function tokenOf(answer: OutboundResponse, now: number): GoogleToken {
   return { text, expiresAt: now + (typeof seconds === 'number' ? Math.min(seconds, lifetimeSeconds) : 0) * 1000 }
 }
 
-/** The JSON of an answer of a Google API that went well. Throws `DirectoryError` in Google's own words. */
-export function okJson(answer: OutboundResponse): unknown {
+/** The JSON of an answer of a Google API that went well. Throws `DirectoryError` in Google's own words, without the access token that was sent. */
+export function okJson(answer: OutboundResponse, sent: string): unknown {
   if (answer.status === 200) return jsonOf(answer)
-  const said = messageOf(answer)
+  const said = excerpt(withoutSecrets(sent)(messageOf(answer)))
   throw new DirectoryError(
-    `googleapi: ${said === '' ? `got HTTP response code ${answer.status}: ${shownBody(answer)}` : `Error ${answer.status}: ${said}`}`,
+    `googleapi: ${said === '' ? `got HTTP response code ${answer.status}: ${shownBody(answer, sent)}` : `Error ${answer.status}: ${said}`}`,
   )
 }
 
 function messageOf(answer: OutboundResponse): string {
   try {
-    return textMember(member(jsonOf(answer), 'error'), 'message').slice(0, 256)
+    return textMember(member(jsonOf(answer), 'error'), 'message')
   } catch {
     return ''
   }

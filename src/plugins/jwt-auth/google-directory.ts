@@ -1,7 +1,7 @@
 import { quoted } from '../../lib/go-text.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
 import { type GoogleSignIn, type GoogleToken, okJson, signInToGoogle } from './google-credentials.ts'
-import { addPage, DirectoryError, member, ProviderCalls, textMember } from './provider-calls.ts'
+import { addPage, DirectoryError, member, pathStep, ProviderCalls, textMember } from './provider-calls.ts'
 import type { ProviderReach } from './provider-reach.ts'
 import type { StrictObject } from './strict-json.ts'
 
@@ -43,9 +43,11 @@ export async function fetchGoogleGroups(claims: StrictObject, options: GoogleOpt
 
 /** A person's custom schemas, by name. Throws `DirectoryError`. */
 export async function fetchGoogleUserInfo(claims: StrictObject, options: GoogleOptions, reach: ProviderReach): Promise<ReadonlyMap<string, unknown>> {
+  const user = pathStep(userKeyOf(claims, reach.userClaim))
+  if (user === undefined) throw new DirectoryError(`claim ${quoted(reach.userClaim)} names nobody`)
   const directory = await openDirectory(options, reach)
   const query = new URLSearchParams({ projection: 'custom', customFieldMask: options.customSchemas, fields: 'customSchemas' })
-  const schemas = member(await directory(`users/${encodeURIComponent(userKeyOf(claims, reach.userClaim))}`, query), 'customSchemas')
+  const schemas = member(await directory(`users/${user}`, query), 'customSchemas')
   return new Map(Object.entries(typeof schemas === 'object' && schemas !== null ? schemas : {}))
 }
 
@@ -91,7 +93,7 @@ async function openDirectory(options: GoogleOptions, reach: ProviderReach): Prom
     const answer = await calls.get(`${directoryUrl}/${path}?${query}`, { headers: { authorization: `Bearer ${text}` } })
     // refused before its time: whoever comes next signs in anew
     if (answer.status === 401) tokenByOptions.delete(options)
-    return okJson(answer)
+    return okJson(answer, text)
   }
 }
 

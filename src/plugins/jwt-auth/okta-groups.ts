@@ -1,7 +1,7 @@
 import { RE2JS, RE2JSException } from 're2js'
 import { quoted } from '../../lib/go-text.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
-import { addPage, DirectoryError, jsonOf, member, ProviderCalls, shownBody, textMember } from './provider-calls.ts'
+import { addPage, DirectoryError, jsonOf, member, pathStep, ProviderCalls, shownBody, textMember } from './provider-calls.ts'
 import type { ProviderReach } from './provider-reach.ts'
 import type { StrictObject } from './strict-json.ts'
 
@@ -36,13 +36,13 @@ export async function fetchOktaGroups(claims: StrictObject, options: OktaOptions
   const headers = { authorization: `SSWS ${options.apiToken}` }
   const names: string[] = []
   const seen = new Set<string>()
-  for (let url: string | undefined = `${options.origin}/api/v1/users/${encodeURIComponent(id)}/groups`; url !== undefined; ) {
+  for (let url: string | undefined = `${options.origin}/api/v1/users/${id}/groups`; url !== undefined; ) {
     if (seen.size === maxPages || seen.has(url)) {
       throw new DirectoryError(`okta API pagination exceeded ${maxPages} pages; possible circular Link header`)
     }
     seen.add(url)
     const answer = await calls.get(url, { caPem: reach.caPem, headers })
-    if (answer.status !== 200) throw new DirectoryError(`okta api returned ${answer.status}: ${shownBody(answer)}`)
+    if (answer.status !== 200) throw new DirectoryError(`okta api returned ${answer.status}: ${shownBody(answer, options.apiToken)}`)
     const page = jsonOf(answer)
     if (!Array.isArray(page)) throw new DirectoryError('okta api returned no list')
     addPage(
@@ -54,13 +54,18 @@ export async function fetchOktaGroups(claims: StrictObject, options: OktaOptions
   return names
 }
 
+/** As it stands in the path. */
 function userIdOf(claims: StrictObject, claim: string): string {
   if (claim === '') throw new DirectoryError('user_id_claim is unset and role has no user_claim')
   const id = lookupClaim(claims, claim)
   if (id === undefined) throw new DirectoryError(`unable to locate ${quoted(claim)} in claims for Okta user lookup`)
   if (typeof id !== 'string') throw new DirectoryError(`claim ${quoted(claim)} is not a string; cannot use for Okta user lookup`)
   if (id === '') throw new DirectoryError(`claim ${quoted(claim)} is empty; cannot use for Okta user lookup`)
-  return id
+  const step = pathStep(id)
+  // whoever the API token is of
+  if (step === undefined || id.toLowerCase() === 'me')
+    throw new DirectoryError(`claim ${quoted(claim)} names nobody; cannot use for Okta user lookup`)
+  return step
 }
 
 /** RFC 8288. The token goes to no other host than the one it is for. */

@@ -1,6 +1,7 @@
 import { OutboundError, type OutboundOptions, type OutboundResponse } from '../../core/outbound.ts'
 import { excerpt } from '../../lib/go-text.ts'
 import type { ProviderReach } from './provider-reach.ts'
+import { withoutSecrets } from './without-secrets.ts'
 
 /** Pages and nested groups of one person, all together. */
 const usualMaxCalls = 100
@@ -55,8 +56,11 @@ export class ProviderCalls {
   }
 }
 
-/** What stands in an answer, as far as an error text may show it. */
-export const shownBody = ({ body }: OutboundResponse): string => excerpt(body.toString('utf8', 0, 1024))
+/** What stands in an answer, as far as an error text may show it: without the secrets that were sent. */
+export const shownBody = ({ body }: OutboundResponse, ...sent: readonly string[]): string => excerpt(withoutSecrets(...sent)(body.toString('utf8')))
+
+/** An id as one step of a path; undefined for one that would lead elsewhere. */
+export const pathStep = (id: string): string | undefined => (/^\.{0,2}$/.test(id) ? undefined : encodeURIComponent(id))
 
 /** The JSON of an answer. Throws `DirectoryError`. */
 export function jsonOf({ body }: OutboundResponse): unknown {

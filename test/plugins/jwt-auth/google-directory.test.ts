@@ -46,6 +46,15 @@ test.each([
   expect(await login.groups()).toEqual(groups)
 })
 
+test('a user key that would be another path is asked of nobody', async () => {
+  await using login = await startDirectoryLogin()
+  writeDirectory(login)
+  await login.configure({ ...optionsOf(login), fetch_user_info: true, user_custom_schemas: 'Preferences' })
+
+  for (const sub of ['.', '..']) expect(await login.logIn({ sub })).toBe('400 claim "sub" names nobody')
+  expect(login.providers.hosts.requests.filter((request) => request.startsWith(`GET ${admin}`))).toEqual([])
+})
+
 test('P9: groups and custom schemas are there for bound claims and mappings', async () => {
   const role = { bound_claims: { groups: 'group2', '/Preferences/shirt_size': 'medium' }, claim_mappings: { '/Preferences/shirt_size': 'size' } }
   await using login = await startDirectoryLogin({ role })

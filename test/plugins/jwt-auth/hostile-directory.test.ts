@@ -20,7 +20,7 @@ const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
 }))
 const answers = fc.record({
   status: fc.constantFrom(200, 200, 200, 204, 302, 401, 500),
-  headers: fc.constantFrom(
+  headers: fc.constantFrom<Record<string, string>>(
     {},
     { link: '<x' },
     { link: '<>; rel="next"' },
@@ -79,4 +79,19 @@ test.each([
   await login.configure({ provider: 'azure', fetch_groups: true })
 
   expect(await login.logIn({}, { distributed_claim_access_token: token })).toMatch(/^400 failed to fetch groups: /)
+})
+
+test.each([
+  { host: 'example.okta.com', config: { provider: 'okta', org_url: 'https://example.okta.com', api_token: '00stand+in"token', fetch_groups: true } },
+  { host: 'graph.microsoft.com', config: { provider: 'azure', fetch_groups: true } },
+])('a directory that repeats what it was sent shows no secret: $host', async ({ host, config }) => {
+  await using login = await startDirectoryLogin()
+  await login.configure(config)
+  const body = `you sent ${JSON.stringify({ authorization: 'SSWS 00stand+in"token', or: 'Bearer at-of-somebody' })} 00stand+in"token at-of-somebody`
+  login.providers.hosts.misbehave(host, { kind: 'answer', answer: { status: 500, body } }, 1)
+
+  const answer = await login.logIn({}, { distributed_claim_access_token: 'at-of-somebody' })
+
+  expect(answer).toMatch(/^400 failed to fetch groups: .*you sent/)
+  expect(answer).not.toContain(host === 'graph.microsoft.com' ? 'at-of' : '00stand')
 })

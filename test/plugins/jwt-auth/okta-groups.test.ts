@@ -56,6 +56,16 @@ test('the id is that of user_id_claim, or of the user claim of the role; it is e
   expect(await login.logIn({ ids: { okta: '' } })).toBe(`${failing}claim "/ids/okta" is empty; cannot use for Okta user lookup`)
 })
 
+test('an id that would be another path, or whoever the API token is of, is asked of nobody', async () => {
+  await using login = await startDirectoryLogin()
+  login.providers.okta.groupsByUser.set('me', ['admins'])
+  await login.configure(okta)
+
+  for (const sub of ['.', '..', 'me', 'ME'])
+    expect(await login.logIn({ sub })).toBe(`${failing}claim "sub" names nobody; cannot use for Okta user lookup`)
+  expect(login.providers.hosts.requests).toEqual([])
+})
+
 test.each([
   { filter: '^eng-', kept: ['eng-a', 'eng-b'] },
   { filter: 'b$', kept: ['b', 'eng-b'] },

@@ -4,6 +4,7 @@ import { type OutboundClient, OutboundError, type OutboundResponse } from '../..
 import { excerpt, quoted } from '../../../lib/go-text.ts'
 import type { Config } from '../jwt-config.ts'
 import type { DiscoveryDocument } from '../discovery.ts'
+import { formEncoded, withoutSecrets } from '../without-secrets.ts'
 import type { PendingLogin } from './pending-login.ts'
 
 /** What a provider gives for a code. */
@@ -56,8 +57,6 @@ const inBody =
     body.set('client_secret', secret)
   }
 
-const formEncoded = (text: string): string => new URLSearchParams({ '': text.toWellFormed() }).toString().slice(1)
-
 /** openid-client makes the request. The answer is read here: real providers leave out or misspell what that library insists on. */
 async function exchangeAs(clientAuth: ClientAuth, fields: Record<string, string>, parts: ExchangeParts): Promise<Exchanged> {
   const { config, document } = parts
@@ -72,7 +71,8 @@ async function exchangeAs(clientAuth: ClientAuth, fields: Record<string, string>
   allowInsecureRequests(client)
   client[customFetch] = async (url, { headers, body }) => {
     const answer = await askTokenEndpoint(url, { headers: { ...headers }, body: String(body) }, parts)
-    exchanged = readTokenAnswer(answer, withoutSecrets([config.oidc_client_secret, fields['code_verifier'] ?? ''], headers['authorization']))
+    const basicText = headers['authorization']?.split(' ')[1] ?? ''
+    exchanged = readTokenAnswer(answer, withoutSecrets(config.oidc_client_secret, fields['code_verifier'] ?? '', basicText))
     return Response.json({ access_token: exchanged.accessToken, token_type: 'bearer' })
   }
   try {
@@ -103,21 +103,6 @@ async function askTokenEndpoint(
   return await outbound.post(url, body, { caPem: config.oidc_discovery_ca_pem, headers: sent, signal }).catch((cause: unknown) => {
     throw new ExchangeError(cause instanceof OutboundError ? cause.message : 'failed', { cause })
   })
-}
-
-/** Shorter ones are no secrets, and stand in too many words. */
-const shortestHidden = 4
-
-/** A text of the provider goes to a caller nobody knows, and some servers repeat what they were sent: whatever was secret of that is left out. */
-function withoutSecrets(secrets: readonly string[], authorization: string | undefined): (text: string) => string {
-  const spellings = secrets.flatMap((secret) => [
-    secret,
-    formEncoded(secret),
-    encodeURIComponent(secret.toWellFormed()),
-    JSON.stringify(secret).slice(1, -1),
-  ])
-  const hidden = [...spellings, authorization?.split(' ')[1] ?? ''].filter((spelling) => spelling.length >= shortestHidden)
-  return (text) => hidden.reduce((left, spelling) => left.replaceAll(spelling, 'xxxxx'), text)
 }
 
 /** Contract jwt-oidc §5.7: JSON or a form, whatever 2xx; an OAuth error counts under any status. `shown` is what of a text may go out. Throws `ExchangeError`. */
