@@ -15,6 +15,7 @@ import { type Readiness, type ReadyParts, untilReady } from './ready.ts'
 import { issueTerms } from './renew.ts'
 import type { RoleRecord } from './role-record.ts'
 import { issuePassword } from './static-password.ts'
+import type { UpstreamWork } from './upstream-work.ts'
 
 /** How a credential is to be answered. What is not sent is as the mount's options say. */
 export const credentialFields = z.object({
@@ -51,25 +52,27 @@ export async function makeCredential(request: CredentialRequest, parts: Credenti
   const { mount, input } = request
   const readiness = readinessOf(mount, input)
   const { mostInFlight } = engineOptions(mount)
-  return parts.slots.within(mostInFlight, parts.requestLimitMs, () => makeNow(request, readiness, parts))
+  // waiting for a turn is part of the request's time
+  const deadline = parts.clock.now() + parts.requestLimitMs
+  return parts.slots.within(mostInFlight, parts.requestLimitMs, () => makeNow(request, { readiness, deadline }, parts))
 }
 
 async function makeNow(
   { call: { requestId }, caller, role: typed }: CredentialRequest,
-  readiness: Readiness | undefined,
+  { readiness, deadline }: { readiness: Readiness | undefined; deadline: number },
   parts: CredentialParts,
 ): Promise<CredentialReply> {
-  const { state, clock, requestLimitMs } = parts
+  const { state, clock } = parts
   const upstream = await state.upstream()
   const name = typed.toLowerCase()
   const role = await state.findRole(name)
   if (role === undefined) throw refuse('invalid', `role '${name}' does not exist`)
-  const work = { ...parts, upstream, call: { deadline: clock.now() + requestLimitMs, correlationId: requestId } }
+  const work = { ...parts, upstream, call: { deadline, correlationId: requestId } }
   const made = await (role.application_object_id === '' ? issueServicePrincipal(name, role, work) : issuePassword(name, role, work))
   try {
     const warnings = readiness === undefined ? [] : [await proven(made, readiness, work)]
     const data = { client_id: made.data.client_id, client_secret: made.secret }
-    return { data, warnings, secret: leased(made, role, state, caller) }
+    return { data, warnings, secret: leased(made, role, caller, { state, clock }) }
   } catch (error) {
     state.intents.undo(made.intents)
     throw error
@@ -94,10 +97,15 @@ async function proven({ data, secret }: MadeCredential, { limitMs, onTimeout }: 
 }
 
 /** The intents end, and who asked is noted, in the step that stores the lease. */
-function leased({ data, intents }: MadeCredential, role: RoleRecord, state: MountState, caller: Caller | undefined): LeasedSecret {
+function leased(
+  { data, intents }: MadeCredential,
+  role: RoleRecord,
+  caller: Caller | undefined,
+  { state, clock }: Pick<UpstreamWork, 'state' | 'clock'>,
+): LeasedSecret {
   const asker = { entity_id: caller?.token.entity_id ?? '', display_name: caller?.token.display_name ?? '' }
   return {
-    ...issueTerms(role),
+    ...issueTerms(role, data, clock.now()),
     renewable: true,
     internal: data,
     alongside: (lease) => [...state.intents.settling(intents), state.view.fromRoot(issuedEntry(lease, data, asker))],

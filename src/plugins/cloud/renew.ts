@@ -1,7 +1,7 @@
 import { refuse } from '../../errors.ts'
 import type { Lease } from '../../core/leases/lease.ts'
 import type { Renewal } from '../../core/leases/lease-backend.ts'
-import { readLeaseData, required } from './lease-data.ts'
+import { type LeaseData, readLeaseData, required } from './lease-data.ts'
 import type { RoleRecord } from './role-record.ts'
 
 /** A lease without the end of its secret is of a time when all lasted ten years. Contract cloud-engine §4.5. */
@@ -28,7 +28,18 @@ export function renewalTerms(lease: Lease, role: RoleRecord, now: number): Renew
   }
 }
 
-/** What is asked of the core at the issue: `explicit_max_ttl` is in force where it is the smaller one. Contract cloud-engine §4.4. */
-export function issueTerms({ ttl, max_ttl: maxTtl, explicit_max_ttl: explicit }: RoleRecord): { ttl: number; maxTtl: number } {
-  return { ttl, maxTtl: explicit !== 0 && (maxTtl === 0 || maxTtl > explicit) ? explicit : maxTtl }
+/**
+ * What is asked of the core at the issue: `explicit_max_ttl` is in force where it is the smaller one. It began when the secret was made, and the lease ends
+ * with it, however long the secret was waited for since. Contract cloud-engine §4.4.
+ */
+export function issueTerms(
+  { ttl, max_ttl: maxTtl, explicit_max_ttl: explicit }: RoleRecord,
+  { key_end_date: end }: Pick<LeaseData, 'key_end_date'>,
+  now: number,
+): { ttl: number; maxTtl: number } {
+  if (explicit === 0) return { ttl, maxTtl }
+  const left = Math.ceil((Date.parse(end) - now) / 1000)
+  // an end that cannot be read, or is past, is none to count from
+  const limit = left > 0 ? Math.min(explicit, left) : explicit
+  return { ttl, maxTtl: maxTtl === 0 ? limit : Math.min(maxTtl, limit) }
 }

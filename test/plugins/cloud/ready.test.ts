@@ -42,6 +42,18 @@ test('the data keeps its two keys', async () => {
   expect(body.warnings).toEqual(['credentials were ready after 0 s'])
 })
 
+test('a lease does not outlive a secret that was waited for', async () => {
+  await aRole(house, 'short', { explicit_max_ttl: 60 })
+  house.directory.change({ delaySeconds: { secretToToken: 30 } })
+  const begun = house.clock.now()
+
+  const { lease } = await aCredential(house, 'cloud/creds/short?wait=ready')
+
+  expect(house.clock.now() - begun).toBeGreaterThanOrEqual(29_000)
+  const { body } = await house.root.write('sys/leases/lookup', { lease_id: lease })
+  expect(Date.parse(String(body.data?.expire_time))).toBeLessThanOrEqual(begun + 60_000)
+})
+
 test('a limit that passes: it is answered with a warning', async () => {
   house.directory.change({ delaySeconds: { secretToToken: 100 } })
   const begun = house.clock.now()
