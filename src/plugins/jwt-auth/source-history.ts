@@ -71,9 +71,10 @@ export class SourceHistory {
   }
 }
 
-/** A `Date` header is cut to whole seconds: half of one is added. The answer was written half the round trip ago. Contract jwt-oidc §11.1. */
+/** A `Date` header is cut to whole seconds, so the difference is rounded up. The answer was written half the round trip ago. Contract jwt-oidc §11.1. */
 function measured(date: string | undefined, sent: number, received: number): ClockOffset | undefined {
   const told = date === undefined ? Number.NaN : Date.parse(date)
   if (Number.isNaN(told)) return undefined
-  return { seconds: Math.round((told + 500 - (sent + received) / 2) / 1000) + 0, measuredAt: received }
+  // plus 0, so that there is no -0
+  return { seconds: Math.ceil((told - (sent + received) / 2) / 1000) + 0, measuredAt: received }
 }

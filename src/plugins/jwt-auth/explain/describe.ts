@@ -68,7 +68,7 @@ const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
     const accepted = ready?.config.jwt_supported_algs ?? []
     return { expected: accepted.length > 0 ? accepted : supportedAlgorithms, seen: algorithm, detail: 'alg' }
   },
-  claims: ({ claims }) => wrongType(claims),
+  claims: ({ claims }, refused) => (refused === undefined ? nothing : wrongType(claims)),
   issuer: ({ ready, claims }) => ({ expected: unless(ready?.config.bound_issuer ?? ''), seen: own(claims, 'iss'), detail: 'iss' }),
   subject: ({ role, claims }) => ({ expected: unless(role?.record.bound_subject ?? ''), seen: own(claims, 'sub'), detail: 'sub' }),
   audience: ({ role, claims }) => {

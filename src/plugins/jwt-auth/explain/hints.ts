@@ -18,44 +18,64 @@ export type Compared = {
   readonly isLiteral: boolean
 }
 
-/** How near a value was missed: the first hint that holds for any two of them. Values beyond the first hundred are not looked at. */
+/**
+ * How near a value was missed: the first hint that holds for any two of them. Values beyond the first hundred are not looked at, and each is made
+ * ready once, not with every other: what a caller sends costs no more than its length.
+ */
 export function nearMiss({ expected, seen, isLiteral }: Compared): Hint {
-  const pairs = expected.slice(0, maxLooked).flatMap((wanted) => seen.slice(0, maxLooked).map((given) => [wanted, given] as const))
-  for (const [hint, holds] of likenesses) {
-    if (hint === 'glob_in_string_mode' && !isLiteral) continue
-    if (pairs.some(([wanted, given]) => holds(wanted, given))) return hint
-  }
-  return ''
+  const wanted = expected.slice(0, maxLooked)
+  const given = seen.slice(0, maxLooked)
+  if (isLiteral && isMeantAsGlob(wanted, given)) return 'glob_in_string_mode'
+  if (isOtherType(wanted, given)) return 'differs_in_type'
+  return tidyings.find(([, tidied]) => isAlike(wanted, given, tidied))?.[0] ?? ''
 }
 
 const maxLooked = 100
 /** Longer texts are compared by their start. */
 const maxText = 1024
 
-type Likeness = (wanted: unknown, given: unknown) => boolean
-
-const likenesses: readonly (readonly [Hint, Likeness])[] = [
-  ['glob_in_string_mode', (wanted, given) => isText(wanted) && isText(given) && wanted.includes('*') && globMatches(wanted, given)],
-  ['differs_in_type', isOtherType],
-  ['differs_in_case', alike((text) => text.toLowerCase())],
-  ['differs_in_white_space', alike((text) => text.replace(/\s+/g, ''))],
-  ['differs_in_trailing_slash', alike((text) => text.replace(/\/{1,8}$/, ''))],
-]
-
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-function alike(tidied: (text: string) => string): Likeness {
+/** A longer text is no near miss. */
+function isMeantAsGlob(wanted: readonly unknown[], given: readonly unknown[]): boolean {
+  const patterns = wanted.filter(isText).filter((text) => text.includes('*') && text.length <= maxText)
+  const texts = given.filter(isText).filter((text) => text.length <= maxText)
+  return patterns.some((pattern) => texts.some((text) => globMatches(pattern, text)))
+}
+
+const tidyings: readonly (readonly [Hint, (text: string) => string])[] = [
+  ['differs_in_case', (text) => text.toLowerCase()],
+  ['differs_in_white_space', (text) => text.replace(/\s+/g, '')],
+  ['differs_in_trailing_slash', (text) => text.replace(/\/{1,8}$/, '')],
+]
+
+/** Two texts that are not the same, but once tidied. */
+function isAlike(wanted: readonly unknown[], given: readonly unknown[], tidied: (text: string) => string): boolean {
   const start = (text: string) => tidied(text.slice(0, maxText))
-  return (wanted, given) => isText(wanted) && isText(given) && wanted !== given && start(wanted) === start(given)
+  const byStart = Map.groupBy(wanted.filter(isText), start)
+  return given.filter(isText).some((text) => byStart.get(start(text))?.some((other) => other !== text))
 }
 
 /** `"1"` for `1`, `"true"` for `true`, and one text `"a, b"` where a list of `a` and `b` was meant. */
-function isOtherType(wanted: unknown, given: unknown): boolean {
-  const [one, other] = [textOf(wanted), textOf(given)]
-  if (one === undefined || other === undefined) return false
-  if (typeof wanted !== typeof given || !isText(wanted)) return one === other
-  return listIn(one).includes(other) || listIn(other).includes(one)
+function isOtherType(wanted: readonly unknown[], given: readonly unknown[]): boolean {
+  const [wantedScalars, givenScalars] = [scalarsIn(wanted), scalarsIn(given)]
+  const wantedByText = Map.groupBy(wantedScalars, ({ text }) => text)
+  if (givenScalars.some(({ text, type }) => wantedByText.get(text)?.some((other) => other.type !== type || type !== 'string'))) return true
+  const textsIn = (scalars: readonly Scalar[]) => new Set(scalars.flatMap(({ text, type }) => (type === 'string' ? [text] : [])))
+  return isListed(textsIn(wantedScalars), textsIn(givenScalars)) || isListed(textsIn(givenScalars), textsIn(wantedScalars))
 }
+
+const isListed = (lists: ReadonlySet<string>, items: ReadonlySet<string>): boolean =>
+  [...lists].some((list) => listIn(list).some((part) => items.has(part)))
+
+/** As it is written, and of which type. */
+type Scalar = { readonly text: string; readonly type: string }
+
+const scalarsIn = (values: readonly unknown[]): Scalar[] =>
+  values.flatMap((value) => {
+    const text = textOf(value)
+    return text === undefined ? [] : [{ text, type: typeof value }]
+  })
 
 function textOf(value: unknown): string | undefined {
   if (isText(value)) return value.slice(0, maxText)

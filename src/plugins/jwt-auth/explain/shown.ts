@@ -1,17 +1,20 @@
-import { excerpt, goText } from '../../../lib/go-text.ts'
+import { goText } from '../../../lib/go-text.ts'
 import { isJsonNumber, jsonNumber, type JsonValue } from '../../../lib/json.ts'
 
 const maxItems = 32
+const maxText = 256
+
+const cut = (text: string): string => text.slice(0, maxText)
 
 /** A value as an explanation shows it: texts cut, lists cut, an object as its text. Contract jwt-oidc §11.1. */
 export function shown(value: unknown): JsonValue {
-  if (Array.isArray(value)) return value.slice(0, maxItems).map((item: unknown) => (Array.isArray(item) ? goText(item) : shown(item)))
+  if (Array.isArray(value)) return value.slice(0, maxItems).map((item: unknown) => (Array.isArray(item) ? cut(goText(item)) : shown(item)))
   if (value === undefined || value === null) return null
-  if (typeof value === 'string') return excerpt(value)
+  if (typeof value === 'string') return cut(value)
   if (typeof value === 'boolean' || isJsonNumber(value)) return value
-  if (typeof value === 'bigint') return jsonNumber(excerpt(value.toString()))
+  if (typeof value === 'bigint') return jsonNumber(cut(value.toString()))
   if (typeof value === 'number') return Number.isFinite(value) ? jsonNumber(JSON.stringify(value)) : null
-  return goText(value)
+  return cut(goText(value))
 }
 
 /** Values beside each other, as a list whatever their number. */
