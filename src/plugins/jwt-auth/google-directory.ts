@@ -1,3 +1,4 @@
+import type { OutboundClient } from '../../core/outbound.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
 import { type GoogleSignIn, type GoogleToken, okJson, signInToGoogle } from './google-credentials.ts'
@@ -19,7 +20,7 @@ const directoryUrl = 'https://admin.googleapis.com/admin/directory/v1'
 const spareMs = 60_000
 
 /** Tokens, by the options they were got with: as long as a configuration is in force, one serves all its logins. */
-const tokenByOptions = new WeakMap<GoogleOptions, { token: Promise<GoogleToken>; expiresAt: number }>()
+const tokenByOptions = new WeakMap<GoogleOptions, { token: Promise<GoogleToken>; expiresAt: number; outbound: OutboundClient }>()
 
 /** Groups of a person, each once, those of its groups too as far up as the options say; by their addresses. Throws `DirectoryError`. */
 export async function fetchGoogleGroups(claims: StrictObject, options: GoogleOptions, reach: ProviderReach): Promise<readonly string[]> {
@@ -97,12 +98,13 @@ async function openDirectory(options: GoogleOptions, reach: ProviderReach): Prom
   }
 }
 
-/** Logins at the same time share one sign-in; none waits for it once it failed. */
+/** Logins at the same time share one sign-in, unless its way out may be shut; none waits for it once it failed. */
 function tokenFor(options: GoogleOptions, { outbound, now }: ProviderReach): Promise<GoogleToken> {
   const known = tokenByOptions.get(options)
-  if (known !== undefined && now() < known.expiresAt - spareMs) return known.token
+  const isShared = known !== undefined && (known.expiresAt !== Number.POSITIVE_INFINITY || known.outbound === outbound)
+  if (isShared && now() < known.expiresAt - spareMs) return known.token
   const token = signInToGoogle(options, { outbound, now: now() })
-  const entry = { token, expiresAt: Number.POSITIVE_INFINITY }
+  const entry = { token, expiresAt: Number.POSITIVE_INFINITY, outbound }
   tokenByOptions.set(options, entry)
   const forget = () => {
     if (tokenByOptions.get(options) === entry) tokenByOptions.delete(options)

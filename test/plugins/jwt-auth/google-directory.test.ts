@@ -5,6 +5,7 @@ import { tls } from '../../../simulators/identity-providers/certificate.ts'
 import { throttledByGoogle } from '../../../simulators/identity-providers/google.ts'
 import { startIdentityProviders } from '../../../simulators/identity-providers/identity-providers.ts'
 import { OutboundClient, type OutboundOptions } from '../../../src/core/outbound.ts'
+import { AskedForVouched } from '../../../src/plugins/jwt-auth/explain/asked-for-vouched.ts'
 import { fetchGoogleGroups } from '../../../src/plugins/jwt-auth/google-directory.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -274,6 +275,30 @@ test.each([
 
   if (Array.isArray(outcome)) await expect(groups).resolves.toEqual(outcome)
   else await expect(groups).rejects.toThrow(outcome)
+})
+
+test('a sign-in for claims nobody vouches for, which may ask nobody, ends no login of others', async () => {
+  await using providers = await startIdentityProviders()
+  const { google, hosts } = providers
+  google.groupsByMember.set('user1', ['group1'])
+  const options = {
+    serviceAccount: google.keyFile,
+    adminImpersonate: google.admin,
+    impersonatePrincipal: '',
+    domain: '',
+    maxDepth: 0,
+    customSchemas: '',
+  }
+  const outbound = new OutboundClient({ deny: [], httpsProxy: hosts.proxyUrl })
+  const reach = { outbound, caPem: '', accessToken: '', signal: undefined, userClaim: 'sub', now: Date.now }
+
+  const [explained, loggedIn] = await Promise.allSettled([
+    fetchGoogleGroups({ sub: 'user1' }, options, { ...reach, outbound: new AskedForVouched(outbound, () => false) }),
+    fetchGoogleGroups({ sub: 'user1' }, options, reach),
+  ])
+
+  expect(explained).toMatchObject({ status: 'rejected', reason: { message: 'nobody is asked about claims that no signature vouches for' } })
+  expect(loggedIn).toEqual({ status: 'fulfilled', value: ['group1'] })
 })
 
 test('a machine without credentials says so', async () => {
