@@ -5,6 +5,7 @@ import { startServerProcess } from '../simulators/server-process.ts'
 import { measureAcl } from './acl.ts'
 import type { BenchCase, BenchOptions, BenchSetup } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
+import { measureCloud } from './cloud.ts'
 import { measureFilledStore } from './filled-store.ts'
 import { startGenerator } from './generator.ts'
 import { measureLeases } from './leases.ts'
@@ -27,7 +28,7 @@ import { megabytes, renderTable, verdict } from './table.ts'
  * `npm run bench`: every workload beside the floor and a bare route, in turns, as ratios. `--quick` for a first impression, `--only login,lookup-self`,
  * `--seconds 3` a round, `--rounds 3`, `--fresh 3000` new subjects a round, `--generator own|wrk`. `--only acl` is the decision alone.
  * Modes of their own: `--commit-delay 5`, a slow disk; `--fill 1000000`, a store with so many tokens; `--leases 1000000`, one with so many leases;
- * `--entities 500000`, one with so many entities.
+ * `--entities 500000`, one with so many entities; `--cloud 10000`, so many credentials of a cloud made and ended.
  */
 const { values } = parseArgs({
   options: {
@@ -40,6 +41,7 @@ const { values } = parseArgs({
     fill: { type: 'string' },
     leases: { type: 'string' },
     entities: { type: 'string' },
+    cloud: { type: 'string' },
     openid: { type: 'boolean', default: false },
     generator: { type: 'string' },
   },
@@ -88,6 +90,10 @@ async function runAll(): Promise<number> {
   }
   if (values.entities !== undefined) {
     print(await measureManyEntities({ entities: Number(values.entities), generator, options }))
+    return 0
+  }
+  if (values.cloud !== undefined) {
+    print(await measureCloud({ credentials: Number(values.cloud), generator }))
     return 0
   }
   if (values.openid) {

@@ -1,0 +1,112 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
+import { type Directory, startDirectory } from '../simulators/directory/directory.ts'
+import { send, sendSuccessfully } from '../simulators/operator.ts'
+import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
+import { usualConnections } from './bench-case.ts'
+import { makeBenchFolder } from './bench-folder.ts'
+import { readerAt } from './chaos-world.ts'
+import type { Generator } from './generator.ts'
+import { jobOf } from './measure.ts'
+import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
+import { readProcessFigures } from './process-figures.ts'
+import { verdict } from './table.ts'
+
+export type CloudInput = { credentials: number; generator: Generator }
+
+const inFlight = 8
+const warmUp = 16
+const knownJwts = 64
+const sliceMs = 1000
+const slicesBefore = 4
+const pollMs = 100
+/** Of the directory, while credentials end: each takes two of its calls. */
+const upstreamPerSecond = 200
+const callsPerRevocation = 2
+
+/** So many credentials, 8 at a time, from a cloud that answers at once; then all of them end, at a rate the cloud sets, while people log in. */
+export async function measureCloud({ credentials, generator }: CloudInput): Promise<string> {
+  await using folder = await makeBenchFolder()
+  await using issuer = await startIssuer({ algorithms: ['ES256'] })
+  await using directory = await startDirectory()
+  await using server = await startServerProcess({ folder: folder.path, environment: aimedAt(directory) })
+  await configureLogins(server.url, server.rootToken, issuer)
+  await configureCloud(server, directory)
+  await makeCredentials(server, warmUp)
+
+  const cpuBefore = await cpuSeconds(server)
+  const latencies = await makeCredentials(server, credentials)
+  const cpuMs = ((await cpuSeconds(server)) - cpuBefore) * (1000 / credentials)
+
+  directory.change({ rateLimits: { directory: { requests: upstreamPerSecond, perSeconds: 1 } } })
+  const bodies = await signLogins(issuer, { algorithm: 'ES256', count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' })
+  const requests = { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
+  const slice = async () => {
+    const [result] = await generator.run([jobOf({ contender: server, requests, connections: usualConnections, forMs: sliceMs })])
+    if (result === undefined) throw new Error('the load generator gave no result')
+    return result
+  }
+  await slice()
+  const before = [await slice()]
+  while (before.length < slicesBefore) before.push(await slice())
+  const begun = performance.now()
+  await sendSuccessfully(server.url, {
+    method: 'PUT',
+    path: 'sys/leases/revoke-prefix/cloud/creds/ci',
+    token: server.rootToken,
+    body: { sync: false },
+  })
+  const during = [await slice()]
+  while (await hasLeases(server)) during.push(await slice())
+  const goneAfter = (performance.now() - begun) / 1000
+  const all = credentials + warmUp
+  const [rateBefore, rateDuring] = [rate(before), rate(during)]
+  return [
+    `${credentials} credentials, ${inFlight} at a time: p50 ${median(latencies).toFixed(1)} ms with the cloud's own time, server CPU ${cpuMs.toFixed(1)} ms each (${verdict(cpuMs <= 25, '≤ 25 ms')})`,
+    `${all} that end at once are gone after ${goneAfter.toFixed(1)} s; the cloud's rate allows ${((all * callsPerRevocation) / upstreamPerSecond).toFixed(1)} s`,
+    `logins before ${Math.round(rateBefore)}/s, meanwhile ${Math.round(rateDuring)}/s: ${(rateDuring / rateBefore).toFixed(2)} (${verdict(rateDuring / rateBefore >= 0.7, '≥ 0.70')})`,
+    `left upstream: ${directory.debris().length}`,
+  ].join('\n')
+}
+
+const aimedAt = (directory: Directory) => ({
+  CLOUD_AUTHORITY_HOST: directory.authorityUrl,
+  CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
+  CLOUD_RESOURCE_MANAGER_ENDPOINT: directory.resourceManagerUrl,
+  CLOUD_CA_FILE: directory.caFile,
+})
+
+async function configureCloud({ url, rootToken: token }: ServerProcess, directory: Directory): Promise<void> {
+  const root = { client_id: directory.rootClientId, client_secret: directory.rootClientSecret }
+  const body = { subscription_id: directory.subscriptionId, tenant_id: directory.tenantId, ...root }
+  await sendSuccessfully(url, { method: 'POST', path: 'cloud/config', token, body })
+  await sendSuccessfully(url, { method: 'POST', path: 'cloud/roles/ci', token, body: { cloud_roles: readerAt(directory, 'web'), ttl: '10h' } })
+}
+
+/** Milliseconds each took. */
+async function makeCredentials({ url, rootToken: token }: ServerProcess, count: number): Promise<number[]> {
+  const latencies: number[] = []
+  let begun = 0
+  const work = async () => {
+    while (begun++ < count) {
+      const at = performance.now()
+      await sendSuccessfully(url, { method: 'GET', path: 'cloud/creds/ci', token })
+      latencies.push(performance.now() - at)
+    }
+  }
+  await Promise.all(Array.from({ length: inFlight }, work))
+  return latencies
+}
+
+async function cpuSeconds({ pid }: ServerProcess): Promise<number> {
+  return (await readProcessFigures(pid))?.cpuSeconds ?? Number.NaN
+}
+
+async function hasLeases({ url, rootToken: token }: ServerProcess): Promise<boolean> {
+  await wait(pollMs)
+  return (await send(url, { method: 'GET', path: 'sys/leases/lookup/cloud/creds/ci?list=true&limit=1', token })).status === 200
+}
+
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+const rate = (slices: readonly { requests: number; seconds: number }[]) =>
+  slices.reduce((total, { requests }) => total + requests, 0) / slices.reduce((total, { seconds }) => total + seconds, 0)
