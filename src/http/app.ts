@@ -160,7 +160,9 @@ export function createApp(parts: AppParts): FastifyInstance {
       else if (error.kind === 'too-large') parts.measure?.refused('size')
     }
     const answer = replyFor(error, rules?.open === true, (bug) => parts.onBug(bug, call.requestId))
-    return sendError(reply.removeHeader('connection'), rules?.namesRequest === true ? naming(answer, call.requestId) : answer)
+    // only what a handler was asked for: no wrong verb, no sealed server
+    const isNamed = rules?.namesRequest === true && call.converted !== undefined
+    return sendError(reply.removeHeader('connection'), isNamed ? naming(answer, call.requestId) : answer)
   })
   app.addHook('onRequest', (request, reply, done) => {
     const call = callOf(request.raw)

@@ -225,11 +225,7 @@ describe('12 and 13: what a sealed server still says', () => {
     { name: '13 before 16 write to a folder', ask: ['POST', 'a/'], headers: {}, raw: '', status: 503, body: errors('Vault is sealed') },
     { name: '13 before 17 preflight', ask: ['OPTIONS', 'a'], headers: {}, raw: '', status: 503, body: errors('Vault is sealed') },
     { name: '13 before 19 token', ask: ['GET', 'a'], headers: bad, raw: '', status: 503, body: errors('Vault is sealed') },
-    {
-      name: '13 before a login',
-      ...{ ask: ['POST', 'auth/jwt/login'], headers: {}, raw: '{"jwt":"x"}', status: 503 },
-      body: { ...errors('Vault is sealed'), request_id: expect.any(String) },
-    },
+    { name: '13 before a login', ask: ['POST', 'auth/jwt/login'], headers: {}, raw: '{"jwt":"x"}', status: 503, body: errors('Vault is sealed') },
   ])('$name', async ({ ask: [method = '', path = ''], headers, raw, status, body }) => {
     await using sealed = await startTestServer()
     expect((await sealed.root.call('PUT', 'sys/seal')).status).toBe(204)
