@@ -111,9 +111,9 @@ const hasSameRotation = (before: ConfigRecord, after: ConfigRecord): boolean =>
   before.rotation_schedule === after.rotation_schedule &&
   before.rotation_period === after.rotation_period
 
-/** What the engine knows of a secret goes with that secret: another one, or another application, has no key id, no end, and no successor under way. */
+/** What the engine knows of a secret goes with that secret: another one, or another application or cloud, has no key id, no end, and no successor under way. */
 function withoutWhatIsStale(before: ConfigRecord | undefined, merged: ConfigRecord): ConfigRecord {
-  const isSame = (['client_secret', 'client_id', 'tenant_id'] as const).every((name) => before?.[name] === merged[name])
+  const isSame = (['client_secret', 'client_id', 'tenant_id', 'environment'] as const).every((name) => before?.[name] === merged[name])
   if (isSame) return merged
   const { pending: _dropped, root_password_expiration_date: _end, ...rest } = merged
   return { ...rest, client_secret_key_id: '' }

@@ -96,13 +96,17 @@ export class CloudEngine implements AsyncDisposable {
     const { clock, operator } = this.#parts
     const state = this.stateOf(mount)
     let dropped: readonly string[] = []
-    await state.changeConfig((before) => {
-      const config = changedConfig(before, input, { operator, now: clock.now() })
-      const gone = droppedPending(state, before !== undefined && !hasSameCredential(before, config) ? before.pending : undefined)
-      dropped = gone.ids
-      return { config, alongside: gone.entries }
-    })
-    state.intents.undo(dropped)
+    try {
+      await state.changeConfig((before) => {
+        const config = changedConfig(before, input, { operator, now: clock.now() })
+        const gone = droppedPending(state, before !== undefined && !hasSameCredential(before, config) ? before.pending : undefined)
+        dropped = gone.ids
+        return { config, alongside: gone.entries }
+      })
+    } finally {
+      // a write that failed may be stored
+      state.intents.undo(dropped)
+    }
   }
 
   /** Contract cloud-engine §2.5. */

@@ -78,7 +78,9 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
   })
   if (groups.length > 0) {
     const member = required('sp_object_id', principalId)
-    await forEachOf(groups, (id) => tolerated('error removing group membership', upstream.directory.removeGroupMember(id, member, call), revocation))
+    await forEachOf(groups, async (id) => {
+      await tolerated('error removing group membership', upstream.directory.removeGroupMember(id, member, call), revocation)
+    })
   }
   if (principalId !== undefined) {
     await tolerated('error removing service principal', upstream.directory.deleteServicePrincipal(principalId, call), revocation)

@@ -62,13 +62,12 @@ async function storePersisted(name: string, role: RoleRecord, work: UpstreamWork
   const dropped = drops.map((drop) => ({ drop, ...state.intents.recording(drop) }))
   try {
     await state.putRole(name, stored, [...state.intents.settling(settles), ...dropped.map(({ entry }) => entry)])
-  } catch (error) {
-    state.intents.undo(settles)
-    throw error
+    const { left } = await dropRights(drops, work)
+    await state.intents.settle(dropped.filter(({ drop }) => !left.includes(drop)).map(({ id }) => id))
+  } finally {
+    // of a write that failed it is not known whether it is stored: the undoing looks who owns what; the settled have nothing to undo
+    state.intents.undo([...settles, ...dropped.map(({ id }) => id)])
   }
-  const { left } = await dropRights(drops, work)
-  await state.intents.settle(dropped.filter(({ drop }) => !left.includes(drop)).map(({ id }) => id))
-  state.intents.undo(dropped.filter(({ drop }) => left.includes(drop)).map(({ id }) => id))
 }
 
 /** Deletes a role with what it owns upstream; gives back what there is to warn of. Contract cloud-engine §3.7. */
@@ -92,11 +91,15 @@ async function deletePersisted(name: string, role: RoleRecord, managed: ManagedA
     ? [managed.object_id, managed.service_principal_id].map((object_id) => ({ kind: 'purge', object_id }))
     : []
   const later = [...left, ...purges].map((intent) => state.intents.recording(intent))
-  await state.deleteRole(
-    name,
-    later.map(({ entry }) => entry),
-  )
-  state.intents.undo(later.map(({ id }) => id))
+  try {
+    await state.deleteRole(
+      name,
+      later.map(({ entry }) => entry),
+    )
+  } finally {
+    // a write that failed may be stored
+    state.intents.undo(later.map(({ id }) => id))
+  }
   return warnings
 }
 

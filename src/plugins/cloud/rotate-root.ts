@@ -1,3 +1,4 @@
+import type { ViewEntry } from '../../core/barrier/view.ts'
 import { fail, refuse } from '../../errors.ts'
 import { formatTime } from '../../lib/time.ts'
 import { type ConfigRecord, defaultRootPasswordTtl, type PendingSecret } from './config-record.ts'
@@ -59,15 +60,19 @@ async function ownApplication({ upstream, call }: UpstreamWork): Promise<Applica
 /** One that was pending before is of no more use. */
 async function keepPending(state: MountState, read: ConfigRecord, { pending, settles }: { pending: PendingSecret; settles: string }): Promise<void> {
   const dropped = droppedPending(state, read.pending)
-  await state.changeConfig((before) => {
-    // its owner wrote another credential meanwhile
-    if (before === undefined || !hasSameCredential(before, read)) throw fail('unavailable', 'the configuration was changed meanwhile')
-    return {
-      config: { ...before, pending, rotation_counts_from: pending.created },
-      alongside: [...state.intents.settling([settles]), ...dropped.entries],
-    }
-  })
-  state.intents.undo(dropped.ids)
+  try {
+    await state.changeConfig((before) => {
+      // its owner wrote another credential meanwhile
+      if (before === undefined || !hasSameCredential(before, read)) throw fail('unavailable', 'the configuration was changed meanwhile')
+      return {
+        config: { ...before, pending, rotation_counts_from: pending.created },
+        alongside: [...state.intents.settling([settles]), ...dropped.entries],
+      }
+    })
+  } finally {
+    // a write that failed may be stored: what is not, has nothing to undo
+    state.intents.undo(dropped.ids)
+  }
 }
 
 export const hasSameCredential = (a: ConfigRecord, b: ConfigRecord): boolean =>
@@ -110,23 +115,47 @@ export function completeRotation({ state, call, clock, random }: RotationWork, l
       const intent = removal(state.accessor, application.id, keyId)
       return { keyId, ...state.intents.recording(intent) }
     })
-    let isPromoted = false
-    await state.changeConfig((before) => {
-      isPromoted = before?.pending?.key_id === pending.key_id && hasSameCredential(before, config)
-      if (!isPromoted || before === undefined) return 'keep'
-      return { config: promoted(before, pending), alongside: removals.map(({ entry }) => entry) }
-    })
-    if (!isPromoted) return true
-    log.info({ event: 'root_rotated', mount: state.accessor, key_id: pending.key_id }, 'the new root secret counts from now on')
-    if (unknown.length > 0) {
-      log.warn(
-        { event: 'root_secret_left', mount: state.accessor, key_ids: unknown },
-        'which of these was the former root secret is not known: remove it by hand',
-      )
+    try {
+      return await promote({ config, pending, removals, unknown, applicationId: application.id }, { state, call, clock, random }, log)
+    } finally {
+      // also after a failure whose write is stored; what is removed by now, or was never stored, has nothing to undo
+      state.intents.undo(removals.map(({ id }) => id))
     }
-    await removePasswords(removals, { state, upstream: await state.upstream(), call, clock, random }, application.id)
-    return true
   })
+}
+
+type Promotion = {
+  /** As it was read. */
+  readonly config: ConfigRecord
+  readonly pending: PendingSecret
+  readonly removals: readonly { readonly keyId: string; readonly id: string; readonly entry: ViewEntry }[]
+  /** Key ids of which one may be the former secret's. */
+  readonly unknown: readonly string[]
+  readonly applicationId: string
+}
+
+/** First it counts, then what it supersedes is removed. */
+async function promote(
+  { config, pending, removals, unknown, applicationId }: Promotion,
+  { state, call, clock, random }: RotationWork,
+  log: RotationLog,
+): Promise<boolean> {
+  let isPromoted = false
+  await state.changeConfig((before) => {
+    isPromoted = before?.pending?.key_id === pending.key_id && hasSameCredential(before, config)
+    if (!isPromoted || before === undefined) return 'keep'
+    return { config: promoted(before, pending), alongside: removals.map(({ entry }) => entry) }
+  })
+  if (!isPromoted) return true
+  log.info({ event: 'root_rotated', mount: state.accessor, key_id: pending.key_id }, 'the new root secret counts from now on')
+  if (unknown.length > 0) {
+    log.warn(
+      { event: 'root_secret_left', mount: state.accessor, key_ids: unknown },
+      'which of these was the former root secret is not known: remove it by hand',
+    )
+  }
+  await removePasswords(removals, { state, upstream: await state.upstream(), call, clock, random }, applicationId)
+  return true
 }
 
 export type RotationLog = {
@@ -166,7 +195,7 @@ export function supersededPasswords(
   return { superseded: own, unknown: hinted.length > 0 ? hinted : others.filter((password) => !isOwn(password)).map(({ keyId }) => keyId) }
 }
 
-/** Tried at once; what fails is removed later, in the background. */
+/** Tried at once; what fails keeps its intent. */
 async function removePasswords(
   removals: readonly { readonly keyId: string; readonly id: string }[],
   { state, upstream, call }: UpstreamWork,
@@ -180,7 +209,6 @@ async function removePasswords(
       } catch (error) {
         if (!(error instanceof UpstreamError)) throw error
         if (isGone(error)) await state.intents.settle([id])
-        else state.intents.undo([id])
       }
     }
   })

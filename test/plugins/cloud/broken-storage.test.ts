@@ -15,6 +15,10 @@ const trying = (work: Promise<unknown>) => work.catch(() => undefined)
 /** The next life of the server: it has all the time it needs. */
 async function nextLife(house: EngineHouse): Promise<void> {
   house.restart()
+  await timePasses(house)
+}
+
+async function timePasses(house: EngineHouse): Promise<void> {
   for (let minutes = 0; minutes < 12; minutes += 4) {
     house.clock.advance(240)
     await house.engine.rotation.look()
@@ -33,13 +37,43 @@ describe('whenever the server ends while the root secret is rotated', () => {
 
     await nextLife(house)
 
-    const { client_secret, client_id } = await house.config()
-    const { tokens } = await house.state.upstream()
-    expect(await tokens.proveSecret(client_id, client_secret, 'directory', { deadline: house.clock.now() + 60_000, correlationId })).toBe(true)
-    expect(await house.config()).not.toHaveProperty('pending')
-    expect(await house.rootPasswords()).toHaveLength(1)
+    await rootIsWell(house)
+  })
+
+  test.each(moments)('or refuses one write after $writes, which is $last, and goes on', async ({ writes, last }) => {
+    await using house = await openEngineHouse()
+    house.refuseOneWrite(writes, last)
+    await trying(house.engine.rotateRoot(house.mount, correlationId))
+    house.clock.advance(60)
+    await house.engine.rotation.look()
+
+    await timePasses(house)
+
+    await rootIsWell(house)
   })
 })
+
+test.each(moments.slice(0, 6))(
+  'a pending secret whose successor comes while storage refuses a write after $writes, which is $last, is removed',
+  async ({ writes, last }) => {
+    await using house = await openEngineHouse()
+    await house.engine.rotateRoot(house.mount, correlationId)
+    house.refuseOneWrite(writes, last)
+    await trying(house.engine.rotateRoot(house.mount, correlationId))
+
+    await house.state.intents.undoAll()
+
+    expect((await house.rootPasswords()).map(({ keyId }) => keyId)).toHaveLength(2)
+  },
+)
+
+async function rootIsWell(house: EngineHouse): Promise<void> {
+  const { client_secret, client_id } = await house.config()
+  const { tokens } = await house.state.upstream()
+  expect(await tokens.proveSecret(client_id, client_secret, 'directory', { deadline: house.clock.now() + 60_000, correlationId })).toBe(true)
+  expect(await house.config()).not.toHaveProperty('pending')
+  expect(await house.rootPasswords()).toHaveLength(1)
+}
 
 const rightsOf = (house: EngineHouse) =>
   house.directory
@@ -98,6 +132,19 @@ describe('whenever the server ends while a role that keeps its application is', 
     const { meant, there } = await rightsBothWays(house)
     expect(there).toEqual(meant)
     expect(there.applications).toHaveLength(1)
+    expect(there.rights).toHaveLength(2)
+  })
+
+  test.each(moments)('changed while one write after $writes is refused, which is $last', async ({ writes, last }) => {
+    await using house = await openEngineHouse()
+    await write(house, guids.reader, 'foo')
+    house.refuseOneWrite(writes, last)
+    await trying(write(house, guids.owner, 'bar'))
+
+    await timePasses(house)
+
+    const { meant, there } = await rightsBothWays(house)
+    expect(there).toEqual(meant)
     expect(there.rights).toHaveLength(2)
   })
 

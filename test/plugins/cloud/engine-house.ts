@@ -26,6 +26,8 @@ export type EngineHouse = AsyncDisposable & {
   restart(): void
   /** After so many writes storage takes none any longer, until `restart`; the first one that is refused may be stored all the same. */
   breakStorage(writes: number, last: 'stored' | 'lost'): void
+  /** As `breakStorage`, but only that one write is refused. */
+  refuseOneWrite(writes: number, last: 'stored' | 'lost'): void
   /** The stored configuration. */
   config(): Promise<ConfigRecord>
   /** Ends of the display names and key ids of the passwords the root has. */
@@ -93,6 +95,7 @@ export async function openEngineHouse({ directory: options = {}, config = {}, op
       engine = open()
     },
     breakStorage: disk.break,
+    refuseOneWrite: disk.refuseOne,
     // the shape was given by the engine that wrote it
     config: async () => (await view.get('config')) as ConfigRecord,
     rootPasswords: async () => {
@@ -113,6 +116,7 @@ function breakable(sound: View) {
       return life.view
     },
     break: (writes: number, last: 'stored' | 'lost') => life.break(writes, last),
+    refuseOne: (writes: number, last: 'stored' | 'lost') => life.break(writes, last, { once: true }),
     replace: () => {
       life.break(0, 'lost')
       life = aLife(sound)
@@ -123,10 +127,13 @@ function breakable(sound: View) {
 function aLife(sound: View) {
   let left = Number.POSITIVE_INFINITY
   let ends: 'stored' | 'lost' = 'lost'
+  let isOnce = false
   const guarded = async <T>(write: () => Promise<T>): Promise<T> => {
     left -= 1
     if (left >= 0) return write()
-    if (left === -1 && ends === 'stored') await write()
+    const isFirst = left === -1
+    if (isOnce) left = Number.POSITIVE_INFINITY
+    if (isFirst && ends === 'stored') await write()
     throw new ServiceError('unavailable', 'storage is gone')
   }
   const view: View = {
@@ -142,9 +149,10 @@ function aLife(sound: View) {
   }
   return {
     view,
-    break: (writes: number, last: 'stored' | 'lost') => {
+    break: (writes: number, last: 'stored' | 'lost', { once = false } = {}) => {
       left = writes
       ends = last
+      isOnce = once
     },
   }
 }

@@ -71,5 +71,15 @@ test.each([
   ],
   [{}, { ttl: 0, maxTtl: 0 }],
 ])('asked of the core for %j', (role, terms) => {
-  expect(issueTerms({ ...emptyRole, ...role })).toEqual(terms)
+  expect(issueTerms({ ...emptyRole, ...role }, { key_end_date: '2026-05-05T06:08:08Z' }, Date.UTC(2026, 4, 5, 6, 7, 8))).toEqual(terms)
+})
+
+test.each([
+  ['2026-05-05T06:08:08Z', 30_000, 30],
+  ['2026-05-05T06:08:08Z', 30_001, 30],
+  ['2026-05-05T06:08:08Z', 59_999, 1],
+  ['2026-05-05T06:08:08Z', 61_000, 60],
+  ['no time', 0, 60],
+])('of a limit of a minute that ends at %s, %i ms later', (key_end_date, ms, maxTtl) => {
+  expect(issueTerms({ ...emptyRole, explicit_max_ttl: 60 }, { key_end_date }, Date.UTC(2026, 4, 5, 6, 7, 8) + ms)).toEqual({ ttl: 0, maxTtl })
 })
