@@ -52,25 +52,33 @@ export class RemoteKeys {
   }
 
   /**
-   * A set newer than `tried`. Callers at the same time share one fetch. Undefined when the URL was asked too often of late and `tried` is still the
-   * newest. Throws `KeyFetchError`; the keys already known stay.
+   * A set newer than `tried`. Callers at the same time share one fetch. When the URL was asked too often of late, it is what another mount found there,
+   * or undefined. Throws `KeyFetchError`; the keys already known stay.
    */
   async newerThan(tried: JwkSet | undefined): Promise<JwkSet | undefined> {
     if (this.#current !== tried) return this.#current
     if (this.#fetching === undefined) {
-      if (!this.#buckets.take(this.source.url)) {
-        if (tried === undefined) throw this.#lastError ?? new KeyFetchError('get keys failed: asked too often')
-        return undefined
-      }
+      if (!this.#buckets.take(this.source.url)) return this.#fetchedElsewhere(tried)
       this.#fetching = this.#fetch()
     }
     return this.#fetching
+  }
+
+  #fetchedElsewhere(tried: JwkSet | undefined): JwkSet | undefined {
+    const news = this.#buckets.newsOf(this.source)
+    if (news !== undefined && news !== tried) {
+      this.#current = news
+      return news
+    }
+    if (tried === undefined) throw this.#lastError ?? new KeyFetchError('get keys failed: asked too often')
+    return undefined
   }
 
   async #fetch(): Promise<JwkSet> {
     try {
       this.#current = await this.history.of((note) => fetchJwkSet(this.#outbound, this.source, note))
       this.#lastError = undefined
+      this.#buckets.keepNews(this.source, this.#current)
       return this.#current
     } catch (error) {
       if (error instanceof KeyFetchError) this.#lastError = error

@@ -247,6 +247,31 @@ describe('a JWKS URL', () => {
     expect(provider.hits).toHaveLength(10)
   })
 
+  test('who keeps the bucket empty at one mount keeps no new keys from another', async () => {
+    const { parts, clock } = aHouse()
+    const [old, fresh, unknown] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' }), aSigner('ES256', { kid: 'c' })]
+    await using provider = await startProvider({ '/k': jwksOf(old) })
+    const source = { url: `${provider.url}/k`, caPem: '' }
+    const of = (caPem: string) => new JwksKeyset({ ...source, caPem }, parts)
+    const [mine, theirs, unused, otherRoots] = [of(''), of(''), of(''), of(providerTls.cert)]
+    expect(await verdict(mine, old.sign({}))).toBe('ok')
+    for (let count = 0; count < 8; count++) await theirs.verify(unknown.sign({}))
+    provider.routes.set('/k', jwksOf(fresh))
+    await theirs.verify(unknown.sign({}))
+    expect(provider.hits).toHaveLength(10)
+
+    expect(await verdict(mine, fresh.sign({}))).toBe('ok')
+    expect(await verdict(mine, old.sign({}))).toBe(noRemoteKey)
+    expect(await verdict(unused, fresh.sign({}))).toBe('ok')
+    expect(await verdict(otherRoots, fresh.sign({}))).toMatch(/asked too often/)
+    expect(provider.hits).toHaveLength(10)
+    // what was fetched long ago is no news: after a change of the configuration it is asked for
+    provider.routes.set('/k', '')
+    clock.advance(60)
+    for (let count = 0; count < 10; count++) await theirs.verify(unknown.sign({}))
+    expect(await new JwksKeyset(source, parts).verify(fresh.sign({}))).toMatchObject({ reason: 'keys_unavailable' })
+  })
+
   test('an empty bucket before the first set says why there are no keys', async () => {
     const { parts } = aHouse()
     await using provider = await startProvider({})
