@@ -54,29 +54,29 @@ export async function makeCredential(request: CredentialRequest, parts: Credenti
   const { mostInFlight } = engineOptions(mount)
   // waiting for a turn is part of the request's time
   const deadline = parts.clock.now() + parts.requestLimitMs
-  return parts.slots.within(mostInFlight, parts.requestLimitMs, () => makeNow(request, { readiness, deadline }, parts))
+  const { made, role, work } = await parts.slots.within(mostInFlight, parts.requestLimitMs, () => makeNow(request, deadline, parts))
+  // here nothing is made any more: others may have their turn
+  try {
+    const warnings = readiness === undefined ? [] : [await proven(made, readiness, work)]
+    const data = { client_id: made.data.client_id, client_secret: made.secret }
+    return { data, warnings, secret: leased(made, role, request.caller, work) }
+  } catch (error) {
+    work.state.intents.undo(made.intents)
+    throw error
+  }
 }
 
-async function makeNow(
-  { call: { requestId }, caller, role: typed }: CredentialRequest,
-  { readiness, deadline }: { readiness: Readiness | undefined; deadline: number },
-  parts: CredentialParts,
-): Promise<CredentialReply> {
-  const { state, clock } = parts
+type Made = { readonly made: MadeCredential; readonly role: RoleRecord; readonly work: ReadyParts }
+
+async function makeNow({ call: { requestId }, role: typed }: CredentialRequest, deadline: number, parts: CredentialParts): Promise<Made> {
+  const { state } = parts
   const upstream = await state.upstream()
   const name = typed.toLowerCase()
   const role = await state.findRole(name)
   if (role === undefined) throw refuse('invalid', `role '${name}' does not exist`)
   const work = { ...parts, upstream, call: { deadline, correlationId: requestId } }
   const made = await (role.application_object_id === '' ? issueServicePrincipal(name, role, work) : issuePassword(name, role, work))
-  try {
-    const warnings = readiness === undefined ? [] : [await proven(made, readiness, work)]
-    const data = { client_id: made.data.client_id, client_secret: made.secret }
-    return { data, warnings, secret: leased(made, role, caller, { state, clock }) }
-  } catch (error) {
-    state.intents.undo(made.intents)
-    throw error
-  }
+  return { made, role, work }
 }
 
 function readinessOf(mount: Mount, { wait, wait_limit, on_timeout }: CredentialInput): Readiness | undefined {

@@ -33,7 +33,7 @@ export async function orRefuse<T>(text: string, work: Promise<T>): Promise<T> {
 }
 
 /** Does `work` for each item, four at a time, and waits for all of it; then throws the first failure there was. */
-export async function forEachOf<Item>(items: readonly Item[], work: (item: Item, index: number) => Promise<void>): Promise<void> {
+export async function forEachOf<Item>(items: readonly Item[], work: (item: Item, index: number) => Promise<unknown>): Promise<void> {
   const failures: unknown[] = []
   const left = items.entries()
   const worker = async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type CloudHouse, startCloudHouse } from './cloud-house.ts'
-import { aCredential, aRole, cleared, kindsOf, living, works } from './credential-steps.ts'
+import { aCredential, aRole, cleared, kindsOf, living, until, works } from './credential-steps.ts'
 
 let house: CloudHouse
 
@@ -111,4 +111,17 @@ test.each([
 ])('%s is refused before anything is made', async (query, text) => {
   expect(await house.root.read(`cloud/creds/ci?${query}`)).toMatchObject({ status: 400, body: { errors: [text] } })
   expect(living(house)).toEqual([])
+})
+
+test('who waits for a secret is in nobody’s way', async () => {
+  await house.root.write('sys/mounts/cloud/tune', { options: { max_in_flight: '1' } })
+  house.directory.fault({ kind: 'held', operation: 'token', skip: 1 })
+  const waiting = house.root.read('cloud/creds/ci?wait=ready')
+  // the root's own two, and the proof
+  await until(() => house.directory.journal.entries({ operation: 'token' }).some(({ clientId }) => clientId !== house.directory.rootClientId))
+
+  const other = await house.root.read('cloud/creds/ci')
+
+  house.directory.release()
+  expect([other.status, (await waiting).status]).toEqual([200, 200])
 })

@@ -51,35 +51,17 @@ describe('renewal', () => {
   })
 })
 
-// Contract cloud-engine §4.4
+// Contract cloud-engine §4.4: the secret was made `made` seconds ago, with the explicit limit or ten years.
 test.each([
-  [
-    { ttl: 20, max_ttl: 30 },
-    { ttl: 20, maxTtl: 30 },
-  ],
-  [
-    { ttl: 20, explicit_max_ttl: 60 },
-    { ttl: 20, maxTtl: 60 },
-  ],
-  [
-    { ttl: 20, max_ttl: 90, explicit_max_ttl: 60 },
-    { ttl: 20, maxTtl: 60 },
-  ],
-  [
-    { ttl: 20, max_ttl: 30, explicit_max_ttl: 60 },
-    { ttl: 20, maxTtl: 30 },
-  ],
-  [{}, { ttl: 0, maxTtl: 0 }],
-])('asked of the core for %j', (role, terms) => {
-  expect(issueTerms({ ...emptyRole, ...role }, { key_end_date: '2026-05-05T06:08:08Z' }, Date.UTC(2026, 4, 5, 6, 7, 8))).toEqual(terms)
-})
+  { role: { ttl: 20, max_ttl: 30 }, made: 0, terms: { ttl: 20, maxTtl: 30 } },
+  { role: { ttl: 20, explicit_max_ttl: 60 }, made: 0, terms: { ttl: 20, maxTtl: 60 } },
+  { role: { ttl: 20, max_ttl: 90, explicit_max_ttl: 60 }, made: 0, terms: { ttl: 20, maxTtl: 60 } },
+  { role: { ttl: 20, max_ttl: 30, explicit_max_ttl: 60 }, made: 0, terms: { ttl: 20, maxTtl: 30 } },
+  { role: { ttl: 20, explicit_max_ttl: 60 }, made: 15, terms: { ttl: 20, maxTtl: 45 } },
+  { role: {}, made: 15, terms: { ttl: 0, maxTtl: 0 } },
+])('asked of the core for $role after $made s', ({ role, made, terms }) => {
+  const whole = { ...emptyRole, ...role }
+  const end = endingAt((whole.explicit_max_ttl || tenYears) - made)
 
-test.each([
-  ['2026-05-05T06:08:08Z', 30_000, 30],
-  ['2026-05-05T06:08:08Z', 30_001, 30],
-  ['2026-05-05T06:08:08Z', 59_999, 1],
-  ['2026-05-05T06:08:08Z', 61_000, 60],
-  ['no time', 0, 60],
-])('of a limit of a minute that ends at %s, %i ms later', (key_end_date, ms, maxTtl) => {
-  expect(issueTerms({ ...emptyRole, explicit_max_ttl: 60 }, { key_end_date }, Date.UTC(2026, 4, 5, 6, 7, 8) + ms)).toEqual({ ttl: 0, maxTtl })
+  expect(issueTerms(whole, end, at(0))).toEqual(terms)
 })
