@@ -24,6 +24,7 @@ import { type CallbackInput, type CallbackLog, finishLogin } from './oidc/callba
 import type { Page } from './oidc/pages.ts'
 import { PendingLogins } from './oidc/pending-logins.ts'
 import { keepPosted, type PostedInput } from './oidc/posted.ts'
+import { ProviderWaits } from './oidc/provider-waits.ts'
 import { longestTolerance } from './one-time.ts'
 import { changedRole, type Role, type RoleRecord, roleWarnings } from './role.ts'
 import { VerificationGate } from './verification-gate.ts'
@@ -76,6 +77,7 @@ export type RoleWrite = {
 type Place = {
   readonly state: MountState
   readonly pending: PendingLogins
+  readonly waits: ProviderWaits
   readonly failures: LoginFailures
   /** Milliseconds since the epoch. */
   lastLoginAt: number | undefined
@@ -114,7 +116,7 @@ export class JwtMethod {
     const onFetch = (succeeded: boolean) => this.#parts.onFetch(mounts.table.byUuid(mount.uuid) ?? mount, succeeded)
     const failures = new LoginFailures({ view: view.view('', { numbers: 'plain' }), clock, random, kept: this.#parts.failuresKept })
     const state = new MountState(view, { ...this.#keysetParts, onFetch })
-    const place: Place = { state, pending, failures, lastLoginAt: undefined, lastRefusalAt: undefined }
+    const place: Place = { state, pending, waits: new ProviderWaits(), failures, lastLoginAt: undefined, lastRefusalAt: undefined }
     this.#placeByUuid.set(mount.uuid, place)
     return place
   }
@@ -235,7 +237,10 @@ export class JwtMethod {
   finishLogin(mount: Mount, input: CallbackInput, { signal, ...returning }: Returning): Promise<LoginAuth> {
     const { outbound, clock, log } = this.#parts
     const { limits } = this.#keysetParts
-    return finishLogin(input, { ...this.#placeOf(mount), ...returning, outbound, limits, log, signal, now: () => clock.now() })
+    const { state, pending, waits } = this.#placeOf(mount)
+    const context = { state, pending, ...returning, outbound, limits, log, signal, now: () => clock.now() }
+    // before the state is taken: who is turned away may come back with it
+    return waits.during(() => finishLogin(input, context))
   }
 
   /** Removes what has run out at all mounts: logins nobody came back for, and one-time tokens that no role accepts any more. */

@@ -36,6 +36,34 @@ describe('auth_url is open to everyone', () => {
   })
 })
 
+test('a provider that does not answer holds so many callbacks, not the server; a state that is turned away stays good', async () => {
+  await using provider = await startSmallProvider()
+  await using server = await withFlow(provider)
+  const usual = provider.web.routes.get('/token') ?? {}
+  const logins = []
+  for (let index = 0; index < 257; index++) logins.push(await begin(server.anonymous))
+  const finish = (login: URLSearchParams) => callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login) })
+  const held: (() => void)[] = []
+  const full = Promise.withResolvers<void>()
+  provider.web.routes.set('/token', (answer, request) => {
+    held.push(() => typeof usual === 'function' && usual(answer, request))
+    if (held.length === 256) full.resolve()
+  })
+  const [last = new URLSearchParams(), ...others] = logins
+
+  const waiting = others.map(finish)
+  await full.promise
+  const turnedAway = await finish(last)
+  const elsewhere = await server.root.read('auth/token/lookup-self')
+  provider.web.routes.set('/token', usual)
+  for (const release of held) release()
+
+  expect(verdict(turnedAway)).toBe('429 too many logins are waiting for the provider')
+  expect(elsewhere.status).toBe(200)
+  expect((await Promise.all(waiting)).filter(({ status }) => status !== 200)).toEqual([])
+  expect(verdict(await finish(last))).toBe('ok')
+})
+
 test('a login goes on after its server was killed, once', async () => {
   await using folder = await temporaryFolder()
   await using provider = await startSmallProvider()
