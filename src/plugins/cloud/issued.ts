@@ -57,6 +57,15 @@ export async function findIssued(
   return found.flatMap(({ issued: row, lease }) => (lease === undefined ? [] : [{ issued: row, lease }]))
 }
 
+/** What was handed out under leases that were forced out of the records: what these owned is still upstream, or a part of it. */
+export async function findForgotten(state: Pick<MountState, 'view'>, leases: LeaseLookup): Promise<Issued[]> {
+  const rows = await issuedRows(state, undefined)
+  const found = await Promise.all(
+    rows.map(async (row) => ((await leases.find({ namespace: row.namespace, id: row.lease_id })) === undefined ? [row] : [])),
+  )
+  return found.flat()
+}
+
 /** A lease that was forced out of the records leaves its row: whoever needs to know looks for the lease. */
 async function issuedRows({ view }: Pick<MountState, 'view'>, clientId: string | undefined): Promise<Issued[]> {
   const records = await view.list(clientId === undefined ? prefix : prefixOf(clientId))

@@ -1,15 +1,15 @@
-import { findIssued } from './issued.ts'
+import { findForgotten, findIssued, type Issued, issuedRemoval } from './issued.ts'
 import type { Intents } from './intents/intents.ts'
 import { ownsApplication } from './intents/ownership.ts'
 import { isGone } from './managed-application.ts'
 import type { LeaseLookup } from './issued.ts'
-import type { MountState } from './mount-state.ts'
+import type { MountState, ReadyUpstream } from './mount-state.ts'
 import type { Application, UpstreamCall } from './upstream/index.ts'
 import { orRefuse } from './upstream-work.ts'
 import { tagPrefixOf } from './upstream-names.ts'
 
 /** What a look through the directory has found that belongs to nobody. */
-export type ReapedObject = { kind: 'app'; id: string; name: string; created: string | null; reason: string }
+export type ReapedObject = { kind: 'app' | 'password'; id: string; name: string; created: string | null; reason: string }
 
 export type ReapParts = {
   readonly state: MountState
@@ -19,8 +19,8 @@ export type ReapParts = {
 }
 
 /**
- * Compares the directory with the records: applications with this mount's tag that no live lease, no role and no work under way owns. They are deleted
- * unless `dryRun`, and may be restored among the deleted for 30 days. Throws what the caller is told. Issue "Durable intent".
+ * Compares the directory with the records: applications with this mount's tag that no live lease, no role and no work under way owns, and what
+ * leases owned that were forced out of the records. They are deleted unless `dryRun`; applications may be restored among the deleted for 30 days. Throws what the caller is told. Issue "Durable intent".
  */
 export async function reap({ dryRun }: { dryRun: boolean }, parts: ReapParts): Promise<{ objects: ReapedObject[]; deleted: number }> {
   const { state, call } = parts
@@ -29,25 +29,66 @@ export async function reap({ dryRun }: { dryRun: boolean }, parts: ReapParts): P
     'error listing applications',
     findOrphans(parts, () => upstream.directory.findApplications({ tagPrefix: tagPrefixOf(state.accessor) }, call)),
   )
+  const forgotten = await findForgotten(state, parts.leases)
+  const passwords = await orRefuse('error reading application', forgottenPasswords(forgotten, { ...parts, upstream }))
   let deleted = 0
   if (!dryRun) {
     for (const { id } of orphans) {
       if (await orRefuse('error deleting application', isDeleted(upstream.directory.deleteApplication(id, call)))) deleted += 1
     }
+    for (const { app_object_id: objectId, key_id: keyId } of passwords) {
+      const removal = () => isDeleted(upstream.directory.removeApplicationPassword(objectId, keyId, call))
+      if (await orRefuse('error removing credentials', state.inApplicationTurn(objectId, removal))) deleted += 1
+    }
+    for (const row of forgotten) await forget(row, parts)
   }
   return {
-    objects: orphans.map(({ id, displayName, createdDateTime }) => ({
-      kind: 'app',
-      id,
-      name: displayName,
-      created: createdDateTime ?? null,
-      reason,
-    })),
+    objects: [
+      ...orphans.map(({ id, displayName, createdDateTime }) => ({
+        kind: 'app' as const,
+        ...{ id, name: displayName, created: createdDateTime ?? null, reason },
+      })),
+      ...passwords.map(({ key_id, made_name }) => ({
+        kind: 'password' as const,
+        ...{ id: key_id, name: made_name, created: null, reason: 'its lease was forced out of the records' },
+      })),
+    ],
     deleted,
   }
 }
 
 const reason = 'no lease, role or request owns it'
+
+type ForgottenPassword = Issued & { readonly key_id: string }
+
+/** Those that are still there. They carry no tag: the records alone tell whose they are. */
+async function forgottenPasswords(
+  forgotten: readonly Issued[],
+  { call, upstream }: ReapParts & { upstream: ReadyUpstream },
+): Promise<ForgottenPassword[]> {
+  const rows = forgotten.flatMap((row) => (row.key_id === undefined ? [] : [{ ...row, key_id: row.key_id }]))
+  const there = new Set<string>()
+  for (const id of new Set(rows.map(({ app_object_id }) => app_object_id))) {
+    const application = await upstream.directory.getApplication(id, call).catch((error: unknown) => {
+      if (!isGone(error)) throw error
+    })
+    for (const { keyId } of application?.passwordCredentials ?? []) there.add(`${id}/${keyId}`)
+  }
+  return rows.filter(({ app_object_id, key_id }) => there.has(`${app_object_id}/${key_id}`))
+}
+
+/** The row of a lease that is gone ends with what its application does not take along: assignments, removed in the background until they are. */
+async function forget(row: Issued, { state, leases }: ReapParts): Promise<void> {
+  const { client_id: clientId, role_assignment_ids: assignments = [] } = row
+  if (row.key_id === undefined && (await ownsApplication(row.app_object_id, { state, leases }, clientId))) return
+  const left = assignments.length === 0 ? [] : [state.intents.recording({ kind: 'roleAssignments', assignment_ids: assignments })]
+  try {
+    await state.view.write([issuedRemoval(clientId, { namespace: row.namespace, id: row.lease_id }), ...left.map(({ entry }) => entry)])
+  } finally {
+    // a write that failed may be stored
+    state.intents.undo(left.map(({ id }) => id))
+  }
+}
 
 /**
  * The directory is read first, then what is meant, then the leases: what was made before the first and is owned now is seen by one of the others, since a
