@@ -1,5 +1,6 @@
 import { type OutboundClient, OutboundError } from '../../core/outbound.ts'
 import { excerpt, quoted } from '../../lib/go-text.ts'
+import { shownUrl } from './shown-url.ts'
 import type { AnswerNote } from './source-history.ts'
 
 /** What is used of an OpenID provider's metadata; "" where the document is silent. */
@@ -31,7 +32,7 @@ export async function discover(
   const document = parseDocument(answer.body)
   if (document.issuer !== url) {
     const issuer = typeof document.issuer === 'string' ? document.issuer : ''
-    throw new DiscoveryError(`oidc: issuer did not match the issuer returned by provider, expected ${quoted(url)} got ${quoted(issuer)}`)
+    throw new DiscoveryError(`oidc: issuer did not match the issuer returned by provider, expected ${quoted(shownUrl(url))} got ${quoted(issuer)}`)
   }
   const text = (name: string): string => (typeof document[name] === 'string' ? document[name] : '')
   return {

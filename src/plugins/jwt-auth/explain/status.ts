@@ -5,6 +5,7 @@ import type { UsableKey } from '../jwk-set.ts'
 import type { KeysetSource } from '../keyset.ts'
 import type { ReadyConfig } from '../mount-state.ts'
 import { algorithmsOf } from '../signature.ts'
+import { shownUrl } from '../shown-url.ts'
 import { isSupportedAlgorithm, supportedAlgorithms } from '../algorithms.ts'
 import { shownList } from './shown.ts'
 
@@ -51,7 +52,7 @@ function shownSource({ kind, url, keys, histories }: KeysetSource, now: number):
   const error = last(histories.flatMap(({ lastError }) => lastError ?? []).toSorted((one, other) => one.time - other.time))
   return {
     kind,
-    url,
+    url: shownUrl(url),
     reachable: tried.length === 0 ? null : tried.every(({ isReachable }) => isReachable === true),
     keys: keys.length,
     kids: shownList([...new Set(keys.flatMap(({ id }) => (id === '' ? [] : [id])))]),

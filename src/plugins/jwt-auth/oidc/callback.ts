@@ -10,6 +10,7 @@ import { checkAddress } from '../login.ts'
 import type { MountState, ReadyConfig } from '../mount-state.ts'
 import { type Refusal, refusal } from '../refusal.ts'
 import type { Role } from '../role.ts'
+import { shownUrl } from '../shown-url.ts'
 import type { StrictObject } from '../strict-json.ts'
 import { isRefusal, strictTrace, thrown } from '../trace.ts'
 import { reachedProvider } from './authorize.ts'
@@ -84,7 +85,7 @@ type LoginContext = CallbackContext & {
 function checkAnswering(issuers: readonly string[], expected: string): Refusal | undefined {
   const other = issuers.find((issuer) => issuer !== '' && issuer !== expected)
   if (other === undefined) return undefined
-  const text = `${loginFailed} Authorization response of a different provider, expected ${quoted(expected)} got ${quoted(other)}.`
+  const text = `${loginFailed} Authorization response of a different provider, expected ${quoted(shownUrl(expected))} got ${quoted(other)}.`
   return refusal('issuer_mismatch', text)
 }
 

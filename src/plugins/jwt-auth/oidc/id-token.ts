@@ -4,6 +4,7 @@ import type { Config } from '../jwt-config.ts'
 import { type JwksKeyset, unexpectedAlgorithm, type VerifiedToken } from '../keyset.ts'
 import { type JwsLimits, parseClaims, parseJws } from '../jws.ts'
 import { type Refusal, refusal } from '../refusal.ts'
+import { shownUrl } from '../shown-url.ts'
 import type { StrictObject } from '../strict-json.ts'
 import type { PendingLogin } from './pending-login.ts'
 
@@ -106,7 +107,7 @@ const google = 'https://accounts.google.com'
 /** Row 4. Google signs with and without the scheme. */
 function checkIssuer(issuer: string, expected: string): Refusal | undefined {
   if (issuer === expected || (expected === google && `https://${issuer}` === google)) return undefined
-  const text = `oidc: id token issued by a different provider, expected ${quoted(expected)} got ${quoted(issuer)}: invalid issuer`
+  const text = `oidc: id token issued by a different provider, expected ${quoted(shownUrl(expected))} got ${quoted(issuer)}: invalid issuer`
   return refusal('issuer_mismatch', `invalid id_token: ${text}`)
 }
 

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { OutboundClient } from '../../../../src/core/outbound.ts'
+import { discover } from '../../../../src/plugins/jwt-auth/discovery.ts'
+import { startProvider } from '../provider.ts'
 import { openLoginHouse, type LoginHouse } from './house.ts'
 
 describe('status, contract jwt-oidc §11.3', () => {
@@ -66,6 +69,25 @@ describe('status, contract jwt-oidc §11.3', () => {
     house.issuer.behave()
     expect(after).toMatchObject({ ok: true, type: 'jwks', sources: [{ kind: 'jwks', reachable: false, keys: 2, fetches: 2 }] })
     expect(after?.['sources']?.[0]?.['last_error']).toMatchObject({ text: expect.stringContaining('503') })
+  })
+
+  test('a password in an address is shown to nobody', async () => {
+    const address = house.issuer.jwksUrl.replace('://', '://keys:hush@')
+    const mount = await house.mount({ config: { jwt_validation_pubkeys: [], jwks_url: address } })
+
+    const shown = await status(mount, '?refresh=true')
+
+    expect(shown).toMatchObject({ ok: true, sources: [{ url: house.issuer.jwksUrl, last_error: null }] })
+    const explained = await house.explain(mount, { jwt: await house.sign({}, { kid: 'nobody' }) })
+    expect(JSON.stringify([shown, explained.body])).not.toContain('hush')
+  })
+
+  test('discovery with a password in its address says no more of a provider that changed its name', async () => {
+    const document = { issuer: 'https://other' }
+    await using provider = await startProvider({ '/.well-known/openid-configuration': document })
+    const discovery = { url: provider.url.replace('://', '://me:hush@'), caPem: '' }
+
+    await expect(discover(new OutboundClient({ deny: [] }), discovery)).rejects.toThrow(`expected "${provider.url}/" got "https://other"`)
   })
 
   test('several key sets, each by itself', async () => {
