@@ -50,12 +50,10 @@ export async function measureCloud({ credentials, generator }: CloudInput): Prom
   const before = [await slice()]
   while (before.length < slicesBefore) before.push(await slice())
   const begun = performance.now()
-  await sendSuccessfully(server.url, {
-    method: 'PUT',
-    path: 'sys/leases/revoke-prefix/cloud/creds/ci',
-    token: server.rootToken,
-    body: { sync: false },
-  })
+  // of very many the answer takes longer than anyone here waits for it
+  void send(server.url, { method: 'PUT', path: 'sys/leases/revoke-prefix/cloud/creds/ci', token: server.rootToken, body: { sync: false } }).catch(
+    () => undefined,
+  )
   const during = [await slice()]
   while (await hasLeases(server)) during.push(await slice())
   const goneAfter = (performance.now() - begun) / 1000
