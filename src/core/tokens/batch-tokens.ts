@@ -55,7 +55,10 @@ export class BatchTokens {
   async seal(record: BatchRecord): Promise<string> {
     const sealed = await this.#sealer.sealText(place, JSON.stringify(record))
     const id = `${prefix}${sealed.toString('base64url')}${suffixOf(record.namespace)}`
-    if (id.length > maxLength) throw refuse('invalid', `batch tokens cannot be longer than ${maxLength} characters: this one has too much in it`)
+    if (id.length > maxLength) {
+      const text = `batch tokens cannot be longer than ${maxLength} characters: this one has too much in it`
+      throw refuse('invalid', text, { reason: 'metadata_invalid' })
+    }
     return id
   }
 

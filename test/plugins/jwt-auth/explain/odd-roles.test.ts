@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Answer } from '../../../support/client.ts'
+import { checksOf } from './checks.ts'
+import { type Fields, type LoginHouse, openLoginHouse } from './house.ts'
+
+let house: LoginHouse
+beforeAll(async () => {
+  house = await openLoginHouse()
+})
+afterAll(() => house[Symbol.asyncDispose]())
+
+const told = ({ status, body }: Answer) => ({ status, error: body['errors']?.[0] ?? '' })
+
+/** Explains, logs in, and gives both where they agree. */
+async function both(mount: string, jwt: string): Promise<Fields> {
+  const explained = (await house.explain(mount, { jwt })).body['data']
+  const login = told(await house.login(mount, { jwt }))
+  expect({ status: explained?.['status'], error: explained?.['error'] }).toEqual(login)
+  expect(explained?.['allowed']).toBe(login.status === 200)
+  return { ...login, reason: explained?.['reason'], failed: checksOf(explained).find(({ verdict }) => verdict === 'fail')?.name ?? '' }
+}
+
+test('a batch token with too much in it', async () => {
+  const policies = Array.from({ length: 100 }, (_, at) => `${'p'.repeat(600)}${at}`)
+  const mount = await house.mount({ role: { token_type: 'batch', token_policies: policies, token_replay_protection: true } })
+
+  const found = await both(mount, await house.sign({ jti: 'a' }))
+  expect(found).toMatchObject({
+    status: 400,
+    error: expect.stringMatching(/^batch tokens cannot be longer/),
+    reason: 'metadata_invalid',
+    failed: 'metadata',
+  })
+  const failures = (await house.root.read(`auth/${mount}/failures`)).body['data']?.['failures']
+  expect(failures).toMatchObject([{ reason: 'metadata_invalid', status: 400, verified: true }])
+  // refused, so not spent
+  expect(await both(mount, await house.sign({ jti: 'a' }))).toEqual(found)
+})
+
+test('a batch token that logs in once', async () => {
+  const mount = await house.mount({ role: { token_type: 'batch', token_replay_protection: true } })
+  const jwt = await house.sign({ jti: 'b' })
+
+  expect(await both(mount, jwt)).toMatchObject({ status: 200 })
+  expect(await both(mount, jwt)).toMatchObject({ status: 400, reason: 'token_replayed', failed: 'replay' })
+})
+
+test('a directory that cannot be asked', async () => {
+  const mount = await house.mount({ config: { provider_config: { provider: 'azure', fetch_groups: true } }, role: { groups_claim: 'groups' } })
+
+  expect(await both(mount, await house.sign({ groups: ['a'] }))).toMatchObject({ status: 400, reason: 'groups_unavailable', failed: 'groups' })
+})
+
+test('a role for other addresses, and one for browsers', async () => {
+  const far = await house.mount({ role: { token_bound_cidrs: ['10.0.0.0/8'] } })
+  const browsers = await house.mount({ role: { role_type: 'oidc', allowed_redirect_uris: 'http://localhost/cb' } })
+
+  expect(await both(far, await house.sign())).toMatchObject({ status: 403, reason: 'address_not_bound' })
+  expect(await both(browsers, await house.sign())).toMatchObject({ status: 400, reason: 'role_type_refused' })
+})
