@@ -10,8 +10,8 @@ const newsMs = 30_000
 /** Where keys are fetched from, and by which roots. */
 type Source = { readonly url: string; readonly caPem: string }
 
-/** What a URL was last found to publish, and by which roots. */
-type News = { readonly set: JwkSet; readonly caPem: string; readonly at: number }
+/** What a URL was last found to publish, and by which roots; as long as a mount goes by it. */
+type News = { readonly set: WeakRef<JwkSet>; readonly caPem: string; readonly at: number }
 
 /**
  * How often each key URL may be fetched because of what a caller sent: ten times at once, then one more every six seconds. One per process, shared
@@ -38,13 +38,13 @@ export class FetchBuckets {
   /** Keeps what a fetch brought for those who may not make one. */
   keepNews({ url, caPem }: Source, set: JwkSet): void {
     const level = this.#levelByUrl.get(url)
-    if (level !== undefined) level.news = { set, caPem, at: this.#clock.now() }
+    if (level !== undefined) level.news = { set: new WeakRef(set), caPem, at: this.#clock.now() }
   }
 
   /** What any mount fetched from there a moment ago. */
   newsOf({ url, caPem }: Source): JwkSet | undefined {
     const news = this.#levelByUrl.get(url)?.news
-    return news !== undefined && news.caPem === caPem && this.#clock.now() < news.at + newsMs ? news.set : undefined
+    return news !== undefined && news.caPem === caPem && this.#clock.now() < news.at + newsMs ? news.set.deref() : undefined
   }
 
   #tokensOf(url: string, now: number): number {
