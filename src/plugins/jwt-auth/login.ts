@@ -70,11 +70,7 @@ export const checkAddress = ({ record }: Role, remoteAddress: string): Refusal |
   addressMatches(record.token_bound_cidrs, remoteAddress) ? undefined : refusal('address_not_bound', 'permission denied')
 
 /** What is left of step 8 once the signature is good, and step 9. */
-function checkVerified(
-  { claims, algorithm }: ReadToken,
-  { role, config, nowMs }: { role: Role; config: Config; nowMs: number },
-  trace: Trace,
-): void {
+function checkVerified({ claims, algorithm }: ReadToken, { role, config, nowMs }: { role: Role; config: Config; nowMs: number }, trace: Trace): void {
   const accepted: readonly string[] = config.jwt_supported_algs.length > 0 ? config.jwt_supported_algs : supportedAlgorithms
   const unexpected = 'error validating token: invalid algorithm (alg) header parameter: token signed with unexpected algorithm'
   trace.check('algorithm', accepted.includes(algorithm) ? undefined : refusal('algorithm_not_allowed', unexpected))

@@ -78,7 +78,7 @@ describe('status, contract jwt-oidc §11.3', () => {
     const shown = await status(mount, '?refresh=true')
 
     expect(shown).toMatchObject({ ok: true, sources: [{ url: house.issuer.jwksUrl, last_error: null }] })
-    const explained = await house.explain(mount, { jwt: await house.sign({}, { kid: 'nobody' }) })
+    const explained = await house.explain(mount, { jwt: await house.sign({}, { header: { kid: 'nobody' } }) })
     expect(JSON.stringify([shown, explained.body])).not.toContain('hush')
   })
 
