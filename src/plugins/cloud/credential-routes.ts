@@ -49,7 +49,7 @@ export function credentialRoutes(app: Parameters<typeof resource>[0], credential
       summary: 'Get a credential',
       input: credentialFields,
       ...issuedAnswer,
-      handle: ({ call, mount, caller, params, input }) => credentials.make({ call, mount, caller, role: params.name, input }),
+      handle: ({ call, mount, caller, params, input, whenGone }) => credentials.make({ call, mount, caller, role: params.name, input, whenGone }),
     },
   })
 

@@ -39,6 +39,8 @@ export type CredentialRequest = {
   /** As typed. */
   readonly role: string
   readonly input: CredentialInput
+  /** `listener` is called when the client is gone; call what comes back when nobody listens any longer. */
+  whenGone(listener: () => void): () => void
 }
 
 export type CredentialReply = {
@@ -54,16 +56,32 @@ export async function makeCredential(request: CredentialRequest, parts: Credenti
   const { mostInFlight } = engineOptions(mount)
   // waiting for a turn is part of the request's time
   const deadline = parts.clock.now() + parts.requestLimitMs
-  const { made, role, work } = await parts.slots.within(mostInFlight, parts.requestLimitMs, () => makeNow(request, deadline, parts))
-  // here nothing is made any more: others may have their turn
+  const gone = new AbortController()
+  const isOver = request.whenGone(() => gone.abort())
   try {
-    const warnings = readiness === undefined ? [] : [await proven(made, readiness, work)]
-    const data = { client_id: made.data.client_id, client_secret: made.secret }
-    return { data, warnings, secret: leased(made, role, request.caller, work) }
-  } catch (error) {
-    work.state.intents.undo(made.intents)
-    throw error
+    const { made, role, work } = await parts.slots.within(mostInFlight, parts.requestLimitMs, () => {
+      checkIsWaitedFor(gone.signal)
+      return makeNow(request, deadline, parts)
+    })
+    // here nothing is made any more: others may have their turn
+    try {
+      const proving = { ...work, call: { ...work.call, signal: gone.signal } }
+      const warnings = readiness === undefined ? [] : [await proven(made, readiness, proving)]
+      checkIsWaitedFor(gone.signal)
+      const data = { client_id: made.data.client_id, client_secret: made.secret }
+      return { data, warnings, secret: leased(made, role, request.caller, work) }
+    } catch (error) {
+      work.state.intents.undo(made.intents)
+      throw error
+    }
+  } finally {
+    isOver()
   }
+}
+
+/** What nobody would get is not made, or does not stay. What has begun goes on: a call that is cut off leaves unknown what it did. */
+function checkIsWaitedFor(gone: AbortSignal): void {
+  if (gone.aborted) throw fail('upstream', 'the client is gone: context canceled')
 }
 
 type Made = { readonly made: MadeCredential; readonly role: RoleRecord; readonly work: ReadyParts }
