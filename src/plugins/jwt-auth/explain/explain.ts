@@ -60,15 +60,16 @@ export async function explainLogin(input: ExplainInput, context: ExplainContext)
   const auth = await examineJwt({ ...input, jwt: input.jwt ?? '' }, { ...context, outbound }, trace)
   const facts = await factsOf(input, context, { claims: trace.examined?.claims, jws })
   const unmade: readonly CheckName[] = input.jwt === undefined ? ['token', 'signature', 'algorithm'] : []
-  const counted = trace.noted.filter((one) => !unmade.includes(one.name) && !(outbound.wasRefused && isOfProvider(one)))
-  const first = counted.find(({ refused }) => refused !== undefined)?.refused
+  const unasked = outbound.wasRefused ? unaskedOf(trace.noted, facts) : noChecks
+  const counted = trace.noted.filter((one) => !unmade.includes(one.name))
+  const first = counted.find((one) => one.refused !== undefined && !unasked.has(one))?.refused
   const core = auth === undefined ? undefined : await planned(auth, context)
   const refused = first === undefined ? core?.refused : thrown(first)
   return {
     refused,
     role: facts.roleName,
     clock: clockOf(facts.ready?.keyset.sources() ?? []),
-    checks: [...slotsOf(facts).map((slot) => explained(slot, counted, facts)), ...coreChecks(core, facts, auth?.proof !== undefined)],
+    checks: [...slotsOf(facts).map((slot) => explained(slot, { counted, unasked }, facts)), ...coreChecks(core, facts, auth?.proof !== undefined)],
     login: refused === undefined && auth !== undefined && core?.plan !== undefined ? { auth, plan: core.plan } : undefined,
   }
 }
@@ -84,8 +85,14 @@ function unvouched({ claims }: ExplainInput, jws: Jws | undefined): ReadToken | 
   return read === undefined || read === null ? undefined : { claims: read, algorithm: jws?.algorithm ?? '' }
 }
 
-/** What a provider would have said is not known. */
-const isOfProvider = ({ name, refused }: Noted): boolean => refused !== undefined && (name === 'groups' || name === 'provider')
+const noChecks: ReadonlySet<Noted> = new Set()
+
+/** What a provider would have said is not known, nor what its groups would have been bound to. */
+function unaskedOf(noted: readonly Noted[], { role }: Facts): ReadonlySet<Noted> {
+  const bound = noted.filter(({ name }) => name === 'bound_claims')
+  const ofGroups = bound.filter((_, index) => role?.boundClaims[index]?.name === role?.record.groups_claim)
+  return new Set([...noted.filter(({ name, refused }) => refused !== undefined && (name === 'groups' || name === 'provider')), ...ofGroups])
+}
 
 async function factsOf(
   { role: named }: ExplainInput,
@@ -119,9 +126,11 @@ function slotsOf({ role }: Facts): Slot[] {
   return [...names.map((name) => ({ name, index: 0 })), ...bound]
 }
 
-function explained({ name, index }: Slot, noted: readonly Noted[], facts: Facts): ExplainedCheck {
-  const ofName = noted.filter((one) => one.name === name)
-  const made = name === 'bound_claims' ? ofName.slice(index, index + 1) : ofName
+type Made = { readonly counted: readonly Noted[]; readonly unasked: ReadonlySet<Noted> }
+
+function explained({ name, index }: Slot, { counted, unasked }: Made, facts: Facts): ExplainedCheck {
+  const ofName = counted.filter((one) => one.name === name)
+  const made = (name === 'bound_claims' ? ofName.slice(index, index + 1) : ofName).filter((one) => !unasked.has(one))
   const refused = made.find((one) => one.refused !== undefined)?.refused
   return { ...outcome(name, made.length === 0 ? 'skipped' : undefined, refused?.reason), ...describe(name, facts, refused, index) }
 }

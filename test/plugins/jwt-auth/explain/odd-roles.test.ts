@@ -51,6 +51,20 @@ test('a directory that cannot be asked', async () => {
   expect(await both(mount, await house.sign({ groups: ['a'] }))).toMatchObject({ status: 400, reason: 'groups_unavailable', failed: 'groups' })
 })
 
+test('groups that nobody was asked for are no groups that are missing', async () => {
+  const azure = { provider_config: { provider: 'azure', fetch_groups: true } }
+  const bound_claims = { groups: 'ops', repository: 'acme/shop' }
+  const mount = await house.mount({ config: azure, role: { groups_claim: 'groups', bound_claims } })
+  const explain = async (over: Fields) => {
+    const { body } = await house.explain(mount, { claims: house.claims(over), distributed_claim_access_token: 't' })
+    const bound = checksOf(body['data']).filter(({ name }) => name === 'bound_claims')
+    return { reason: body['data']?.['reason'], bound: bound.map(({ verdict }) => verdict).sort() }
+  }
+
+  expect(await explain({})).toEqual({ reason: '', bound: ['pass', 'skipped'] })
+  expect(await explain({ repository: 'other' })).toEqual({ reason: 'bound_claim_mismatch', bound: ['fail', 'skipped'] })
+})
+
 test('a role for other addresses, and one for browsers', async () => {
   const far = await house.mount({ role: { token_bound_cidrs: ['10.0.0.0/8'] } })
   const browsers = await house.mount({ role: { role_type: 'oidc', allowed_redirect_uris: 'http://localhost/cb' } })
