@@ -65,7 +65,11 @@ async function configure(root: Client, directory: Directory): Promise<void> {
   await root.write('cloud/roles/ci', { cloud_roles: JSON.stringify([reader]), cloud_groups: '[{"group_name":"foo"}]', permanently_delete: true })
 }
 
-const debris = async (root: Client) => ((await root.read('cloud/debris')).body.data as unknown as { objects: unknown[] }).objects
+async function debris(root: Client): Promise<unknown[]> {
+  const { status, text, body } = await root.read('cloud/debris')
+  if (status !== 200) throw new Error(`debris: ${status} ${text}`)
+  return (body.data as unknown as { objects: unknown[] }).objects
+}
 const living = (directory: Directory) => directory.inventory().filter(({ deleted, kind }) => !deleted || kind === 'role-assignment')
 const leases = async (root: Client) => (await root.list('sys/leases/lookup/cloud/creds/ci')).status
 
