@@ -115,7 +115,16 @@ export class RootRotation implements AsyncDisposable {
 
   async #complete(mount: Mount, state: MountState): Promise<void> {
     this.#notBefore.set(mount.uuid, this.#parts.clock.now() + againMs)
-    if (await completeRotation(this.#work(state), this.#parts.log)) this.#notBefore.delete(mount.uuid)
+    const isUsedElsewhere = (former: ConfigRecord) => this.#isUsedElsewhere(mount, former)
+    if (await completeRotation(this.#work(state), this.#parts.log, isUsedElsewhere)) this.#notBefore.delete(mount.uuid)
+  }
+
+  /** A secret that was typed in may have been typed in twice: the mount that rotates last removes it. */
+  async #isUsedElsewhere({ uuid }: Mount, { client_id, client_secret }: ConfigRecord): Promise<boolean> {
+    const { mounts, stateOf } = this.#parts
+    const others = mounts().filter((other) => other.uuid !== uuid)
+    const configs = await Promise.all(others.map((other) => stateOf(other).findConfig()))
+    return configs.some((other) => other?.client_secret === client_secret && other.client_id.toLowerCase() === client_id.toLowerCase())
   }
 
   async #rotate(mount: Mount, state: MountState): Promise<void> {

@@ -9,7 +9,7 @@ import type { MountState } from './mount-state.ts'
 import { configIsNil } from './roles.ts'
 import { effectiveClientSecret, suppliesCredential } from './settings.ts'
 import { type AddedPassword, type Application, callerError, type PasswordCredential, UpstreamError } from './upstream/index.ts'
-import { rootPasswordName, rootPasswordPrefix } from './upstream-names.ts'
+import { anyRootPasswordPrefix, rootPasswordName, rootPasswordPrefix } from './upstream-names.ts'
 import { orRefuse, type UpstreamWork } from './upstream-work.ts'
 
 export type RotationWork = Omit<UpstreamWork, 'upstream'>
@@ -97,9 +97,13 @@ export const leastAgeMs = 60_000
 
 /**
  * Looks whether the pending secret works by now, and makes it the current one; what it supersedes is removed after that. Gives back whether there is
- * nothing more to wait for. Throws what failed. Contract cloud-engine §5.3, DEV-18.
+ * nothing more to wait for. `isUsedElsewhere` says whether another mount signs in with the former secret: then that stays. Throws what failed. Contract cloud-engine §5.3, DEV-18.
  */
-export function completeRotation({ state, call, clock, random }: RotationWork, log: RotationLog): Promise<boolean> {
+export function completeRotation(
+  { state, call, clock, random }: RotationWork,
+  log: RotationLog,
+  isUsedElsewhere: (former: ConfigRecord) => Promise<boolean> = async () => false,
+): Promise<boolean> {
   return state.inRotationTurn(async () => {
     const config = await state.findConfig()
     const pending = config?.pending
@@ -110,7 +114,9 @@ export function completeRotation({ state, call, clock, random }: RotationWork, l
       if (!(await next.tokens.proveSecret(settings.clientId, pending.client_secret, 'directory', call))) return false
     }
     const application = await next.directory.getApplication(pending.application_object_id, call)
-    const { superseded, unknown } = supersededPasswords(application.passwordCredentials, config, state.accessor)
+    const isShared = config.client_secret_key_id === '' && (await isUsedElsewhere(config))
+    if (isShared) log.warn({ event: 'root_secret_shared', mount: state.accessor }, 'another mount signs in with the former root secret: it stays')
+    const { superseded, unknown } = supersededPasswords(application.passwordCredentials, config, { accessor: state.accessor, isShared })
     const removals = superseded.map((keyId) => {
       const intent = removal(state.accessor, application.id, keyId)
       return { keyId, ...state.intents.recording(intent) }
@@ -182,17 +188,18 @@ const hintLength = 3
 export function supersededPasswords(
   passwords: readonly PasswordCredential[],
   { pending, client_secret, client_secret_key_id }: ConfigRecord,
-  accessor: string,
+  { accessor, isShared = false }: { readonly accessor: string; readonly isShared?: boolean },
 ): { superseded: string[]; unknown: string[] } {
   const isOwn = ({ keyId, displayName }: PasswordCredential) =>
     keyId === client_secret_key_id || displayName?.startsWith(rootPasswordPrefix(accessor)) === true
   const others = passwords.filter(({ keyId }) => keyId !== pending?.key_id)
   const own = others.filter(isOwn).map(({ keyId }) => keyId)
-  if (client_secret_key_id !== '') return { superseded: own, unknown: [] }
-  const hinted = others.filter((password) => !isOwn(password) && password.hint === client_secret.slice(0, hintLength)).map(({ keyId }) => keyId)
+  if (client_secret_key_id !== '' || isShared) return { superseded: own, unknown: [] }
+  const typedIn = others.filter((password) => !isOwn(password) && password.displayName?.startsWith(anyRootPasswordPrefix) !== true)
+  const hinted = typedIn.filter(({ hint }) => hint === client_secret.slice(0, hintLength)).map(({ keyId }) => keyId)
   const [typed, another] = hinted
   if (typed !== undefined && another === undefined) return { superseded: [...own, typed], unknown: [] }
-  return { superseded: own, unknown: hinted.length > 0 ? hinted : others.filter((password) => !isOwn(password)).map(({ keyId }) => keyId) }
+  return { superseded: own, unknown: hinted.length > 0 ? hinted : typedIn.map(({ keyId }) => keyId) }
 }
 
 /** Tried at once; what fails keeps its intent. */

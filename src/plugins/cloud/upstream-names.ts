@@ -18,7 +18,10 @@ export const principalPasswordName = (uuid: string): string => `${productPrefix}
 /** Of a rotated root secret; what a mount made begins the same. */
 export const rootPasswordName = (mountAccessor: string, uuid: string): string => `${rootPasswordPrefix(mountAccessor)}${uuid}`
 
-export const rootPasswordPrefix = (mountAccessor: string): string => `${productPrefix}-root-${mountAccessor}-`
+export const rootPasswordPrefix = (mountAccessor: string): string => `${anyRootPasswordPrefix}${mountAccessor}-`
+
+/** What all of them begin with, whichever mount's: none of them was typed in by an operator. */
+export const anyRootPasswordPrefix = `${productPrefix}-root-`
 
 /** Full id of a role assignment, with one slash in front and none doubled. DEV-4. */
 export const assignmentId = (scope: string, name: string): string =>

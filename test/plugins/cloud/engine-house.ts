@@ -17,6 +17,8 @@ export type EngineHouse = AsyncDisposable & {
   readonly directory: Directory
   readonly clock: PausingClock
   readonly mount: Mount
+  /** The second mount, where there is one. */
+  readonly neighbour: Mount
   readonly view: View
   readonly lines: { level: string; fields: object }[]
   /** The engine as it is now. */
@@ -34,10 +36,21 @@ export type EngineHouse = AsyncDisposable & {
   rootPasswords(): Promise<{ keyId: string; displayName: string | undefined }[]>
 }
 
-export type EngineHouseOptions = { directory?: Omit<DirectoryOptions, 'now'>; config?: Partial<ConfigRecord>; operator?: OperatorSettings }
+export type EngineHouseOptions = {
+  directory?: Omit<DirectoryOptions, 'now'>
+  config?: Partial<ConfigRecord>
+  operator?: OperatorSettings
+  /** What the configuration of a second mount changes; undefined: there is none. */
+  neighbour?: Partial<ConfigRecord> | undefined
+}
 
 /** An engine with one configured mount over real storage, aimed at a stand-in that shares its clock. */
-export async function openEngineHouse({ directory: options = {}, config = {}, operator = {} }: EngineHouseOptions = {}): Promise<EngineHouse> {
+export async function openEngineHouse({
+  directory: options = {},
+  config = {},
+  operator = {},
+  neighbour,
+}: EngineHouseOptions = {}): Promise<EngineHouse> {
   await using stack = new AsyncDisposableStack()
   const clock = new PausingClock(Date.UTC(2026, 4, 5, 6, 7, 8))
   const directory = stack.use(await startDirectory({ ...options, now: () => clock.now() }))
@@ -50,11 +63,17 @@ export async function openEngineHouse({ directory: options = {}, config = {}, op
     config: { default_lease_ttl: 0, max_lease_ttl: 0, force_no_cache: false },
     ...{ options: null, local: false, seal_wrap: false, external_entropy_access: false, tainted: false, tokensValidFrom: 0 },
   }
+  const other: Mount = { ...mount, uuid: randomUUID(), path: 'azure/', type: 'azure', accessor: 'azure_5678abcd' }
+  const otherView = core.barrier.view(`mount/${other.uuid}/`)
   const lines: EngineHouse['lines'] = []
   const log = (level: string) => (fields: object) => void lines.push({ level, fields })
   const open = () =>
     new CloudEngine({
-      mounts: { viewOf: () => disk.view, table: new MountIndex([mount]), enter: () => () => {} },
+      mounts: {
+        viewOf: ({ uuid: asked }) => (asked === uuid ? disk.view : otherView),
+        table: new MountIndex(neighbour === undefined ? [mount] : [mount, other]),
+        enter: () => () => {},
+      },
       outbound: new OutboundClient({ deny: [] }),
       ...{ clock, random: systemRandom, pause: clock.pause },
       log: { info: log('info'), warn: log('warn'), error: log('error') },
@@ -76,13 +95,16 @@ export async function openEngineHouse({ directory: options = {}, config = {}, op
     client_secret: directory.rootClientSecret,
   }
   await view.write([{ key: 'config', value: { ...emptyConfig, ...root, rotation_counts_from: clock.now(), ...config } }])
+  if (neighbour !== undefined) {
+    await otherView.write([{ key: 'config', value: { ...emptyConfig, ...root, rotation_counts_from: clock.now(), ...neighbour } }])
+  }
   const ended: CloudEngine[] = []
   stack.defer(async () => {
     for (const one of ended) await one[Symbol.asyncDispose]()
   })
   const held = stack.move()
   return {
-    ...{ directory, clock, mount, view, lines },
+    ...{ directory, clock, mount, neighbour: other, view, lines },
     get engine() {
       return engine
     },

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { isRotationDue } from '../../../src/plugins/cloud/root-rotation.ts'
 import { supersededPasswords } from '../../../src/plugins/cloud/rotate-root.ts'
@@ -84,6 +85,27 @@ test('the next rotation removes the one before; a stranger stays', async () => {
 
   const { client_secret_key_id } = await house.config()
   expect((await house.rootPasswords()).map(({ keyId }) => keyId).sort()).toEqual([stranger.keyId, client_secret_key_id].sort())
+})
+
+test('a typed-in secret that another mount signs in with stays until that has rotated too', async () => {
+  await using house = await openEngineHouse({ neighbour: {} })
+  const { client_id, client_secret: typed } = await house.config()
+  const works = async (secret: string) => {
+    const { tokens } = await house.state.upstream()
+    return tokens.proveSecret(client_id, secret, 'directory', { deadline: house.clock.now() + 60_000, correlationId: randomUUID() })
+  }
+  for (const { mount, isLast } of [
+    { mount: house.mount, isLast: false },
+    { mount: house.neighbour, isLast: true },
+  ]) {
+    await house.engine.rotateRoot(mount, randomUUID())
+    house.clock.advance(60)
+    await house.engine.rotation.look()
+    expect(await works(typed)).toBe(!isLast)
+    expect(house.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_secret_shared')).toHaveLength(1)
+  }
+  expect(await works((await house.config()).client_secret)).toBe(true)
+  expect(await house.rootPasswords()).toHaveLength(2)
 })
 
 test('of two rotations the first pending secret is removed at once', async () => {
@@ -448,10 +470,17 @@ describe('which passwords a promotion supersedes (contract cloud-engine §5.3)',
       superseded: [],
       unknown: ['t', 'u'],
     },
+    {
+      name: "not another mount's, whose hint happens to fit",
+      key: '',
+      passwords: [password('a', 'gatehouse-root-cloud_12-a', 'abc')],
+      superseded: [],
+      unknown: [],
+    },
     { name: 'none when no hint fits', key: '', passwords: [password('x', 'theirs', 'xyz')], superseded: [], unknown: ['x'] },
   ])('$name', ({ key, passwords, superseded, unknown }) => {
     const config = { ...emptyConfig, client_secret: 'abcdef', client_secret_key_id: key, pending }
 
-    expect(supersededPasswords([...passwords, next], config, 'cloud_1')).toEqual({ superseded, unknown })
+    expect(supersededPasswords([...passwords, next], config, { accessor: 'cloud_1' })).toEqual({ superseded, unknown })
   })
 })
