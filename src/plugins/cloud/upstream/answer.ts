@@ -101,9 +101,10 @@ export function retryAfter(header: string | undefined, now: number): number | un
 const headerText = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' && /^[\w.:-]{1,100}$/.test(header) ? header : undefined
 
-/** No control characters, no length: it goes into answers and logs. */
+/** No control characters, no length, and no token, should a service repeat what it was sent: it goes into answers and logs. */
 export const clean = (text: string): string =>
   text
     .slice(0, longestText)
     .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    .replace(/eyJ[\w-]{16,}[\w.-]*/g, '…')
     .trim()

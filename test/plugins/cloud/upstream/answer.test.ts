@@ -67,6 +67,15 @@ test('a login error is known by its number and says only what went wrong', () =>
   expect(error.message).toBe('AADSTS7000215: Invalid client secret provided.')
 })
 
+test.each(['directory', 'resource-manager'] as const)('a token that the %s repeats is shown to nobody', (service) => {
+  const token = `${Buffer.from('{"typ":"JWT","alg":"RS256"}').toString('base64url')}.${Buffer.from('{"appid":"root"}').toString('base64url')}.c2lnbmF0dXJl-_`
+  const body = JSON.stringify({ error: { code: 'InvalidAuthenticationToken', message: `Bearer ${token} is none.` } })
+
+  const error = failureOf({ ...kind, service }, answered(401, body), now)
+
+  expect(error.message).toBe('InvalidAuthenticationToken: Bearer … is none.')
+})
+
 // RFC 9110: what answers with a failure may have done it, unless it says when to come again
 test.each([
   { status: 500, retryAfter: undefined, lost: true },
