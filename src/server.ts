@@ -554,13 +554,19 @@ async function buildApp(
       if (caller === undefined || mount === undefined) throw new Error('a secret was made for nobody')
       return leases.issue({ caller, mount, path, secret })
     },
-    wrap: async (call, body, wrappedAccessor) => {
+    wrap: async (call, body, { accessor: wrappedAccessor = '', leaseId }) => {
+      const namespace = call.namespace?.id ?? 'root'
       try {
-        return await wrapper.wrap({ namespace: call.namespace?.id ?? 'root', path: call.path, ttl: call.wrapTtl, body, wrappedAccessor })
+        return await wrapper.wrap({ namespace, path: call.path, ttl: call.wrapTtl, body, wrappedAccessor })
       } catch (error) {
-        // nobody will be told the new token
+        // nobody will be told the new token or secret
         const isNew = call.caller === undefined || call.path.startsWith('auth/token/create')
         if (isNew && wrappedAccessor !== '') discard(wrappedAccessor)
+        if (leaseId !== undefined) {
+          await leases
+            .revoke({ namespace, id: leaseId }, { sync: true })
+            .catch((err: unknown) => log.error({ err }, 'a secret nobody got stays until its lease ends'))
+        }
         throw error
       }
     },

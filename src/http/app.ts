@@ -3,6 +3,7 @@ import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import type { LeasedSecret } from '../core/leases/lease.ts'
 import type { IssuedLease } from '../core/leases/lease-store.ts'
 import type { WrapInfo } from '../core/wrapping/wrapper.ts'
+import type { MadeByCall } from './envelope.ts'
 import { refuse, ServiceError } from '../errors.ts'
 import { type AccessLine, accessLine, routeTemplate } from './access-log.ts'
 import { type Call, callOf, type EarlyReply } from './call.ts'
@@ -34,8 +35,8 @@ export type AppParts = {
   enter(call: Call): () => void
   /** Gives a secret a lease that ends with the caller's token. */
   lease(call: Call, secret: LeasedSecret): Promise<IssuedLease>
-  /** Keeps an answer behind a token. */
-  wrap(call: Call, body: string, wrappedAccessor: string): Promise<WrapInfo>
+  /** Keeps an answer behind a token. When that fails, what the call has made is taken back. */
+  wrap(call: Call, body: string, made: MadeByCall): Promise<WrapInfo>
   /** The OpenAPI document of one path. */
   describe(place: DocumentedPlace, path: string): Promise<object | null>
   /** Called when a request is over, answered or broken off: one-use tokens end here. */
@@ -60,8 +61,8 @@ declare module 'fastify' {
     enterMount(call: Call): () => void
     /** Gives a secret a lease; throws, with the secret taken back, when that can not be. */
     leaseSecret(call: Call, secret: LeasedSecret): Promise<IssuedLease>
-    /** Keeps an answer behind a token; `wrappedAccessor` is that of a token in it, else empty. */
-    wrapAnswer(call: Call, body: string, wrappedAccessor: string): Promise<WrapInfo>
+    /** Keeps an answer behind a token; when that fails, what the call has made is taken back. */
+    wrapAnswer(call: Call, body: string, made: MadeByCall): Promise<WrapInfo>
     /** Counts a large answer until its client has it. Throws when too many bytes are held already. */
     holdAnswer(call: Call, body: string): void
     readonly helpPages: HelpPages

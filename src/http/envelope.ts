@@ -30,6 +30,9 @@ export type Reply = {
 /** A reply with all that clients compare: `data` is written, its tag is among the headers. */
 export type WrittenReply = Reply & { readonly dataText: string; readonly headers: Readonly<Record<string, string>> & { readonly etag: string } }
 
+/** What a call has made that its answer tells of: without the answer it is nobody's. */
+export type MadeByCall = { readonly accessor?: string | undefined; readonly leaseId?: string | undefined }
+
 /** What an answer repeats of its request. */
 export type Answered = Pick<Call, 'requestId' | 'path' | 'namespaceInPath'> & { readonly mount: { readonly type: string } | undefined }
 

@@ -9,7 +9,7 @@ import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
 import { type Call, type Converted, callOf } from './call.ts'
 import type { DocumentedAnswer } from './documented-route.ts'
 import { type Follows, followsCaller, followsField, followsFieldOrCaller } from './follow.ts'
-import { envelope, type Reply, type WrittenReply, wrappedEnvelope } from './envelope.ts'
+import { envelope, type MadeByCall, type Reply, type WrittenReply, wrappedEnvelope } from './envelope.ts'
 import { errorReply } from './error-reply.ts'
 import { onHangUp } from './hang-up.ts'
 import { type HelpPage, type HelpVerb, mountText, pageText } from './help.ts'
@@ -352,7 +352,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, operation: V
       .send()
   const body = envelope(call, { ...result, warnings })
   request.server.holdAnswer(call, body)
-  if (call.wrapTtl > 0) return sendWrapped(reply, call, body, result.auth?.accessor)
+  if (call.wrapTtl > 0) return sendWrapped(reply, call, body, { accessor: result.auth?.accessor, leaseId: result.secret && result.lease?.id })
   if (result.headers !== undefined) reply.headers(result.headers)
   return sendJson(reply, result.status ?? 200, body)
 }
@@ -419,8 +419,8 @@ export function limitOf(sent: JsonValue | undefined): number {
 const send = (reply: FastifyReply, body: string): FastifyReply => sendJson(reply, 200, body)
 
 /** Contract core-http §9.1: the answer is kept, and a token for it goes out. */
-async function sendWrapped(reply: FastifyReply, call: Call, body: string, wrappedAccessor = ''): Promise<FastifyReply> {
-  return send(reply, wrappedEnvelope(await reply.server.wrapAnswer(call, body, wrappedAccessor)))
+async function sendWrapped(reply: FastifyReply, call: Call, body: string, made: MadeByCall = {}): Promise<FastifyReply> {
+  return send(reply, wrappedEnvelope(await reply.server.wrapAnswer(call, body, made)))
 }
 
 /** A document may be wrapped like any answer; a page for a browser, or a status that says all, may not. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { StorageFaults } from '../../../src/storage/faults.ts'
 import type { Client } from '../../support/client.ts'
 import { startCredentialProvider } from '../../support/credential-provider.ts'
 import { type PracticeRole, practiceEngine } from '../../support/practice-engine.ts'
@@ -6,12 +7,12 @@ import { startTestServer } from '../../support/start-server.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 /** A server with the practice engine at `engine/`, and its provider. */
-async function openServer({ roleTtl = 3600, maxTtl = 7200 } = {}) {
+async function openServer({ roleTtl = 3600, maxTtl = 7200, faults = new StorageFaults() } = {}) {
   const opened = new AsyncDisposableStack()
   const provider = opened.use(await startCredentialProvider())
   const roles = new Map<string, PracticeRole>([['ci', { ttl: roleTtl, maxTtl, renewable: true }]])
   const clock = new FakeClock(Date.UTC(2026, 0, 2, 3, 4, 5))
-  const server = opened.use(await startTestServer({ clock, engines: [practiceEngine({ providerUrl: provider.url, roles })] }))
+  const server = opened.use(await startTestServer({ clock, faults, engines: [practiceEngine({ providerUrl: provider.url, roles })] }))
   const { root, as, anonymous } = server
   expect((await root.write('sys/mounts/engine', { type: 'practice' })).status).toBe(204)
   const issue = async (client: Client = root, path = 'engine/creds/ci') => {
@@ -73,6 +74,18 @@ describe('a secret that is handed out', () => {
 
     const inner = await server.as(String(answer.body.wrap_info?.token)).write('sys/wrapping/unwrap')
     expect(String(inner.body.lease_id)).toMatch(/^engine\/creds\/ci\//)
+  })
+
+  test('is taken back when its answer cannot be wrapped', async () => {
+    const faults = new StorageFaults()
+    await using server = await openServer({ faults })
+    // the lease is stored, the answer is not
+    faults.arm('storage.before-commit', 'full', 1)
+
+    const answer = await server.root.read('engine/creds/ci', { headers: { 'X-Vault-Wrap-TTL': '60' } })
+
+    expect(answer.status).toBe(503)
+    expect([server.provider.alive.size, await namesBelow(server.root, 'engine/creds/ci/')]).toEqual([0, []])
   })
 
   test.each(['0', '60'])('T42: is taken back when it took the last use of its token (wrap wish %s)', async (wish) => {
