@@ -9,8 +9,9 @@ test('by hand: it prints how to aim a server at it, answers, and leaves nothing 
   const closed = once(child, 'close')
   const said: Record<string, string> = {}
   for await (const line of createInterface({ input: child.stdout })) {
-    const [, name, value] = /^export (\w+)=(\S+)$/.exec(line) ?? []
-    if (name !== undefined && value !== undefined) said[name] = value
+    if (line.startsWith('export ')) {
+      for (const [, name = '', value = ''] of line.matchAll(/(\w+)=(\S+)/g)) said[name] = value
+    }
     const control = /(http:\/\/127\.0\.0\.1:\d+)\/inventory/.exec(line)?.[1]
     if (control !== undefined) said.control = control
     if (line.includes('/faults')) break
@@ -25,8 +26,10 @@ test('by hand: it prints how to aim a server at it, answers, and leaves nothing 
     CLOUD_AUTHORITY_HOST: expect.stringMatching(/^https:/),
     CLOUD_DIRECTORY_ENDPOINT: expect.stringMatching(/^https:/),
     CLOUD_RESOURCE_MANAGER_ENDPOINT: expect.stringMatching(/^https:/),
-    CLOUD_TENANT_ID: expect.any(String),
-    CLOUD_SUBSCRIPTION_ID: expect.any(String),
+    TENANT_ID: expect.any(String),
+    SUBSCRIPTION_ID: expect.any(String),
+    CLIENT_ID: expect.any(String),
+    CLIENT_SECRET: expect.any(String),
   })
   expect([ca.startsWith('-----BEGIN CERTIFICATE-----'), inventory, code]).toEqual([true, [], 0])
   await expect(readFile(said.CLOUD_CA_FILE ?? '')).rejects.toThrow(/ENOENT/)
