@@ -69,6 +69,8 @@ const kinds: readonly Hostile[] = [
   { name: 'upload of 1 MiB broken off', bytes: request('POST', login, ['Content-Length: 2000000'], Buffer.alloc(MiB)), status: 0, leave: true },
 ]
 
+const next: Hostile = { name: 'the next request', bytes: request('GET', '/v1/sys/health', []), status: 200 }
+
 /** Sends it and reads the first line of the answer: its status, and how long it took to come. */
 function send(port: number, { bytes, leave = false }: Hostile): Promise<{ status: number; tookMs: number }> {
   return new Promise((resolve) => {
@@ -101,7 +103,9 @@ async function repeat(port: number, kind: Hostile, times: number): Promise<numbe
   let slowestMs = 0
   const sender = async () => {
     while (left-- > 0) {
-      const { status, tookMs } = await send(port, kind)
+      const answer = await send(port, kind)
+      // who leaves waits for nothing: what counts is how long the next one waits
+      const { status, tookMs } = kind.leave === true ? { ...(await send(port, next)), status: answer.status } : answer
       if (status !== kind.status) throw new Error(`${kind.name}: answered ${status} instead of ${kind.status}`)
       slowestMs = Math.max(slowestMs, tookMs)
     }
