@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Lease } from '../../core/leases/lease.ts'
 import type { LeaseBackend, Renewal } from '../../core/leases/lease-backend.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
@@ -17,7 +16,7 @@ import { type Preflight, preflight } from './preflight.ts'
 import { type ReapedObject, reap } from './reaper.ts'
 import { renewalTerms, roleOf } from './renew.ts'
 import { revokeCredential } from './revoke.ts'
-import { classify, UpstreamError, type UpstreamCall } from './upstream/index.ts'
+import { classify, pause, UpstreamError, type UpstreamCall } from './upstream/index.ts'
 import { whois } from './whois.ts'
 
 export type CloudCredentialsParts = {
@@ -63,10 +62,6 @@ async function canSignIn(state: MountState, call: UpstreamCall): Promise<boolean
   }
 }
 
-const pauseFor = async (milliseconds: number, signal?: AbortSignal): Promise<void> => {
-  await wait(milliseconds, undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
-}
-
 /** Credentials of all mounts of the engine: made, renewed, revoked, and cleaned up after. Contract cloud-engine §4, §6. */
 export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   readonly #parts: CloudCredentialsParts
@@ -80,7 +75,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
 
   constructor(parts: CloudCredentialsParts) {
     this.#parts = parts
-    this.#pause = parts.pause ?? pauseFor
+    this.#pause = parts.pause ?? pause
     this.#requestLimitMs = parts.requestLimitMs ?? defaultRequestLimitMs
   }
 

@@ -119,7 +119,7 @@ const resourceManagerHeaders = (token: string, { correlationId }: UpstreamCall, 
 })
 
 /** Ends with its time or with the signal, never with an error. */
-async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   await wait(milliseconds, undefined, signal === undefined ? {} : { signal }).catch(() => {})
 }
 
