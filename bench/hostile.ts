@@ -129,8 +129,8 @@ for (const kind of kinds) {
     `${kind.name.padEnd(34)} ${String(kind.status || '–').padEnd(4)} slowest ${slowestMs.toFixed(0).padStart(5)} ms   memory ${shown(await rss(server.pid))}`,
   )
 }
-// memory goes back once the server is idle
-await wait(5000)
+// memory goes back once the server is idle, the last of it after ten seconds
+await wait(13_000)
 const growth = (await rss(server.pid)) - before
 console.log(
   `memory after: ${shown(before + growth)} (${growth > mostGrowthBytes ? 'MORE than' : 'at most'} 50 MiB above before); kinds slower than 1 s: ${tooSlow}`,

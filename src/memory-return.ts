@@ -3,8 +3,12 @@ import { performance } from 'node:perf_hooks'
 const intervalMs = 1000
 /** Share of a second in which the event loop had work: below this nobody waits for the pause a collection makes. */
 const idleShare = 0.05
+/** A shorter rest is not worth what follows: about a second of CPU until the code that the collection drops is compiled anew. */
+const restSeconds = 10
 /** Growth since the last collection, in bytes, that is worth one. */
-const worthBytes = 16 * 1024 * 1024
+const worthBytes = 48 * 1024 * 1024
+/** A collection that gave back so much is followed by another: what one gives up is often free only after the next. */
+const muchBytes = 16 * 1024 * 1024
 /** Above this a collection takes too long, and the memory is in use anyway. */
 const mostHeapBytes = 256 * 1024 * 1024
 
@@ -15,18 +19,24 @@ const mostHeapBytes = 256 * 1024 * 1024
 export function returnMemoryWhenIdle(): void {
   const collect = globalThis.gc
   if (collect === undefined) return
+  // what starting has left goes at once: no code is compiled for good yet
+  let mayCollectAfter = 1
   let bytesAfter = 0
+  let idleSeconds = 0
   let before = performance.eventLoopUtilization()
   setInterval(() => {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, before)
     before = now
+    idleSeconds = utilization > idleShare ? 0 : idleSeconds + 1
+    if (idleSeconds < mayCollectAfter) return
     const { rss, heapTotal } = process.memoryUsage()
-    if (utilization > idleShare || rss < bytesAfter + worthBytes || heapTotal > mostHeapBytes) return
+    if (rss < bytesAfter + worthBytes || heapTotal > mostHeapBytes) return
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     const left = process.memoryUsage.rss()
-    // what the last one gave up is often free only after the next
-    bytesAfter = rss - left < worthBytes ? left : 0
+    const isDone = rss - left < muchBytes
+    bytesAfter = isDone ? left : 0
+    if (isDone) mayCollectAfter = restSeconds
     before = performance.eventLoopUtilization()
   }, intervalMs).unref()
 }

@@ -1,5 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { callOf } from './call.ts'
+import type { Call } from './call.ts'
 import { noRoute } from './mount-router.ts'
 
 /** What the log says of a request that is over; never its query, body, headers or tokens. Contract operations §6. */
@@ -15,16 +14,15 @@ export type AccessLine = {
 }
 
 /** The line of a request that has its answer. */
-export function accessLine(request: FastifyRequest, reply: FastifyReply): AccessLine {
-  const call = callOf(request.raw)
+export function accessLine(call: Call, { route, status, ms }: { route: string; status: number; ms: number }): AccessLine {
   return {
     request_id: call.requestId,
     method: call.verb,
-    route: routeTemplate(request.routeOptions.url),
+    route,
     namespace: call.namespace?.path ?? '',
     mount: call.mount?.path ?? '',
-    status: reply.statusCode,
-    duration_ms: Math.round(reply.elapsedTime * 1000) / 1000,
+    status,
+    duration_ms: Math.round(ms * 1000) / 1000,
     remote_address: call.remoteAddress,
   }
 }

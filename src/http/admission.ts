@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import type { Access, Caller } from '../core/access.ts'
 import type { Mount } from '../core/mounts/mount.ts'
 import type { Namespace } from '../core/namespaces/namespace.ts'
@@ -7,6 +6,7 @@ import type { AclOperation } from '../core/policies/capabilities.ts'
 import { fail, refuse, ServiceError } from '../errors.ts'
 import { FieldError } from '../lib/fields.ts'
 import type { JsonLimits, JsonValue } from '../lib/json.ts'
+import type { RoutedRequest } from './answer.ts'
 import { queryFields, readFields, readPatchFields } from './body.ts'
 import { type Call, callOf, type Operation } from './call.ts'
 import { checkMfaHeader, tokenOf, wrapTtlOf } from './request-headers.ts'
@@ -25,16 +25,23 @@ export type AdmissionParts = {
 const rootOnly =
   /^sys\/(?:audit|audit-hash|config\/(?:auditing|cors|reload|state|ui\/headers)|generate-recovery-token|generate-root|health|host-info|in-flight-req|init|internal\/counters\/(?:activity|config)|internal\/inspect\/router|loggers|metrics|mfa\/method|monitor|pprof|quotas\/(?:config|lease-count|rate-limit)|raw|rekey|rekey-recovery-key|replication\/(?:merkle-check|recover|reindex|status)|seal|sealwrap\/rewrap|step-down|storage|sync\/config|unseal)(?:\/|$)/
 
+/** A request before its fields are read. */
+export type UnreadRequest = RoutedRequest & {
+  /** As read; it is let go of here. */
+  body: unknown
+}
+
+/** Lets a request of a route with these rules go on, or throws. */
+export type Admit = (request: UnreadRequest, rules: RouteRules) => Promise<void>
+
 /**
  * Everything between a routed request and its handler, in the order of contract core-http §1.1 steps 10–22: the first refusal wins. Afterwards the
  * call holds its fields and its caller.
  */
-export function admission({ access, namespaces, resolve, jsonLimits, isSealed }: AdmissionParts): (request: FastifyRequest) => Promise<void> {
-  return async (request) => {
-    const rules = request.routeOptions.config.rules
-    if (rules === undefined) return
+export function admission({ access, namespaces, resolve, jsonLimits, isSealed }: AdmissionParts): Admit {
+  return async (request, rules) => {
     const call = callOf(request.raw)
-    call.sent = fieldsOf(call, request, jsonLimits)
+    call.sent = fieldsOf(call, request.body, jsonLimits)
     request.body = undefined
     call.wrapTtl = wrapTtlOf(request.raw)
     checkMfaHeader(request.raw)
@@ -87,9 +94,9 @@ export const taintedRefusal = (call: Call) =>
   refuse('missing', `no handler for route "${call.path}" on namespace "${call.namespace?.path ?? ''}". route entry or namespace is tainted.`)
 
 /** Contract core-http §1.2, §1.4: where the fields of an operation come from. */
-function fieldsOf(call: Call, request: FastifyRequest, limits: JsonLimits): Record<string, JsonValue> {
+function fieldsOf(call: Call, sent: unknown, limits: JsonLimits): Record<string, JsonValue> {
   if (call.operation === undefined) throw new ServiceError(call.refusedStatus === 400 ? 'invalid' : 'unsupported', '')
-  const body = request.body instanceof Uint8Array ? request.body : undefined
+  const body = sent instanceof Uint8Array ? sent : undefined
   if (call.operation === 'write') return readFields(body, call.contentType, limits)
   if (call.operation === 'patch') return readPatchFields(body, call.contentType, limits)
   if (call.query === '') return {}
@@ -102,7 +109,7 @@ function fieldsOf(call: Call, request: FastifyRequest, limits: JsonLimits): Reco
   return fields
 }
 
-async function admitOpen(call: Call, rules: RouteRules, request: FastifyRequest, access: Access): Promise<void> {
+async function admitOpen(call: Call, rules: RouteRules, request: RoutedRequest, access: Access): Promise<void> {
   if (rules.caller === 'none') return
   const token = tokenOf(request.raw)
   if (token === '' && rules.caller !== 'required-inside') return
@@ -112,7 +119,7 @@ async function admitOpen(call: Call, rules: RouteRules, request: FastifyRequest,
       : await access.recognise(token, call.remoteAddress, call.namespace)
 }
 
-async function admitCaller(call: Call, rules: RouteRules, request: FastifyRequest, access: Access): Promise<void> {
+async function admitCaller(call: Call, rules: RouteRules, request: RoutedRequest, access: Access): Promise<void> {
   const caller = await authenticated(call, rules, tokenOf(request.raw), access)
   call.caller = caller
   if (rules.exists !== undefined) await lookForTarget(call, rules, rules.exists, request, caller)
@@ -160,7 +167,7 @@ async function lookForTarget(
   call: Call,
   rules: RouteRules,
   exists: NonNullable<RouteRules['exists']>,
-  request: FastifyRequest,
+  request: RoutedRequest,
   caller: Caller,
 ): Promise<void> {
   const rights = caller.acl.capabilities(call.path)

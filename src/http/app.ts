@@ -1,23 +1,27 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
 import type { LeasedSecret } from '../core/leases/lease.ts'
 import type { IssuedLease } from '../core/leases/lease-store.ts'
 import type { WrapInfo } from '../core/wrapping/wrapper.ts'
-import type { MadeByCall } from './envelope.ts'
 import { refuse, ServiceError } from '../errors.ts'
 import { type AccessLine, accessLine, routeTemplate } from './access-log.ts'
+import type { Admit } from './admission.ts'
+import { announcedSizeRefusal, BodyBudget, overloaded, readBody } from './body-reader.ts'
 import { type Call, callOf, type EarlyReply } from './call.ts'
 import { commonHeaders, requestIdHeader } from './common-headers.ts'
+import { allowOrigin, type CorsRules, type CorsVerdict, corsVerdict } from './cors.ts'
+import { DirectReads } from './direct-reads.ts'
+import type { MadeByCall } from './envelope.ts'
 import { bugReply, type ErrorReply, errorBody, errorReply } from './error-reply.ts'
 import { HelpPages } from './help.ts'
-import { type ListServerOptions, listVerb } from './list-verb.ts'
-import { announcedSizeRefusal, BodyBudget, overloaded, readBody } from './body-reader.ts'
-import { allowOrigin, type CorsRules, type CorsVerdict, corsVerdict } from './cors.ts'
 import { largeAnswer, sendJson, sendText } from './json-reply.ts'
+import { type ListServerOptions, listVerb } from './list-verb.ts'
 import { carrierOf, isKnownVerb, noRoute } from './mount-router.ts'
 import type { DocumentedPlace } from './openapi.ts'
 import type { RawStatus } from './raw-errors.ts'
 import type { ReadyRead } from './ready-read.ts'
+import type { RouteRules } from './resource.ts'
+import { routerOptions } from './router-options.ts'
 
 export type AppParts = {
   server: ListServerOptions
@@ -28,7 +32,7 @@ export type AppParts = {
   /** Asked first; what it does not serve goes through all that follows. */
   readyRead: ReadyRead
   /** Contract core-http §1.1 steps 10–22. */
-  admit(request: FastifyRequest): Promise<void>
+  admit: Admit
   /** Told of every failure that is ours. */
   onBug(error: unknown, requestId: string): void
   /** A request is inside a mount until the returned function is called. */
@@ -81,24 +85,23 @@ const noCompilers = {
 export function createApp(parts: AppParts): FastifyInstance {
   let inFlight = 0
   let closing = false
-  /** What counts, logs or closes wants to see each request. */
-  const isBusy = () => closing || inFlight >= parts.limits.maxInFlight || parts.onAccess !== undefined
+  const isBusy = () => closing || inFlight >= parts.limits.maxInFlight
   /** Answers that lie ready go past all hooks. */
   function readAtOnce(request: IncomingMessage, response: ServerResponse): boolean {
     const started = performance.now()
-    if (!parts.readyRead(request, response)) return false
+    if (parts.onAccess !== undefined || !parts.readyRead(request, response)) return false
     parts.measure?.request({ method: 'GET', route: readyRoute, code: response.statusCode, seconds: (performance.now() - started) / 1000 })
     return true
   }
   const app = fastify({
     ...listVerb(
       { ...parts.server, onRefused: (status) => parts.measure?.refused(refusedReason[status]) },
-      (request, response) => !isBusy() && readAtOnce(request, response),
+      (request, response) => !isBusy() && (readAtOnce(request, response) || reads.serve(request, response)),
     ),
-    rewriteUrl: parts.route,
+    // those that were looked at before have their route
+    rewriteUrl: (request) => (request.call === undefined ? parts.route(request) : (request.url ?? '/')),
     bodyLimit: Number.MAX_SAFE_INTEGER,
-    // the one pattern of ours, a generic name, has a single repetition: its time grows with the name's length only
-    routerOptions: { maxParamLength: 1 << 16, allowUnsafeRegex: true },
+    routerOptions,
     exposeHeadRoutes: false,
     genReqId: (raw: IncomingMessage) => callOf(raw).requestId,
     requestIdHeader: false,
@@ -120,7 +123,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     readBody(payload, { maxBytes: parts.limits.maxBodyBytes, budget, exempt: isExempt(request.url, call) }, taken, done)
   })
   /** A request is over when its answer is made and its connection is done with it, in either order: work for a client that left still counts. */
-  function begin(call: Call, response: ServerResponse, weight: number): void {
+  function begin(call: Call, response: ServerResponse, weight: number, over?: () => void): void {
     let pending = 2
     const end = () => {
       pending -= 1
@@ -128,6 +131,10 @@ export function createApp(parts: AppParts): FastifyInstance {
       inFlight -= weight
       budget.give(call.bodyBytes)
       parts.afterRequest(call)
+    }
+    const closed = () => {
+      over?.()
+      end()
     }
     inFlight += weight
     call.answered = end
@@ -137,8 +144,43 @@ export function createApp(parts: AppParts): FastifyInstance {
         inFlight += weight
       }
     }
-    response.once('close', end)
+    response.once('close', closed)
   }
+  function refusal(error: unknown, call: Call, rules: RouteRules | undefined): ErrorReply {
+    if (error instanceof ServiceError) {
+      if (error.kind === 'overloaded') parts.measure?.refused('overload')
+      else if (error.kind === 'too-large') parts.measure?.refused('size')
+    }
+    const answer = replyFor(error, rules?.open === true, (bug) => parts.onBug(bug, call.requestId))
+    // only what a handler was asked for: no wrong verb, no sealed server
+    const isNamed = rules?.namesRequest === true && call.converted !== undefined
+    return isNamed ? naming(answer, call.requestId) : answer
+  }
+  /** Told of a request that is over; undefined: nobody asked. */
+  function overOf(call: Call, url: string | undefined, response: ServerResponse, elapsedMs: () => number): (() => void) | undefined {
+    const { measure, onAccess } = parts
+    if (measure === undefined && onAccess === undefined) return undefined
+    return () => {
+      const ms = elapsedMs()
+      const { statusCode } = response
+      measure?.request({ method: methodLabel(call.verb), route: routeLabel(url), code: statusCode, seconds: ms / 1000 })
+      onAccess?.(accessLine(call, { route: routeLabel(url), status: statusCode, ms }))
+    }
+  }
+  const reads = new DirectReads({
+    house: app,
+    admit: parts.admit,
+    route: parts.route,
+    begin: (call, response, url) => {
+      const started = performance.now()
+      const over = overOf(call, url, response, () => performance.now() - started)
+      begin(call, response, 1, over)
+    },
+    refusal,
+    onBug: (error, call) => parts.onBug(error, call.requestId),
+    isClosing: () => closing,
+  })
+  app.addHook('onRoute', (route) => reads.add(route))
   app.decorate('inFlight', () => inFlight)
   app.decorate('enterMount', parts.enter)
   app.decorate('leaseSecret', parts.lease)
@@ -152,18 +194,9 @@ export function createApp(parts: AppParts): FastifyInstance {
   })
   app.decorate('helpPages', new HelpPages())
   app.decorate('describePath', parts.describe)
-  app.setErrorHandler((error: FastifyError | ServiceError, request, reply) => {
-    const call = callOf(request.raw)
+  app.setErrorHandler((error, request, reply) => {
     // Fastify wants to hang up behind a body it could not read: a client that is still writing would lose its answer
-    const { rules } = request.routeOptions.config
-    if (error instanceof ServiceError) {
-      if (error.kind === 'overloaded') parts.measure?.refused('overload')
-      else if (error.kind === 'too-large') parts.measure?.refused('size')
-    }
-    const answer = replyFor(error, rules?.open === true, (bug) => parts.onBug(bug, call.requestId))
-    // only what a handler was asked for: no wrong verb, no sealed server
-    const isNamed = rules?.namesRequest === true && call.converted !== undefined
-    return sendError(reply.removeHeader('connection'), isNamed ? naming(answer, call.requestId) : answer)
+    return sendError(reply.removeHeader('connection'), refusal(error, callOf(request.raw), request.routeOptions.config.rules))
   })
   app.addHook('onRequest', (request, reply, done) => {
     const call = callOf(request.raw)
@@ -183,7 +216,10 @@ export function createApp(parts: AppParts): FastifyInstance {
     begin(call, reply.raw, exempt ? 0 : 1)
     done()
   })
-  app.addHook('preValidation', (request) => parts.admit(request))
+  app.addHook('preValidation', async (request) => {
+    const { rules } = request.routeOptions.config
+    if (rules !== undefined) await parts.admit(request, rules)
+  })
   app.addHook('preClose', (done) => {
     closing = true
     done()
@@ -201,17 +237,9 @@ export function createApp(parts: AppParts): FastifyInstance {
     if (request.raw.complete || (reply.raw.shouldKeepAlive && !closing)) goOn()
     else whenRead(request.raw, goOn)
   })
-  const { measure, onAccess } = parts
-  if (measure !== undefined) {
+  if (parts.measure !== undefined || parts.onAccess !== undefined) {
     app.addHook('onResponse', (request, reply, done) => {
-      const method = methodLabel(callOf(request.raw).verb)
-      measure.request({ method, route: routeLabel(request.routeOptions.url), code: reply.statusCode, seconds: reply.elapsedTime / 1000 })
-      done()
-    })
-  }
-  if (onAccess !== undefined) {
-    app.addHook('onResponse', (request, reply, done) => {
-      onAccess(accessLine(request, reply))
+      overOf(callOf(request.raw), request.routeOptions.url, reply.raw, () => reply.elapsedTime)?.()
       done()
     })
   }
@@ -279,15 +307,19 @@ const noExchange = () => {
   throw new Error('nothing is mounted here')
 }
 
-function replyFor(error: FastifyError | ServiceError, open: boolean, onBug: (error: unknown) => void): ErrorReply {
+function replyFor(error: unknown, open: boolean, onBug: (error: unknown) => void): ErrorReply {
   if (error instanceof ServiceError) {
     if (error.kind === 'internal') onBug(error)
     return errorReply(error, open)
   }
-  if (error.statusCode !== undefined && error.statusCode < 500) return { status: 400, body: errorBody(), retryAfter: undefined }
+  if (isClientError(error)) return { status: 400, body: errorBody(), retryAfter: undefined }
   onBug(error)
   return bugReply(open)
 }
+
+/** Fastify's word for a request it could not read. */
+const isClientError = (error: unknown): boolean =>
+  error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' && error.statusCode < 500
 
 /** What requests that no handler sees are counted as. */
 const refusedReason: Record<RawStatus, 'size' | 'timeout' | 'malformed'> = {

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify'
+import type { Answer } from './answer.ts'
 
 /** From this many characters on an answer counts as memory, which a client that reads slowly holds. */
 export const largeAnswer = 1024 * 1024
@@ -12,3 +13,10 @@ export function sendText(reply: FastifyReply, status: number, contentType: strin
 
 /** Sends written JSON. */
 export const sendJson = (reply: FastifyReply, status: number, body: string): FastifyReply => sendText(reply, status, 'application/json', body)
+
+/** Sends what a handler's request came to. */
+export function sendAnswer(reply: FastifyReply, { status, contentType, headers, body }: Answer): FastifyReply {
+  if (headers !== undefined) reply.headers(headers)
+  if (contentType !== undefined) reply.header('content-type', contentType)
+  return body === undefined ? reply.code(status).send() : reply.code(status).serializer(asWritten).send(body)
+}

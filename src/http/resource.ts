@@ -1,24 +1,25 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifySchema } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../core/access.ts'
 import type { Mount } from '../core/mounts/mount.ts'
 import type { Namespace } from '../core/namespaces/namespace.ts'
-import { fail, refuse, type ServiceError } from '../errors.ts'
-import { convertFields, FieldError } from '../lib/fields.ts'
-import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
+import { fail, type ServiceError } from '../errors.ts'
+import { convertFields } from '../lib/fields.ts'
+import type { JsonValue } from '../lib/json.ts'
+import { answerRequest, limitOf, type RoutedRequest, type Served } from './answer.ts'
 import { type Call, type Converted, callOf } from './call.ts'
 import type { DocumentedAnswer } from './documented-route.ts'
-import { type Follows, followsCaller, followsField, followsFieldOrCaller } from './follow.ts'
-import { envelope, type MadeByCall, type Reply, type WrittenReply, wrappedEnvelope } from './envelope.ts'
+import type { Reply, WrittenReply } from './envelope.ts'
 import { errorReply } from './error-reply.ts'
+import { type Follows, followsCaller, followsField, followsFieldOrCaller } from './follow.ts'
 import { onHangUp } from './hang-up.ts'
 import { type HelpPage, type HelpVerb, mountText, pageText } from './help.ts'
-import { sendJson, sendText } from './json-reply.ts'
+import { sendAnswer, sendJson } from './json-reply.ts'
 import { carrierOf } from './mount-router.ts'
 import { tokenOf } from './request-headers.ts'
 
-export { errorReply, followsCaller, followsField, followsFieldOrCaller }
 export type { Call, DocumentedAnswer, Follows, Reply, WrittenReply }
+export { errorReply, followsCaller, followsField, followsFieldOrCaller, limitOf }
 
 /** Where routes of a plugin are registered. */
 export type RouteHost = FastifyInstance
@@ -64,7 +65,7 @@ export function namespaceOf({ namespace }: Call): Namespace {
   return namespace
 }
 
-type Outcome = Promise<Reply | undefined> | Reply | undefined
+export type Outcome = Promise<Reply | undefined> | Reply | undefined
 
 export type VerbSpec<Input extends z.ZodObject, Params> = DocumentedAnswer & {
   summary: string
@@ -119,7 +120,7 @@ export type ResourceSpec<
 }
 
 const verbs = ['read', 'write', 'list', 'scan', 'patch', 'delete'] as const
-type VerbName = (typeof verbs)[number]
+export type VerbName = (typeof verbs)[number]
 
 type AnyVerb = VerbSpec<z.ZodObject, never>
 
@@ -136,12 +137,14 @@ export type RouteRules = {
   readonly dropsSlash: boolean
   readonly namesRequest: boolean
   convert(call: Call): Converted
-  exchange(request: FastifyRequest): Exchange<unknown, unknown>
+  exchange(request: RoutedRequest): Exchange<unknown, unknown>
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     rules?: RouteRules
+    /** Of a route whose answer a handler gives. */
+    served?: Served
   }
 }
 
@@ -173,6 +176,8 @@ export function resource<
     if (verb === undefined) continue
     left.delete(carrierOf[operation])
     const rules = rulesOf(spec as unknown as ResourceSpec<unknown, Read, Write, List, Remove, Patch>, operation, verb, captures)
+    // the exchange will be made from this verb's own schema and path
+    const served: Served = { operation, rules, handle: verb.handle as (exchange: Exchange<unknown, unknown>) => Outcome }
     for (const [index, url] of urls.entries()) {
       // OpenAPI has no verb for a scan
       const isShown = index === 0 && operation !== 'scan'
@@ -182,9 +187,10 @@ export function resource<
         schema: isShown ? documented(operation, verb, captures) : { hide: true },
         config: {
           rules,
+          served,
           ...(isShown ? { document: { path: shown.replace('*', ':path'), method: carrierOf[operation], answer: answerOf(operation, verb) } } : {}),
         },
-        handler: (request, reply) => answer(request, reply, operation, verb, rules),
+        handler: async (request, reply) => sendAnswer(reply, await answerRequest(app, request, served)),
       })
     }
   }
@@ -280,7 +286,7 @@ function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodOb
         caller: call.caller,
         presented: () => tokenOf(request.raw),
         header: (name) => {
-          const value = request.headers[name]
+          const value = request.raw.headers[name]
           return Array.isArray(value) ? value[0] : value
         },
         whenGone: (listener) => onHangUp(request.raw.socket, listener),
@@ -313,127 +319,6 @@ function convert(schema: z.ZodObject, sent: Record<string, JsonValue>, captures:
   return { values, unknown: anyFields ? [] : unknown, replaced }
 }
 
-/** From an admitted request to its answer: fields, handler, envelope. */
-async function answer(request: FastifyRequest, reply: FastifyReply, operation: VerbName, verb: AnyVerb, rules: RouteRules): Promise<FastifyReply> {
-  const call = callOf(request.raw)
-  if (call.converted === undefined) {
-    try {
-      call.converted = rules.convert(call)
-    } catch (error) {
-      throw error instanceof FieldError ? refuse('invalid', `Field validation failed: ${error.text}`) : error
-    }
-  }
-  // the exchange was made from this verb's own schema and path
-  const handle = verb.handle as (exchange: Exchange<unknown, unknown>) => Outcome
-  const leave = request.server.enterMount(call)
-  let result: Reply | undefined
-  try {
-    result = await handle(rules.exchange(request))
-    // inside the mount: whoever removes it waits for the lease and ends it
-    if (result?.secret !== undefined) result = await withLease(request, call, result, result.secret)
-  } finally {
-    leave()
-  }
-  if (result?.raw !== undefined) return sendRaw(reply, call, result.raw)
-  if (result?.wrapInfo !== undefined) return send(reply, wrappedEnvelope(result.wrapInfo))
-  const own = warningsOf(call.converted)
-  const warnings = result?.warnings === undefined ? own : [...result.warnings, ...own]
-  if (operation === 'list') return sendList(reply, call, result, warnings)
-  if (operation === 'scan' && result?.data) result = { ...result, data: page(result.data, call.sent) }
-  if (result === undefined) {
-    if (operation === 'read') throw refuse('missing', '')
-    return reply.code(204).header('content-type', 'application/json').send()
-  }
-  if (result.status === 202 && result.warnings === undefined) return reply.code(202).header('content-type', 'application/json').send()
-  if (result.status === 304)
-    return reply
-      .code(304)
-      .headers(result.headers ?? {})
-      .send()
-  const body = envelope(call, { ...result, warnings })
-  request.server.holdAnswer(call, body)
-  if (call.wrapTtl > 0) return sendWrapped(reply, call, body, { accessor: result.auth?.accessor, leaseId: result.secret && result.lease?.id })
-  if (result.headers !== undefined) reply.headers(result.headers)
-  return sendJson(reply, result.status ?? 200, body)
-}
-
-/** Contract tokens §6.2: a secret goes out with the lease it was given, or not at all. */
-async function withLease({ server }: FastifyRequest, call: Call, reply: Reply, secret: NonNullable<Reply['secret']>): Promise<Reply> {
-  const { warnings, ...lease } = await server.leaseSecret(call, secret)
-  return { ...reply, lease, warnings: [...(reply.warnings ?? []), ...warnings] }
-}
-
-function warningsOf({ unknown, replaced }: Converted): string[] {
-  const warnings: string[] = []
-  if (unknown.length > 0) warnings.push(`Endpoint ignored these unrecognized parameters: [${unknown.join(' ')}]`)
-  if (replaced.length > 0) {
-    warnings.push(
-      `Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [${replaced.toSorted().join(' ')}]`,
-    )
-  }
-  return warnings
-}
-
-/** Contract core-http §1.2: a list of nothing is 404, unless there is something to say; `after` and `limit` cut it. */
-function sendList(reply: FastifyReply, call: Call, result: Reply | undefined, warnings: string[]): FastifyReply | Promise<FastifyReply> {
-  const data = result?.paged === true ? (result.data ?? {}) : page(result?.data ?? {}, call.sent)
-  const keys = 'keys' in data ? data.keys : undefined
-  if (call.wrapTtl > 0 && (!Array.isArray(keys) || keys.length === 0)) throw refuse('missing', 'unsupported path')
-  const empty = (!Array.isArray(keys) || keys.length === 0) && Object.keys(data).every((key) => key === 'keys')
-  if (empty && warnings.length === 0) throw refuse('missing', '')
-  const body = envelope(call, { ...result, data: empty ? {} : data, warnings })
-  reply.server.holdAnswer(call, body)
-  return call.wrapTtl > 0 ? sendWrapped(reply, call, body) : send(reply, body)
-}
-
-function page(data: object, sent: Readonly<Record<string, JsonValue>>): object {
-  if (!('keys' in data) || !Array.isArray(data.keys) || (sent['after'] === undefined && sent['limit'] === undefined)) return data
-  const after = typeof sent['after'] === 'string' ? sent['after'] : ''
-  const limit = limitOf(sent['limit'])
-  const rest = after === '' ? data.keys : behind(data.keys, after)
-  const keys: unknown[] = limit > 0 ? rest.slice(0, limit) : rest
-  if (!('key_info' in data) || typeof data.key_info !== 'object' || data.key_info === null) return { ...data, keys }
-  const shown = new Set(keys)
-  return { ...data, keys, key_info: Object.fromEntries(Object.entries(data.key_info).filter(([key]) => shown.has(key))) }
-}
-
-/** What follows a name in a list, which need not be in order to its end; of a name that is not in it, what is greater. */
-function behind(keys: readonly unknown[], after: string): unknown[] {
-  const at = keys.indexOf(after)
-  return at >= 0 ? keys.slice(at + 1) : keys.filter((key) => typeof key === 'string' && key > after)
-}
-
-/** `limit` of a list; 0 for all. */
-export function limitOf(sent: JsonValue | undefined): number {
-  if (sent === undefined || sent === 'max' || sent === '' || sent === null) return 0
-  const text = isJsonNumber(sent) ? numberText(sent) : sent
-  if (typeof text !== 'string' || !/^[+-]?\d{1,15}$/.test(text)) {
-    throw refuse(
-      'invalid',
-      `Field validation failed: error converting input for field "limit": '' cannot parse value as 'int': strconv.ParseInt: invalid syntax`,
-    )
-  }
-  return Number(text)
-}
-
-const send = (reply: FastifyReply, body: string): FastifyReply => sendJson(reply, 200, body)
-
-/** Contract core-http §9.1: the answer is kept, and a token for it goes out. */
-async function sendWrapped(reply: FastifyReply, call: Call, body: string, made: MadeByCall = {}): Promise<FastifyReply> {
-  return send(reply, wrappedEnvelope(await reply.server.wrapAnswer(call, body, made)))
-}
-
-/** A document may be wrapped like any answer; a page for a browser, or a status that says all, may not. */
-function sendRaw(
-  reply: FastifyReply,
-  call: Call,
-  { status, contentType, body, cacheControl, headers }: NonNullable<Reply['raw']>,
-): FastifyReply | Promise<FastifyReply> {
-  if (call.wrapTtl > 0 && status === 200 && contentType === 'application/json') return sendWrapped(reply, call, body)
-  if (headers !== undefined) reply.headers(headers)
-  return sendText(cacheControl === undefined ? reply : reply.header('cache-control', cacheControl), status, contentType, body)
-}
-
 /** Contract core-http §1.12. */
 async function sendHelp(reply: FastifyReply, call: Call, page: HelpPage): Promise<FastifyReply> {
   const { plugin = '', path = '' } = call.mount ?? {}
@@ -445,7 +330,7 @@ const sendMountHelp = (reply: FastifyReply, { mount }: Call): FastifyReply =>
   sendHelpText(reply, mountText(reply.server.helpPages.of(mount?.plugin ?? ''), mount?.path ?? ''), null)
 
 const sendHelpText = (reply: FastifyReply, help: string, openapi: object | null): FastifyReply =>
-  send(reply, `${JSON.stringify({ help, see_also: null, openapi })}\n`)
+  sendJson(reply, 200, `${JSON.stringify({ help, see_also: null, openapi })}\n`)
 
 function documented(operation: VerbName, verb: AnyVerb, captures: readonly string[]): FastifySchema {
   const schema = verb.anyFields === true ? inputOf(operation, verb).loose() : inputOf(operation, verb)
