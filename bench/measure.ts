@@ -42,7 +42,7 @@ export async function measureCase(one: BenchCase, contenders: Contenders, genera
 }
 
 /** Compiled code needs some ten thousand requests to become what it stays. */
-const leastWarmUpMs = 2500
+const leastWarmUpMs = 5000
 const onceLimitMs = 60_000
 
 type JobInput = { contender: Contender; requests: Requests; connections: number; forMs: number }
