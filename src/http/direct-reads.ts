@@ -1,11 +1,12 @@
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import type { RouteOptions } from 'fastify'
 import findMyWay from 'find-my-way'
 import type { Admit } from './admission.ts'
 import { type Answer, answerRequest, type House, type Served } from './answer.ts'
-import { type Call, callOf } from './call.ts'
-import { commonHeaders, requestIdHeader } from './common-headers.ts'
+import { answerIsMade, type Call, callOf } from './call.ts'
+import { firstHeaders } from './common-headers.ts'
 import type { ErrorReply } from './error-reply.ts'
 import { carrierOf } from './mount-router.ts'
 import type { RouteRules } from './resource.ts'
@@ -65,36 +66,38 @@ export class DirectReads {
     const { url, served } = (found?.store ?? {}) as Partial<Known>
     if (url === undefined || served === undefined) return false
     this.#parts.begin(call, response, url)
-    void this.#answer(request, response, found?.params, served)
+    this.#answer(request, response, found?.params, served).catch((error: unknown) => {
+      answerIsMade(call)
+      this.#parts.onBug(error, call)
+      response.destroy()
+    })
     return true
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse, params: unknown, served: Served): Promise<void> {
-    const { admit, house, refusal } = this.#parts
     const call = callOf(request)
-    let answer: Answer
-    try {
-      await admit({ raw: request, params, body: undefined }, served.rules)
-      answer = await answerRequest(house, { raw: request, params }, served)
-    } catch (error) {
-      answer = refusalAnswer(refusal(error, call, served.rules))
-    }
-    const { answered } = call
-    call.answered = undefined
-    answered?.()
-    setImmediate(() => this.#send(request, response, answer))
+    const { status, contentType, headers, body } = await this.#answerTo(request, params, served)
+    response.statusCode = status
+    answerIsMade(call)
+    // with the others of this turn of the event loop, as Fastify's: see `onSend` in app.ts
+    await endOfTurn()
+    if (response.destroyed) return
+    const all = { ...firstHeaders(call.requestId, request.headers['x-vault-namespace']), ...headers }
+    if (contentType !== undefined) all['content-type'] = contentType
+    if (body !== undefined) all['content-length'] = String(Buffer.byteLength(body))
+    else if (status !== 204 && status !== 304) all['content-length'] = '0'
+    if (this.#parts.isClosing()) all['connection'] = 'close'
+    response.writeHead(status, all).end(body)
   }
 
-  #send({ headers, call }: IncomingMessage, response: ServerResponse, answer: Answer): void {
-    if (response.destroyed || call === undefined) return
+  async #answerTo(request: IncomingMessage, params: unknown, served: Served): Promise<Answer> {
+    const { admit, house, refusal } = this.#parts
+    const routed = { raw: request, params }
     try {
-      const { status, body } = answer
-      response.writeHead(status, headersOf(call.requestId, headers['x-vault-namespace'], answer, this.#parts.isClosing()))
-      if (body === undefined) response.end()
-      else response.end(body)
+      await admit({ ...routed, body: undefined }, served.rules)
+      return await answerRequest(house, routed, served)
     } catch (error) {
-      if (call !== undefined) this.#parts.onBug(error, call)
-      response.destroy()
+      return refusalAnswer(refusal(error, callOf(request), served.rules))
     }
   }
 }
@@ -110,18 +113,3 @@ const refusalAnswer = ({ status, body, retryAfter }: ErrorReply): Answer => ({
   headers: retryAfter === undefined ? undefined : { 'retry-after': retryAfter },
   body,
 })
-
-const commonPairs = Object.entries(commonHeaders).flat()
-
-/** Names and values in turn. */
-function headersOf(requestId: string, namespace: string | string[] | undefined, answer: Answer, isClosing: boolean): string[] {
-  const { status, contentType, headers, body } = answer
-  const pairs = headers === undefined ? [...commonPairs] : Object.entries({ ...commonHeaders, ...headers }).flat()
-  pairs.push(requestIdHeader, requestId)
-  if (typeof namespace === 'string' && namespace !== '') pairs.push('x-vault-namespace', namespace)
-  if (contentType !== undefined) pairs.push('content-type', contentType)
-  if (body !== undefined) pairs.push('content-length', String(Buffer.byteLength(body)))
-  else if (status !== 204 && status !== 304) pairs.push('content-length', '0')
-  if (isClosing) pairs.push('connection', 'close')
-  return pairs
-}
