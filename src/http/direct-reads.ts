@@ -1,6 +1,5 @@
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setImmediate as endOfTurn } from 'node:timers/promises'
 import type { RouteOptions } from 'fastify'
 import findMyWay from 'find-my-way'
 import type { Admit } from './admission.ts'
@@ -66,23 +65,35 @@ export class DirectReads {
     const { url, served } = (found?.store ?? {}) as Partial<Known>
     if (url === undefined || served === undefined) return false
     this.#parts.begin(call, response, url)
-    this.#answer(request, response, found?.params, served).catch((error: unknown) => {
-      answerIsMade(call)
-      this.#parts.onBug(error, call)
-      response.destroy()
-    })
+    this.#answer(request, response, found?.params, served).catch((error: unknown) => this.#giveUp(error, call, response))
     return true
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse, params: unknown, served: Served): Promise<void> {
+    const { admit, house, refusal } = this.#parts
     const call = callOf(request)
-    const { status, contentType, headers, body } = await this.#answerTo(request, params, served)
-    response.statusCode = status
+    let answer: Answer
+    try {
+      await admit({ raw: request, params, body: undefined }, served.rules)
+      answer = await answerRequest(house, { raw: request, params }, served)
+    } catch (error) {
+      answer = refusalAnswer(refusal(error, call, served.rules))
+    }
+    response.statusCode = answer.status
     answerIsMade(call)
-    // with the others of this turn of the event loop, as Fastify's: see `onSend` in app.ts
-    await endOfTurn()
+    // with the others of this turn of the event loop, as those of Fastify: see `onSend` in app.ts
+    setImmediate(() => {
+      try {
+        this.#send(request, response, answer)
+      } catch (error) {
+        this.#giveUp(error, call, response)
+      }
+    })
+  }
+
+  #send(request: IncomingMessage, response: ServerResponse, { status, contentType, headers, body }: Answer): void {
     if (response.destroyed) return
-    const all = { ...firstHeaders(call.requestId, request.headers['x-vault-namespace']), ...headers }
+    const all = { ...firstHeaders(callOf(request).requestId, request.headers['x-vault-namespace']), ...headers }
     if (contentType !== undefined) all['content-type'] = contentType
     if (body !== undefined) all['content-length'] = String(Buffer.byteLength(body))
     else if (status !== 204 && status !== 304) all['content-length'] = '0'
@@ -90,15 +101,10 @@ export class DirectReads {
     response.writeHead(status, all).end(body)
   }
 
-  async #answerTo(request: IncomingMessage, params: unknown, served: Served): Promise<Answer> {
-    const { admit, house, refusal } = this.#parts
-    const routed = { raw: request, params }
-    try {
-      await admit({ ...routed, body: undefined }, served.rules)
-      return await answerRequest(house, routed, served)
-    } catch (error) {
-      return refusalAnswer(refusal(error, callOf(request), served.rules))
-    }
+  #giveUp(error: unknown, call: Call, response: ServerResponse): void {
+    answerIsMade(call)
+    this.#parts.onBug(error, call)
+    response.destroy()
   }
 }
 
