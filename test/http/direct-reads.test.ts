@@ -1,9 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { rootNamespace } from '../../src/core/namespaces/namespace.ts'
+import type { House, Served } from '../../src/http/answer.ts'
+import { DirectReads } from '../../src/http/direct-reads.ts'
+import { mountRouter } from '../../src/http/mount-router.ts'
+import type { Exchange, RouteRules } from '../../src/http/resource.ts'
+import { systemRandom } from '../../src/lib/random.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../support/start-server.ts'
+import { aMount } from '../support/token-house.ts'
 import { Gate, oddEngine } from './odd-engine.ts'
-import { type Answer, head, openWire } from './wire.ts'
+import { type Answer, head, listen, openWire } from './wire.ts'
 
 /** What a request has more to take each way: one that may have a body is left to Fastify. */
 const ways: { way: string; more: string[] }[] = [
@@ -58,6 +65,71 @@ function comparable({ status, headers, body }: Answer, line: Line | undefined) {
   const kinds = [date, id, time, request_id, duration_ms].map((value) => typeof value)
   return { status, headers: rest, isWhole: Number(length) === body.length, body: body.replace(ids, 'id').replace(made, 'made'), told, kinds }
 }
+
+describe('what goes without Fastify', () => {
+  const rules: RouteRules = {
+    ...{ open: true, caller: 'none', sudo: false, dropsSlash: false, namesRequest: false },
+    ...{ precheck: undefined, follows: undefined, refusedCaller: undefined, exists: undefined, canonical: undefined },
+    convert: () => ({ values: {}, unknown: [], replaced: [] }),
+    // the handler below looks at nothing of it
+    exchange: () => ({}) as Exchange<unknown, unknown>,
+  }
+  const served = (operation: 'read' | 'list' | 'scan'): Served => ({ operation, rules, handle: () => ({ data: { keys: ['direct'] } }) })
+  const house: House = {
+    enterMount: () => () => undefined,
+    holdAnswer: () => undefined,
+    leaseSecret: () => Promise.reject(new Error('no secret')),
+    wrapAnswer: () => Promise.reject(new Error('no wish')),
+  }
+  const reads = new DirectReads({
+    ...{ house, admit: async () => undefined, begin: () => undefined, onBug: () => undefined, isClosing: () => false },
+    refusal: () => ({ status: 500, body: '', retryAfter: undefined }),
+    route: mountRouter({
+      random: systemRandom,
+      namespaceOf: () => ({ namespace: rootNamespace, taken: 0 }),
+      resolve: (_namespace, path) => (path.startsWith('m/') ? { mount: aMount(), below: path.slice(2) } : undefined),
+      clientAddress: ({ headers }) => (headers['x-forwarded-for'] === undefined ? 'x' : { kind: 'refusal', status: 400, text: '' }),
+    }),
+  })
+  reads.add({ method: 'GET', url: '/jwt/a', config: { served: served('read') } })
+  reads.add({ method: ['SEARCH', 'REPORT'], url: '/jwt/a/', config: { served: served('list') } })
+  reads.add({ method: ['POST', 'HEAD', 'SOURCE'], url: '/jwt/a', config: { served: served('read') } })
+  reads.add({ method: ['GET', 'SEARCH'], url: '/jwt/*', config: {} })
+  reads.add({ method: ['GET', 'SEARCH'], url: '/-/none', config: {} })
+  reads.add({ method: 'GET', url: '/-/health/live', config: {} })
+
+  test.each<{ name: string; method?: string; target?: string; headers?: string[]; goes: 'direct' | 'usual' }>([
+    { name: 'a read', goes: 'direct' },
+    { name: 'a list', method: 'LIST', goes: 'direct' },
+    { name: 'a scan', method: 'SCAN', goes: 'direct' },
+    { name: 'a list by its parameter', target: '/v1/m/a?list=1', goes: 'direct' },
+    { name: 'a verb nobody knows', method: 'FOO', goes: 'direct' },
+    { name: 'a body', headers: ['Content-Length: 2'], goes: 'usual' },
+    { name: 'no body, said', headers: ['Content-Length: 0'], goes: 'usual' },
+    { name: 'chunks', headers: ['Transfer-Encoding: chunked'], goes: 'usual' },
+    { name: 'another origin', headers: ['Origin: https://a.example'], goes: 'usual' },
+    { name: 'an empty origin', headers: ['Origin:'], goes: 'usual' },
+    { name: 'an address that is not accepted', headers: ['X-Forwarded-For: y'], goes: 'usual' },
+    { name: 'a write', method: 'POST', goes: 'usual' },
+    { name: 'help', method: 'HELP', goes: 'usual' },
+    { name: 'help by its parameter', target: '/v1/m/a?help=1', goes: 'usual' },
+    { name: 'a path that leads elsewhere', target: '/v1/m//a', goes: 'usual' },
+    { name: 'a path that cannot be read', target: '/v1/m/%zz', goes: 'usual' },
+    { name: 'a path of the plugin that nobody serves', target: '/v1/m/b', goes: 'usual' },
+    { name: 'a verb that the path does not serve', method: 'LIST', target: '/v1/m/b', goes: 'usual' },
+    { name: 'no mount', target: '/v1/n/a', goes: 'usual' },
+    { name: 'the node', target: '/health/live', goes: 'usual' },
+    { name: 'a canonical path', target: '/jwt/a', goes: 'usual' },
+  ])('$name: $goes', async ({ method = 'GET', target = '/v1/m/a', headers = [], goes }) => {
+    await using server = await listen({}, (request, response) => {
+      if (!reads.serve(request, response)) response.end('usual')
+    })
+    const wire = await server.open()
+    wire.send(head(method, target, [...headers, 'Connection: close']))
+
+    expect((await wire.answer())?.body).toContain(goes)
+  })
+})
 
 describe('both ways give the same answer, and the same line in the log', () => {
   let server: OddServer
