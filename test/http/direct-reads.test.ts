@@ -377,6 +377,25 @@ describe.each(ways)('$way', ({ more }) => {
     expect((await server.root.read('odd/plain')).status).toBe(200)
   })
 
+  test('a request that waits for a message takes no place meanwhile, nor when its client leaves', async () => {
+    await using server = await oddServer({ settings: { MAX_IN_FLIGHT: '1' } })
+    const path = '/v1/sys/internal/ui/unauthenticated-messages'
+    const tag = (await server.anonymous.read(path)).headers['etag']
+    const route = '/system/internal/ui/unauthenticated-messages'
+    for (let round = 0; round < 3; round++) {
+      const wire = await openWire(server.url)
+      wire.send(head('GET', `${path}?wait=60s`, [`If-None-Match: ${tag}`, ...more]))
+      for (let other = 0; other < 5; other++) await server.anonymous.read('/health/live')
+      await becomesUnderWay(server, 0)
+      expect((await server.root.read('odd/plain')).status).toBe(200)
+      wire.close()
+      // the first one asked for the tag
+      const told = await linesOf(server, (line) => line['route'] === route, round + 2)
+      expect(told.at(-1)).toMatchObject({ status: 304 })
+      await becomesUnderWay(server, 0)
+    }
+  })
+
   test('a client that leaves several requests behind', async () => {
     await using server = await oddServer()
     const wire = await openWire(server.url)
