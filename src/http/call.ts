@@ -83,3 +83,10 @@ export function callOf(raw: IncomingMessage): Call {
   if (raw.call === undefined) throw new Error('a request has passed the router without a call')
   return raw.call
 }
+
+/** What a call holds until its answer is made, it gives back now; the second time nothing happens. */
+export function answerIsMade(call: Call): void {
+  const { answered } = call
+  call.answered = undefined
+  answered?.()
+}

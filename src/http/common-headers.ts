@@ -6,3 +6,10 @@ export const commonHeaders = {
 
 /** On every answer: the id that logs, audit and the envelope have for its request. Contract jwt-oidc §11. */
 export const requestIdHeader = 'x-gatehouse-request-id'
+
+/** What the headers of every answer begin with: the common ones, the id of its request, and the namespace that was named. Contract core-http §1.7. */
+export function firstHeaders(requestId: string, namespace: string | string[] | undefined): Record<string, string> {
+  const headers: Record<string, string> = { ...commonHeaders, [requestIdHeader]: requestId }
+  if (typeof namespace === 'string' && namespace !== '') headers['x-vault-namespace'] = namespace
+  return headers
+}

@@ -1,0 +1,517 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { rootNamespace } from '../../src/core/namespaces/namespace.ts'
+import type { House, Served } from '../../src/http/answer.ts'
+import { DirectReads } from '../../src/http/direct-reads.ts'
+import { mountRouter } from '../../src/http/mount-router.ts'
+import type { Exchange, RouteRules } from '../../src/http/resource.ts'
+import { systemRandom } from '../../src/lib/random.ts'
+import { startTestServer, type TestServer, type TestServerOptions } from '../support/start-server.ts'
+import { aMount } from '../support/token-house.ts'
+import { Gate, oddEngine } from './odd-engine.ts'
+import { type Answer, head, listen, openWire } from './wire.ts'
+
+/** What a request has more to take each way: one that may have a body is left to Fastify. */
+const ways: { way: string; more: string[] }[] = [
+  { way: 'direct', more: [] },
+  { way: 'usual', more: ['Content-Length: 0'] },
+]
+const root = 'X-Vault-Token: root'
+
+type Line = Readonly<Record<string, unknown>>
+
+/** A server with the odd engine at `odd/`, and the lines of its log. */
+async function oddServer({ settings = {}, ...parts }: TestServerOptions = {}) {
+  const gate = new Gate()
+  const lines: Line[] = []
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const server = await startTestServer({
+    settings: { ACCESS_LOG: 'true', METRICS: 'open', ...settings },
+    ...parts,
+    log,
+    engines: [oddEngine(gate)],
+  })
+  await server.root.write('sys/mounts/odd', { type: 'odd' })
+  return { ...server, gate, lines }
+}
+type OddServer = Awaited<ReturnType<typeof oddServer>>
+
+/** The lines of the access log that one finds, when there are so many. */
+async function linesOf({ lines }: OddServer, found: (line: Line) => boolean, count = 1): Promise<Line[]> {
+  for (;;) {
+    const requests = lines.filter((line) => line['msg'] === 'request' && found(line))
+    if (requests.length >= count) return requests
+    await nextTurn()
+  }
+}
+
+async function inFlight({ anonymous }: TestServer): Promise<number> {
+  return Number(/^gatehouse_http_in_flight_requests (\d+)$/m.exec((await anonymous.read('/metrics')).text)?.[1])
+}
+
+/** Resolves when as many are under way. */
+async function becomesUnderWay(server: TestServer, count: number): Promise<void> {
+  while ((await inFlight(server)) !== count) await nextTurn()
+}
+
+const ids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+const made = /"(?:token|accessor|creation_time)":"[^"]*"/g
+
+/** What must be the same of an answer and its line in the log: all but ids, the time, and how many digits that has. */
+function comparable({ status, headers, body }: Answer, line: Line | undefined) {
+  const { date, 'x-gatehouse-request-id': id, 'content-length': length, ...rest } = headers
+  const { time, request_id, duration_ms, ...told } = line ?? {}
+  const kinds = [date, id, time, request_id, duration_ms].map((value) => typeof value)
+  return { status, headers: rest, isWhole: Number(length) === body.length, body: body.replace(ids, 'id').replace(made, 'made'), told, kinds }
+}
+
+describe('what goes without Fastify', () => {
+  const rules: RouteRules = {
+    ...{ open: true, caller: 'none', sudo: false, dropsSlash: false, namesRequest: false },
+    ...{ precheck: undefined, follows: undefined, refusedCaller: undefined, exists: undefined, canonical: undefined },
+    convert: () => ({ values: {}, unknown: [], replaced: [] }),
+    // the handler below looks at nothing of it
+    exchange: () => ({}) as Exchange<unknown, unknown>,
+  }
+  const served = (operation: 'read' | 'list' | 'scan'): Served => ({ operation, rules, handle: () => ({ data: { keys: ['direct'] } }) })
+  const house: House = {
+    enterMount: () => () => undefined,
+    holdAnswer: () => undefined,
+    leaseSecret: () => Promise.reject(new Error('no secret')),
+    wrapAnswer: () => Promise.reject(new Error('no wish')),
+  }
+  const reads = new DirectReads({
+    ...{ house, admit: async () => undefined, begin: () => undefined, onBug: () => undefined, isClosing: () => false },
+    refusal: () => ({ status: 500, body: '', retryAfter: undefined }),
+    route: mountRouter({
+      random: systemRandom,
+      namespaceOf: () => ({ namespace: rootNamespace, taken: 0 }),
+      resolve: (_namespace, path) => (path.startsWith('m/') ? { mount: aMount(), below: path.slice(2) } : undefined),
+      clientAddress: ({ headers }) => (headers['x-forwarded-for'] === undefined ? 'x' : { kind: 'refusal', status: 400, text: '' }),
+    }),
+  })
+  reads.add({ method: 'GET', url: '/jwt/a', config: { served: served('read') } })
+  reads.add({ method: ['SEARCH', 'REPORT'], url: '/jwt/a/', config: { served: served('list') } })
+  reads.add({ method: ['POST', 'HEAD', 'SOURCE'], url: '/jwt/a', config: { served: served('read') } })
+  reads.add({ method: ['GET', 'SEARCH'], url: '/jwt/*', config: {} })
+  reads.add({ method: ['GET', 'SEARCH'], url: '/-/none', config: {} })
+  reads.add({ method: 'GET', url: '/-/health/live', config: {} })
+
+  test.each<{ name: string; method?: string; target?: string; headers?: string[]; goes: 'direct' | 'usual' }>([
+    { name: 'a read', goes: 'direct' },
+    { name: 'a list', method: 'LIST', goes: 'direct' },
+    { name: 'a scan', method: 'SCAN', goes: 'direct' },
+    { name: 'a list by its parameter', target: '/v1/m/a?list=1', goes: 'direct' },
+    { name: 'a verb nobody knows', method: 'FOO', goes: 'direct' },
+    { name: 'a body', headers: ['Content-Length: 2'], goes: 'usual' },
+    { name: 'no body, said', headers: ['Content-Length: 0'], goes: 'usual' },
+    { name: 'chunks', headers: ['Transfer-Encoding: chunked'], goes: 'usual' },
+    { name: 'another origin', headers: ['Origin: https://a.example'], goes: 'usual' },
+    { name: 'an empty origin', headers: ['Origin:'], goes: 'usual' },
+    { name: 'an address that is not accepted', headers: ['X-Forwarded-For: y'], goes: 'usual' },
+    { name: 'a write', method: 'POST', goes: 'usual' },
+    { name: 'help', method: 'HELP', goes: 'usual' },
+    { name: 'help by its parameter', target: '/v1/m/a?help=1', goes: 'usual' },
+    { name: 'a path that leads elsewhere', target: '/v1/m//a', goes: 'usual' },
+    { name: 'a path that cannot be read', target: '/v1/m/%zz', goes: 'usual' },
+    { name: 'a path of the plugin that nobody serves', target: '/v1/m/b', goes: 'usual' },
+    { name: 'a verb that the path does not serve', method: 'LIST', target: '/v1/m/b', goes: 'usual' },
+    { name: 'no mount', target: '/v1/n/a', goes: 'usual' },
+    { name: 'the node', target: '/health/live', goes: 'usual' },
+    { name: 'a canonical path', target: '/jwt/a', goes: 'usual' },
+  ])('$name: $goes', async ({ method = 'GET', target = '/v1/m/a', headers = [], goes }) => {
+    await using server = await listen({}, (request, response) => {
+      if (!reads.serve(request, response)) response.end('usual')
+    })
+    const wire = await server.open()
+    wire.send(head(method, target, [...headers, 'Connection: close']))
+
+    expect((await wire.answer())?.body).toContain(goes)
+  })
+})
+
+describe('both ways give the same answer, and the same line in the log', () => {
+  let server: OddServer
+  beforeAll(async () => {
+    server = await oddServer()
+    await server.root.write('sys/namespaces/a', {})
+    await server.root.write('sys/namespaces/locked', {})
+    await server.root.write('sys/namespaces/api-lock/lock/locked', {})
+  })
+  afterAll(() => server[Symbol.asyncDispose]())
+
+  async function asked(request: string): Promise<ReturnType<typeof comparable>> {
+    using wire = await openWire(server.url)
+    wire.send(request)
+    let answer = await wire.answer()
+    if (answer?.status === 100) answer = await wire.answer()
+    if (answer === undefined) throw new Error('no answer')
+    const id = answer.headers['x-gatehouse-request-id']
+    const lines = await linesOf(server, ({ request_id }) => request_id === id)
+    expect(lines).toHaveLength(1)
+    return comparable(answer, lines[0])
+  }
+
+  const get = (target: string, status: number, headers: string[] = [root]) => ({ name: `GET ${target.slice(0, 60)}`, target, status, headers })
+  const self = '/v1/auth/token/lookup-self'
+  const plain = '/v1/odd/plain'
+
+  test.each<{ name: string; method?: string; target: string; status: number; headers: string[] }>([
+    get(self, 200),
+    get('/auth/token/lookup-self', 200),
+    get('http://gate/v1/auth/token/lookup-self', 200),
+    get(`${self}/`, 404),
+    get(`${self}?x=1&y`, 200),
+    get(self, 403, []),
+    get(self, 403, ['X-Vault-Token: none']),
+    get(self, 200, ['Authorization: Bearer root']),
+    get(self, 403, ['Authorization: Basic cm9vdA==']),
+    get('/v1/sys/mounts', 200),
+    get('/v1/sys/internal/ui/mounts', 200, []),
+    get('/v1/sys/internal/ui/unauthenticated-messages', 200, []),
+    get('/v1/sys/internal/ui/unauthenticated-messages?wait=x', 400, []),
+    get('/v1/identity/oidc/.well-known/openid-configuration', 200, []),
+    get('/v1/sys/internal/specs/openapi?x', 200),
+    get('/v1/auth/jwt/oidc/callback', 400, []),
+    get('/v1/auth/jwt/login', 405, []),
+    get('/v1/auth/jwt/role?list=true', 404),
+    get('/v1/sys/policies/acl?list=true', 200),
+    get('/v1/sys/policies/acl?list=true&limit=1&after=default', 200),
+    get('/v1/sys/policies/acl?list=true&limit=x', 400),
+    get('/v1/sys/policies/acl?list=true&other=1', 200),
+    get('/v1/sys/policies/acl?list=perhaps', 400),
+    get('/v1/sys/policies/acl?list=1&scan=1', 400),
+    get('/v1/sys/policies/acl/?list=false', 405),
+    get('/v1/sys/policies/acl?help=1', 200),
+    get('/v1/nothing/here', 404),
+    get('/v1/nothing/here', 403, []),
+    get('/v1/auth/token/nothing', 404),
+    get('/v1/sys/health', 200, []),
+    get('/v1/sys/seal-status', 200, []),
+    get('/docs/', 200, []),
+    get('/docs/openapi.json', 404, []),
+    get('/health/ready', 200, []),
+    get('/robots.txt', 200, []),
+    get('/v1/sys/../sys/mounts', 307),
+    get('//v1/sys/mounts', 404),
+    get('/v1/odd//plain', 307),
+    get('/v1/odd', 404),
+    get('/v1/odd/', 404),
+    get('/v1/ODD/plain', 404),
+    get('/v1/odd/Plain', 404),
+    get('/v1/odd/pl%61in', 200),
+    get('/v1/odd/plain/', 404),
+    get('/v1/odd/plain?', 200),
+    get('/v1/odd/plain;x=1', 404),
+    get('/v1/odd/plain%3Fx', 404),
+    get('/v1/odd/plain%23x', 404),
+    get('/v1/odd/plain#x', 404),
+    get('/v1/odd/name/a', 200),
+    get('/v1/odd/name/a?name=b', 200),
+    get('/v1/odd/name/fixed', 200),
+    get('/v1/odd/name/fixed.x', 200),
+    get('/v1/odd/name/', 404),
+    get('/v1/odd/name', 404),
+    get('/v1/odd/name/a%2Fb', 404),
+    get('/v1/odd/name/a%252Fb', 404),
+    get('/v1/odd/name/a;b', 404),
+    get('/v1/odd/name/a.b-c_d', 200),
+    get('/v1/odd/name/%C3%A9', 404),
+    get(`/v1/odd/name/${'x'.repeat(60_000)}`, 200),
+    get(`/v1/odd/name/${'x'.repeat(60_000)}.`, 404),
+    get('/v1/odd/rest/', 200),
+    get('/v1/odd/rest', 404),
+    get('/v1/odd/rest/a/b/', 200),
+    get('/v1/odd/rest/a%2Fb', 200),
+    get('/v1/odd/rest/a%252Fb', 200),
+    get('/v1/odd/rest/a%25b', 200),
+    get('/v1/odd/rest/a%3Fb%23c', 200),
+    get('/v1/odd/rest/a;b=c,d@e:f+g&h$i', 200),
+    get('/v1/odd/rest/%F0%9F%98%80', 200),
+    get(`/v1/odd/rest/${'%25'.repeat(10_000)}`, 200),
+    get('/v1/odd/rest/%ff', 200),
+    get('/v1/odd/rest/%00', 400),
+    get('/v1/odd/nothing', 404),
+    get('/v1/odd/nothing/?list=true', 404),
+    get('/v1/odd/nothing/?list=true&x=1', 200),
+    get('/v1/odd/bug', 500),
+    get('/v1/odd/bug-of-nothing', 500),
+    get('/v1/odd/refused', 429),
+    get('/v1/odd/large', 200),
+    get('/v1/odd/headers', 200),
+    get('/v1/odd/not-modified', 304, [root, 'Connection: close']),
+    get('/v1/odd/document', 203),
+    get('/v1/odd/empty-document', 200),
+    { name: 'LIST', method: 'LIST', target: '/v1/odd/rest/x', status: 200, headers: [root] },
+    { name: 'LIST with a slash', method: 'LIST', target: '/v1/odd/rest/x/?limit=1', status: 200, headers: [root] },
+    { name: 'LIST of what only reads', method: 'LIST', target: plain, status: 404, headers: [root] },
+    { name: 'SCAN', method: 'SCAN', target: '/v1/odd/rest/x?after=c', status: 200, headers: [root] },
+    { name: 'HELP', method: 'HELP', target: plain, status: 200, headers: [root] },
+    { name: 'a verb nobody offers', method: 'FOO', target: plain, status: 405, headers: [root] },
+    { name: 'a carrier as a verb', method: 'SEARCH', target: plain, status: 405, headers: [root] },
+    { name: 'get in small letters', method: 'get', target: plain, status: 405, headers: [root] },
+    { name: 'OPTIONS', method: 'OPTIONS', target: plain, status: 400, headers: [root] },
+    ...[
+      { name: 'of a namespace', status: 404, headers: [root, 'X-Vault-Namespace: a'] },
+      { name: 'of a namespace that is not there', status: 404, headers: [root, 'X-Vault-Namespace: nowhere'] },
+      { name: 'of a locked namespace', status: 503, headers: [root, 'X-Vault-Namespace: locked'] },
+      { name: 'of the root by name', status: 200, headers: [root, 'X-Vault-Namespace: root'] },
+      { name: 'of an empty namespace', status: 200, headers: [root, 'X-Vault-Namespace:'] },
+      { name: 'of a namespace with odd bytes', status: 404, headers: [root, 'X-Vault-Namespace: \xe9\t\xff'] },
+      { name: 'of two namespaces', status: 404, headers: [root, 'X-Vault-Namespace: a', 'X-Vault-Namespace: root'] },
+      { name: 'with two tokens', status: 200, headers: [root, 'X-Vault-Token: none'] },
+      { name: 'wrapped', status: 200, headers: [root, 'X-Vault-Wrap-TTL: 60'] },
+      { name: 'wrapped for less than no time', status: 400, headers: [root, 'X-Vault-Wrap-TTL: -1'] },
+      { name: 'wrapped for nonsense', status: 400, headers: [root, 'X-Vault-Wrap-TTL: x'] },
+      { name: 'with a factor', status: 200, headers: [root, 'X-Vault-MFA: x'] },
+      { name: 'with half a factor', status: 400, headers: [root, 'X-Vault-MFA: x:'] },
+      { name: 'of some type', status: 200, headers: [root, 'Content-Type: text/nonsense; ;'] },
+      { name: 'of another origin', status: 200, headers: [root, 'Origin: https://a.example'] },
+      { name: 'that is the last', status: 200, headers: [root, 'Connection: close'] },
+      { name: 'that goes on', status: 200, headers: [root, 'Connection: keep-alive'] },
+      {
+        name: 'that wants another protocol',
+        status: 200,
+        headers: [root, 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: x'],
+      },
+      { name: 'that wants to be asked', status: 200, headers: [root, 'Expect: 100-continue'] },
+      { name: 'with a trailer announced', status: 200, headers: [root, 'TE: trailers', 'Trailer: x'] },
+    ].map((row) => ({ ...row, name: `a read ${row.name}`, target: plain })),
+    { name: 'a namespace in the path', target: '/v1/a/sys/mounts', status: 200, headers: [root] },
+    { name: 'a list of nothing, wrapped', method: 'LIST', target: '/v1/odd/nothing', status: 404, headers: [root, 'X-Vault-Wrap-TTL: 60'] },
+    { name: 'a bug, wrapped', target: '/v1/odd/bug', status: 500, headers: [root, 'X-Vault-Wrap-TTL: 60'] },
+    { name: 'headers, wrapped', target: '/v1/odd/headers', status: 200, headers: [root, 'X-Vault-Wrap-TTL: 60'] },
+  ])('$name is $status', async ({ method = 'GET', target, status, headers }) => {
+    const direct = await asked(head(method, target, headers))
+    const usual = await asked(head(method, target, [...headers, 'Content-Length: 0']))
+
+    expect(direct).toEqual(usual)
+    expect([direct.status, direct.told['status']]).toEqual([status, status])
+  })
+
+  test.each([
+    { name: 'HTTP/1.0', lines: ['GET /v1/odd/plain HTTP/1.0', root] },
+    { name: 'HTTP/1.0 that goes on', lines: ['GET /v1/odd/plain HTTP/1.0', root, 'Connection: keep-alive'] },
+  ])('$name', async ({ lines }) => {
+    const [direct, usual] = await Promise.all(ways.map(({ more }) => asked(`${[...lines, ...more].join('\r\n')}\r\n\r\n`)))
+
+    expect(direct).toEqual(usual)
+    expect(direct?.status).toBe(200)
+  })
+
+  test('a mount on its way out', async () => {
+    await server.root.write('sys/mounts/leaving', { type: 'odd' })
+    const waiting = server.root.read('leaving/wait')
+    await server.gate.holds(1)
+    const gone = server.root.delete('sys/mounts/leaving')
+    const request = head('GET', '/v1/leaving/plain', [root])
+    let direct = await asked(request)
+    while (direct.status === 200) direct = await asked(request)
+    const usual = await asked(head('GET', '/v1/leaving/plain', [root, 'Content-Length: 0']))
+    server.gate.open()
+
+    expect((await waiting).status).toBe(200)
+    expect((await gone).status).toBe(204)
+    expect(direct).toEqual(usual)
+    expect(direct.body).toContain('is tainted')
+  })
+
+  test('a sealed server', async () => {
+    await using sealed = await oddServer()
+    await sealed.root.call('PUT', 'sys/seal')
+
+    for (const path of ['odd/plain', 'nothing', 'sys/mounts', 'sys/internal/ui/unauthenticated-messages']) {
+      const direct = await sealed.root.read(path)
+      const usual = await sealed.root.read(path, { headers: { 'Content-Length': '0' } })
+      expect([direct.status, direct.body]).toEqual([503, { errors: ['Vault is sealed'] }])
+      expect([usual.status, usual.body]).toEqual([503, { errors: ['Vault is sealed'] }])
+    }
+  })
+})
+
+describe.each(ways)('$way', ({ more }) => {
+  const read = (path: string, headers: string[] = [root]) => head('GET', `/v1/odd/${path}`, [...headers, ...more])
+
+  test('each request is counted once', async () => {
+    await using server = await oddServer()
+    using wire = await openWire(server.url)
+    const paths = ['plain', 'plain', 'name/a', 'bug', 'nope']
+    for (const path of paths) wire.send(read(path))
+    await wire.answers(paths.length)
+    await linesOf(server, ({ route }) => String(route).startsWith('/odd/'), paths.length)
+
+    const { text } = await server.anonymous.read('/metrics')
+
+    const counts = [...text.matchAll(/^gatehouse_http_requests_total\{([^}]*odd[^}]*)\} (\d+)$/gm)].map(([, labels, count]) => [labels, count])
+    const labels = (route: string, code: number) => expect.stringMatching(new RegExp(`(?=.*code="${code}")(?=.*method="GET")(?=.*route="${route}")`))
+    expect(new Map(counts.map(([label = '', count]) => [label, count])).size).toBe(4)
+    expect(counts).toEqual(
+      expect.arrayContaining([
+        [labels('/odd/plain', 200), '2'],
+        [labels('/odd/name/:name', 200), '1'],
+        [labels('/odd/bug', 500), '1'],
+        [labels('/odd/\\*', 404), '1'],
+      ]),
+    )
+  })
+
+  test.each([
+    { name: 'leaves', path: 'wait', leave: 'close', status: 200 },
+    { name: 'leaves before a bug', path: 'bug-later', leave: 'close', status: 500 },
+    { name: 'sends no more', path: 'wait', leave: 'end', status: 200 },
+  ] as const)('a client that $name holds its place until the work is done, and is logged once', async ({ path, leave, status }) => {
+    await using server = await oddServer()
+    const wire = await openWire(server.url)
+    wire.send(read(path))
+    await server.gate.holds(1)
+    wire[leave]()
+    await wire.untilClosed()
+
+    expect(await inFlight(server)).toBe(1)
+    expect(server.lines.filter(({ route }) => route === `/odd/${path}`)).toEqual([])
+    server.gate.open()
+    await becomesUnderWay(server, 0)
+
+    expect(server.lines.filter(({ route }) => route === `/odd/${path}`)).toMatchObject([{ status, method: 'GET', mount: 'odd/' }])
+    expect((await server.root.read('odd/plain')).status).toBe(200)
+  })
+
+  test('a request that waits for a message takes no place meanwhile, nor when its client leaves', async () => {
+    await using server = await oddServer({ settings: { MAX_IN_FLIGHT: '1' } })
+    const path = '/v1/sys/internal/ui/unauthenticated-messages'
+    const tag = (await server.anonymous.read(path)).headers['etag']
+    const route = '/system/internal/ui/unauthenticated-messages'
+    for (let round = 0; round < 3; round++) {
+      const wire = await openWire(server.url)
+      wire.send(head('GET', `${path}?wait=60s`, [`If-None-Match: ${tag}`, ...more]))
+      for (let other = 0; other < 5; other++) await server.anonymous.read('/health/live')
+      await becomesUnderWay(server, 0)
+      expect((await server.root.read('odd/plain')).status).toBe(200)
+      wire.close()
+      // the first one asked for the tag
+      const told = await linesOf(server, (line) => line['route'] === route, round + 2)
+      expect(told.at(-1)).toMatchObject({ status: 304 })
+      await becomesUnderWay(server, 0)
+    }
+  })
+
+  test('a client that leaves several requests behind', async () => {
+    await using server = await oddServer()
+    const wire = await openWire(server.url)
+    wire.send(read('wait') + read('plain') + read('wait') + read('bug-later') + read('large'))
+    await server.gate.holds(3)
+    wire.close()
+    await becomesUnderWay(server, 3)
+    server.gate.open()
+    await becomesUnderWay(server, 0)
+
+    const told = await linesOf(server, ({ mount }) => mount === 'odd/', 5)
+    expect(told.map(({ route, status }) => `${route} ${status}`).toSorted()).toEqual([
+      '/odd/bug-later 500',
+      '/odd/large 200',
+      '/odd/plain 200',
+      '/odd/wait 200',
+      '/odd/wait 200',
+    ])
+  })
+
+  test('MAX_IN_FLIGHT holds, and each place is given back', async () => {
+    await using server = await oddServer({ settings: { MAX_IN_FLIGHT: '1' } })
+    for (const path of ['wait', 'bug-later']) {
+      using wire = await openWire(server.url)
+      wire.send(read(path))
+      await server.gate.holds(1)
+      using other = await openWire(server.url)
+      other.send(read('plain'))
+      expect((await other.answer())?.status).toBe(503)
+      server.gate.open()
+      await wire.answer()
+      await becomesUnderWay(server, 0)
+      other.send(read('plain'))
+      expect((await other.answer())?.status).toBe(200)
+      await becomesUnderWay(server, 0)
+    }
+  })
+
+  test('MAX_BUFFERED holds large answers until their clients have them', async () => {
+    await using server = await oddServer({ settings: { MAX_BUFFERED: '3MiB' } })
+    using first = await openWire(server.url)
+    using second = await openWire(server.url)
+    // both stand behind an answer that is not made yet
+    for (const wire of [first, second]) wire.send(read('wait') + read('large'))
+    await server.gate.holds(2)
+    await becomesUnderWay(server, 4)
+
+    expect((await server.root.read('odd/large')).status).toBe(503)
+    server.gate.open()
+    expect((await first.answers(2)).map(({ status }) => status)).toEqual([200, 200])
+    second.close()
+    await becomesUnderWay(server, 0)
+    expect((await server.root.read('odd/large')).status).toBe(200)
+  })
+
+  test('a token for one use ends with it, whether its client waits for the answer or not', async () => {
+    await using server = await oddServer()
+    const token = async () => String((await server.root.write('auth/token/create', { num_uses: 1 })).body['auth']?.['client_token'])
+    const live = async () => (await server.root.list('auth/token/accessors')).body['data']?.['keys'] as unknown as string[]
+    const before = (await live()).length
+    const [one, other] = [await token(), await token()]
+    using wire = await openWire(server.url)
+    const self = (id: string) => head('GET', '/v1/auth/token/lookup-self', [`X-Vault-Token: ${id}`, ...more])
+    wire.send(self(one) + self(one))
+
+    expect((await wire.answers(2)).map(({ status }) => status)).toEqual([200, 403])
+    const gone = await openWire(server.url)
+    gone.send(self(other))
+    await linesOf(server, ({ route }) => route === '/token/lookup-self', 3)
+    gone.close()
+    while ((await live()).length > before) await nextTurn()
+  })
+
+  test('what is under way when the server stops is answered, and is the last on its connection', async () => {
+    const server = await oddServer()
+    using wire = await openWire(server.url)
+    wire.send(read('wait'))
+    await server.gate.holds(1)
+    const stopped = server[Symbol.asyncDispose]()
+    await nextTurn()
+    server.gate.open()
+
+    expect(await wire.untilClosed()).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
+    await stopped
+  })
+})
+
+test('requests of both ways that come at once are answered in their order', async () => {
+  await using server = await oddServer()
+  using wire = await openWire(server.url)
+  const read = (path: string, more: string[] = []) => head('GET', `/v1/odd/${path}`, [root, ...more])
+  const usual = ['Content-Length: 0']
+  wire.send(
+    read('wait') +
+      read('name/b', usual) +
+      read('name/c') +
+      head('GET', '/health/live') +
+      read('name/d', usual) +
+      head('LIST', '/v1/odd/rest/e', [root]),
+  )
+  wire.send(head('POST', '/v1/cubbyhole/x', [root], '{"a":"b"}') + read('name/f', ['Connection: close']) + read('name/never'))
+  await server.gate.holds(1)
+  await becomesUnderWay(server, 7)
+  server.gate.open()
+
+  const bodies = (await wire.untilClosed()).map(({ body }) => /"name":"(\w)"|"keys":\["a","b","e\/?"\]|"live"|^$/.exec(body)?.[0])
+  expect(bodies).toEqual(['"name":"a"', '"name":"b"', '"name":"c"', '"live"', '"name":"d"', '"keys":["a","b","e/"]', '', '"name":"f"'])
+})
+
+test('an answer that cannot be written is a bug that ends its connection and nothing else', async () => {
+  await using server = await oddServer()
+  using wire = await openWire(server.url)
+  wire.send(head('GET', '/v1/odd/unwritable', [root]))
+
+  expect(await wire.untilClosed()).toEqual([])
+  await becomesUnderWay(server, 0)
+  expect(server.lines.filter(({ msg }) => msg === 'a request failed')).toHaveLength(1)
+  expect((await server.root.read('odd/plain')).status).toBe(200)
+})
