@@ -6,11 +6,10 @@ import type { AclOperation } from '../core/policies/capabilities.ts'
 import { fail, refuse, ServiceError } from '../errors.ts'
 import { FieldError } from '../lib/fields.ts'
 import type { JsonLimits, JsonValue } from '../lib/json.ts'
-import type { RoutedRequest } from './answer.ts'
 import { queryFields, readFields, readPatchFields } from './body.ts'
 import { type Call, callOf, type Operation } from './call.ts'
+import type { RoutedRequest, RouteRules } from './exchange.ts'
 import { checkMfaHeader, tokenOf, wrapTtlOf } from './request-headers.ts'
-import type { RouteRules } from './resource.ts'
 import { isRelative } from './target.ts'
 
 export type AdmissionParts = {

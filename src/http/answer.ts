@@ -1,29 +1,10 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { refuse } from '../errors.ts'
 import { FieldError } from '../lib/fields.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
 import { type Call, type Converted, callOf } from './call.ts'
 import { envelope, type MadeByCall, type Reply, wrappedEnvelope } from './envelope.ts'
-import type { Exchange, Outcome, RouteRules, VerbName } from './resource.ts'
-
-/** What goes out for a request, whoever writes it. Header names in lower case. */
-export type Answer = {
-  readonly status: number
-  readonly contentType?: string
-  /** Beside those of every answer, or in their place. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
-  readonly body?: string
-}
-
-/** A request and what its route has captured. */
-export type RoutedRequest = Pick<FastifyRequest, 'raw' | 'params'>
-
-/** One verb of a route. */
-export type Served = {
-  readonly operation: VerbName
-  readonly rules: RouteRules
-  readonly handle: (exchange: Exchange<unknown, unknown>) => Outcome
-}
+import type { Answer, RoutedRequest, Served } from './exchange.ts'
 
 /** What the house does around a handler. */
 export type House = Pick<FastifyInstance, 'enterMount' | 'leaseSecret' | 'wrapAnswer' | 'holdAnswer'>

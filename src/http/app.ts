@@ -13,6 +13,7 @@ import { allowOrigin, type CorsRules, type CorsVerdict, corsVerdict } from './co
 import { DirectReads } from './direct-reads.ts'
 import type { MadeByCall } from './envelope.ts'
 import { bugReply, type ErrorReply, errorBody, errorReply } from './error-reply.ts'
+import type { RouteRules } from './exchange.ts'
 import { HelpPages } from './help.ts'
 import { largeAnswer, sendJson, sendText } from './json-reply.ts'
 import { type ListServerOptions, listVerb } from './list-verb.ts'
@@ -20,7 +21,6 @@ import { carrierOf, isKnownVerb, noRoute } from './mount-router.ts'
 import type { DocumentedPlace } from './openapi.ts'
 import type { RawStatus } from './raw-errors.ts'
 import type { ReadyRead } from './ready-read.ts'
-import type { RouteRules } from './resource.ts'
 import { routerOptions } from './router-options.ts'
 
 export type AppParts = {

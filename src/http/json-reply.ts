@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import type { Answer } from './answer.ts'
+import type { Answer } from './exchange.ts'
 
 /** From this many characters on an answer counts as memory, which a client that reads slowly holds. */
 export const largeAnswer = 1024 * 1024

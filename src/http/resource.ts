@@ -1,16 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifySchema } from 'fastify'
 import { z } from 'zod'
-import type { Caller } from '../core/access.ts'
-import type { Mount } from '../core/mounts/mount.ts'
 import type { Namespace } from '../core/namespaces/namespace.ts'
 import { fail, type ServiceError } from '../errors.ts'
 import { convertFields } from '../lib/fields.ts'
 import type { JsonValue } from '../lib/json.ts'
-import { answerRequest, limitOf, type RoutedRequest, type Served } from './answer.ts'
+import { answerRequest, limitOf } from './answer.ts'
 import { type Call, type Converted, callOf } from './call.ts'
 import type { DocumentedAnswer } from './documented-route.ts'
 import type { Reply, WrittenReply } from './envelope.ts'
 import { errorReply } from './error-reply.ts'
+import { type Exchange, type Outcome, type Precheck, type RouteRules, type Sent, type Served, type VerbName, verbs } from './exchange.ts'
 import { type Follows, followsCaller, followsField, followsFieldOrCaller } from './follow.ts'
 import { onHangUp } from './hang-up.ts'
 import { type HelpPage, type HelpVerb, mountText, pageText } from './help.ts'
@@ -18,7 +17,7 @@ import { sendAnswer, sendJson } from './json-reply.ts'
 import { carrierOf } from './mount-router.ts'
 import { tokenOf } from './request-headers.ts'
 
-export type { Call, DocumentedAnswer, Follows, Reply, WrittenReply }
+export type { Call, DocumentedAnswer, Exchange, Follows, Precheck, Reply, WrittenReply }
 export { errorReply, followsCaller, followsField, followsFieldOrCaller, limitOf }
 
 /** Where routes of a plugin are registered. */
@@ -33,39 +32,11 @@ export type Captures<Path extends string> = Path extends `${infer Head}/${infer 
       ? Record<Name extends '' ? 'rest' : Name, string>
       : unknown
 
-/** What a handler gets. */
-export type Exchange<Input, Params> = {
-  readonly call: Call
-  /** The mount this request belongs to. */
-  readonly mount: Mount
-  readonly params: Params
-  /** The declared fields, converted. */
-  readonly input: Input
-  /** All fields as sent, undeclared ones too. */
-  readonly sent: Sent
-  /** Undefined on open paths, unless `sees` says otherwise. */
-  readonly caller: Caller | undefined
-  /** The token id the request came with, valid or not; empty for none. */
-  presented(): string
-  /** Values of a request header; the first of several. */
-  header(name: string): string | undefined
-  /** `listener` is called when the client is gone, at once if it is already; call what comes back when nobody listens any longer. */
-  whenGone(listener: () => void): () => void
-}
-
-/** Fields as sent; numbers keep their text (lib/json.ts). */
-type Sent = Readonly<Record<string, JsonValue>>
-
-/** `presented` is the token id the request came with, valid or not; empty for none. */
-export type Precheck = (sent: Sent, request: { readonly call: Call; readonly presented: string }) => Promise<void> | void
-
 /** The namespace of a call that has reached a handler. */
 export function namespaceOf({ namespace }: Call): Namespace {
   if (namespace === undefined) throw new Error('a plugin was reached without a namespace')
   return namespace
 }
-
-export type Outcome = Promise<Reply | undefined> | Reply | undefined
 
 export type VerbSpec<Input extends z.ZodObject, Params> = DocumentedAnswer & {
   summary: string
@@ -119,34 +90,7 @@ export type ResourceSpec<
   delete?: VerbSpec<Remove, Params>
 }
 
-const verbs = ['read', 'write', 'list', 'scan', 'patch', 'delete'] as const
-export type VerbName = (typeof verbs)[number]
-
 type AnyVerb = VerbSpec<z.ZodObject, never>
-
-/** What `admit` needs to know of the route a request met. */
-export type RouteRules = {
-  readonly open: boolean
-  readonly caller: 'none' | 'optional' | 'if-good' | 'required-inside'
-  readonly sudo: boolean
-  readonly precheck: Precheck | undefined
-  readonly follows: Follows | undefined
-  readonly refusedCaller: ((sent: Sent, presented: string) => ServiceError | undefined) | undefined
-  readonly exists: ((exchange: Exchange<unknown, unknown>) => Promise<boolean> | boolean) | undefined
-  readonly canonical: ((below: string) => string) | undefined
-  readonly dropsSlash: boolean
-  readonly namesRequest: boolean
-  convert(call: Call): Converted
-  exchange(request: RoutedRequest): Exchange<unknown, unknown>
-}
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    rules?: RouteRules
-    /** Of a route whose answer a handler gives. */
-    served?: Served
-  }
-}
 
 const none = z.object({})
 const namePattern = '^\\w(?:[\\w.\\-]*\\w)?$'

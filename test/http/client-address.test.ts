@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { errors, notAccepted } from '../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { aSigner } from '../plugins/jwt-auth/signer.ts'
 
 const missing = errors('missing x-forwarded-for header and configured to reject when not present')
 const foreign = errors('client address not authorized for x-forwarded-for and configured to reject connection')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
 import { pino } from 'pino'
+import { expect, test } from 'vitest'
 import { startTestServer } from '../support/start-server.ts'
 import { openWire } from './wire.ts'
 

@@ -1,0 +1,83 @@
+import type { FastifyRequest } from 'fastify'
+import type { Caller } from '../core/access.ts'
+import type { Mount } from '../core/mounts/mount.ts'
+import type { ServiceError } from '../errors.ts'
+import type { JsonValue } from '../lib/json.ts'
+import type { Call, Converted } from './call.ts'
+import type { Reply } from './envelope.ts'
+import type { Follows } from './follow.ts'
+
+export const verbs = ['read', 'write', 'list', 'scan', 'patch', 'delete'] as const
+export type VerbName = (typeof verbs)[number]
+
+/** What a handler gets. */
+export type Exchange<Input, Params> = {
+  readonly call: Call
+  /** The mount this request belongs to. */
+  readonly mount: Mount
+  readonly params: Params
+  /** The declared fields, converted. */
+  readonly input: Input
+  /** All fields as sent, undeclared ones too. */
+  readonly sent: Sent
+  /** Undefined on open paths, unless `sees` says otherwise. */
+  readonly caller: Caller | undefined
+  /** The token id the request came with, valid or not; empty for none. */
+  presented(): string
+  /** Values of a request header; the first of several. */
+  header(name: string): string | undefined
+  /** `listener` is called when the client is gone, at once if it is already; call what comes back when nobody listens any longer. */
+  whenGone(listener: () => void): () => void
+}
+
+/** Fields as sent; numbers keep their text (lib/json.ts). */
+export type Sent = Readonly<Record<string, JsonValue>>
+
+/** `presented` is the token id the request came with, valid or not; empty for none. */
+export type Precheck = (sent: Sent, request: { readonly call: Call; readonly presented: string }) => Promise<void> | void
+
+/** What a handler comes to. */
+export type Outcome = Promise<Reply | undefined> | Reply | undefined
+
+/** What `admit` needs to know of the route a request met. */
+export type RouteRules = {
+  readonly open: boolean
+  readonly caller: 'none' | 'optional' | 'if-good' | 'required-inside'
+  readonly sudo: boolean
+  readonly precheck: Precheck | undefined
+  readonly follows: Follows | undefined
+  readonly refusedCaller: ((sent: Sent, presented: string) => ServiceError | undefined) | undefined
+  readonly exists: ((exchange: Exchange<unknown, unknown>) => Promise<boolean> | boolean) | undefined
+  readonly canonical: ((below: string) => string) | undefined
+  readonly dropsSlash: boolean
+  readonly namesRequest: boolean
+  convert(call: Call): Converted
+  exchange(request: RoutedRequest): Exchange<unknown, unknown>
+}
+
+/** What goes out for a request, whoever writes it. Header names in lower case. */
+export type Answer = {
+  readonly status: number
+  readonly contentType?: string
+  /** Beside those of every answer, or in their place. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly body?: string
+}
+
+/** A request and what its route has captured. */
+export type RoutedRequest = Pick<FastifyRequest, 'raw' | 'params'>
+
+/** One verb of a route. */
+export type Served = {
+  readonly operation: VerbName
+  readonly rules: RouteRules
+  readonly handle: (exchange: Exchange<unknown, unknown>) => Outcome
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    rules?: RouteRules
+    /** Of a route whose answer a handler gives. */
+    served?: Served
+  }
+}
