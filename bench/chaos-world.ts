@@ -74,28 +74,27 @@ export async function startChaosWorld(folder: string): Promise<ChaosWorld> {
     CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
     CLOUD_RESOURCE_MANAGER_ENDPOINT: directory.resourceManagerUrl,
     CLOUD_CA_FILE: directory.caFile,
-    GATEHOUSE_LOG_LEVEL: 'error',
   }
-  const launch = (port?: number) => startServerProcess({ folder, entry, environment, ...(port === undefined ? {} : { port }) })
+  const launch = () => startServerProcess({ folder, entry, environment })
   let server: ServerProcess = await launch()
-  let up: Promise<unknown> = Promise.resolve()
+  let up = Promise.resolve(server)
   stack.defer(() => server.stop('SIGKILL'))
-  const { url, rootToken } = server
+  const { rootToken } = server
   const theirs = directory.hand.addApplication({ displayName: 'theirs' })
-  await configure({ url, token: rootToken }, directory, theirs.id)
+  await configure({ url: server.url, token: rootToken }, directory, theirs.id)
   const held = stack.move()
   return {
     directory,
     theirs,
     call: async (call) => {
-      await up
+      const { url } = await up
       return send(url, { ...call, token: rootToken }).catch((cause: unknown) => {
         throw new NoAnswer('no answer', { cause })
       })
     },
     kill: async () => {
       await up
-      const killing = server.stop('SIGKILL').then(() => launch(server.port))
+      const killing = server.stop('SIGKILL').then(launch)
       up = killing
       server = await killing
     },

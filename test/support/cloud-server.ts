@@ -28,5 +28,7 @@ const cloudPause = async (milliseconds: number, signal?: AbortSignal) => {
   await wait(milliseconds / haste, undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
 }
 const cloudTimes = { patience: { byId: 300, bySearch: 1_000, byPurge: 2_000 } }
-await using _server = await startServer(config, { log: await openLog(config), rootToken, faults, cloudPause, cloudTimes })
+const log = await openLog(config)
+await using server = await startServer(config, { log, rootToken, faults, cloudPause, cloudTimes })
+log.info({ event: 'started', address: server.url }, 'started')
 await once(process, 'SIGTERM')
