@@ -153,6 +153,31 @@ describe('what an earlier life of the server has meant', () => {
     })
   })
 
+  test('a membership that a role is being given again stays', async () => {
+    const write = (cloud_groups: string) => house.engine.putRole(house.mount, 'kept', { persist_app: true, cloud_groups }, tag)
+    await write('[{"group_name":"bar"}]')
+    const managed = (await house.state.findRole('kept'))?.managed
+    const group = house.directory.groupIds['foo'] ?? ''
+    house.directory.journal.clear()
+    house.directory.fault({ kind: 'held', operation: 'addGroupMember' })
+    const written = write('[{"group_name":"bar"},{"group_name":"foo"}]')
+    await house.directory.journal.arrived('addGroupMember')
+
+    house.state.intents.undo([
+      await meant({ kind: 'groupMembership', group_ids: [group], service_principal_id: managed?.service_principal_id ?? '' }),
+    ])
+    const marker = await meant({ kind: 'purge', object_id: managed?.object_id ?? '' })
+    house.state.intents.undo([marker])
+    await until(async () => Number((await house.state.intents.debris()).find(({ id }) => id === marker)?.tries) >= 2)
+    house.directory.release()
+    await written
+    house.clock.advance(25 * 3600)
+    await nothingLeft()
+
+    const members = house.directory.inventory().filter(({ kind }) => kind === 'group-member')
+    expect(members.map(({ name }) => name).sort()).toEqual(['bar', 'foo'])
+  })
+
   test('is logged once for each reason, with the mount', async () => {
     house.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
     await until(async () => Number((await house.state.intents.debris())[0]?.tries) >= 3)

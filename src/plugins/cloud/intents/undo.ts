@@ -5,7 +5,7 @@ import type { ReadyUpstream } from '../mount-state.ts'
 import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
 import type { Intent } from './intent.ts'
 import type { Attempt, Undone } from './intents.ts'
-import { isOwned, type Owners, wantedGroups } from './ownership.ts'
+import { findRoleOf, isOwned, type Owners, wantedGroups } from './ownership.ts'
 import type { StoredIntent } from './stored-intents.ts'
 
 /** Until "it is not there" is believed, in milliseconds: parts of the cloud do not know yet what others have done. */
@@ -45,7 +45,7 @@ export async function undoIntent({ intent, since }: StoredIntent, attempt: Attem
     case 'roleAssignments':
       return undoAssignments(intent, undoing)
     case 'groupMembership':
-      return undoMembership(intent, undoing)
+      return inOwnersTurn(intent, parts, () => undoMembership(intent, undoing))
     case 'password':
     case 'rootPassword':
       return state.inApplicationTurn(intent.application_object_id, () => undoPassword(intent, undoing))
@@ -101,6 +101,12 @@ async function undoAssignments({ assignment_ids: ids }: Meant<'roleAssignments'>
     if (!(await undoing.upstream.resourceManager.deleteRoleAssignment(id, undoing.call))) areAllRemoved = false
   })
   return ofRights(areAllRemoved, undoing)
+}
+
+/** While a role is written it is not known yet which memberships it wants. */
+async function inOwnersTurn<T>({ service_principal_id: principalId }: Meant<'groupMembership'>, owners: Owners, work: () => Promise<T>): Promise<T> {
+  const name = await findRoleOf(principalId, owners)
+  return name === undefined ? work() : owners.state.inRoleTurn(name, work)
 }
 
 /** A role may have got back a membership that was to be dropped. */
