@@ -23,7 +23,7 @@ export const sharedRoles = ['static', 'persisted'] as const
 
 const entry = join(import.meta.dirname, '../test/support/cloud-server.ts')
 
-/** What makes the stand-in hard to live with: delays in seconds, replicas that disagree, and one request in thirty that fails in some way. */
+/** What makes the stand-in hard to live with: delays in seconds, replicas that disagree, and one request in thirty that fails in some way or is done late. */
 export const unrest = (seed: number): SettingsInput => ({
   replicas: 3,
   delaySeconds: {
@@ -48,6 +48,8 @@ export const unrest = (seed: number): SettingsInput => ({
       { kind: 'empty' },
       { kind: 'html' },
       { kind: 'slow', delayMs: 150 },
+      { kind: 'late', delayMs: 800 },
+      { kind: 'late', delayMs: 2000 },
     ],
   },
 })
@@ -74,6 +76,8 @@ export async function startChaosWorld(folder: string): Promise<ChaosWorld> {
     CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
     CLOUD_RESOURCE_MANAGER_ENDPOINT: directory.resourceManagerUrl,
     CLOUD_CA_FILE: directory.caFile,
+    // longer than the latest of the late
+    PATIENCE_MS: '2500',
   }
   const launch = () => startServerProcess({ folder, entry, environment })
   let server: ServerProcess = await launch()

@@ -71,7 +71,7 @@ export async function answerWith(sabotage: Sabotage): Promise<void> {
       await answerAfter(sabotage, act(), (done) => sabotage.faults.hold(done))
       break
     case 'late':
-      await new Promise<void>((go) => sabotage.faults.hold(go))
+      await new Promise<void>((go) => (fault.delayMs === undefined ? sabotage.faults.hold(go) : setTimeout(go, fault.delayMs)))
       send(act())
       break
     case 'foreign-next-link':
