@@ -23,7 +23,7 @@ export const sharedRoles = ['static', 'persisted'] as const
 
 const entry = join(import.meta.dirname, '../test/support/cloud-server.ts')
 
-/** What makes the stand-in hard to live with: delays in seconds, replicas that disagree, and one request in thirty that fails in some way. */
+/** What makes the stand-in hard to live with: delays in seconds, replicas that disagree, and one request in thirty that fails in some way or is done late. */
 export const unrest = (seed: number): SettingsInput => ({
   replicas: 3,
   delaySeconds: {
@@ -48,6 +48,8 @@ export const unrest = (seed: number): SettingsInput => ({
       { kind: 'empty' },
       { kind: 'html' },
       { kind: 'slow', delayMs: 150 },
+      { kind: 'late', delayMs: 800 },
+      { kind: 'late', delayMs: 2000 },
     ],
   },
 })
@@ -74,28 +76,29 @@ export async function startChaosWorld(folder: string): Promise<ChaosWorld> {
     CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
     CLOUD_RESOURCE_MANAGER_ENDPOINT: directory.resourceManagerUrl,
     CLOUD_CA_FILE: directory.caFile,
-    GATEHOUSE_LOG_LEVEL: 'error',
+    // longer than the latest of the late
+    PATIENCE_MS: '2500',
   }
-  const launch = (port?: number) => startServerProcess({ folder, entry, environment, ...(port === undefined ? {} : { port }) })
+  const launch = () => startServerProcess({ folder, entry, environment })
   let server: ServerProcess = await launch()
-  let up: Promise<unknown> = Promise.resolve()
+  let up = Promise.resolve(server)
   stack.defer(() => server.stop('SIGKILL'))
-  const { url, rootToken } = server
+  const { rootToken } = server
   const theirs = directory.hand.addApplication({ displayName: 'theirs' })
-  await configure({ url, token: rootToken }, directory, theirs.id)
+  await configure({ url: server.url, token: rootToken }, directory, theirs.id)
   const held = stack.move()
   return {
     directory,
     theirs,
     call: async (call) => {
-      await up
+      const { url } = await up
       return send(url, { ...call, token: rootToken }).catch((cause: unknown) => {
         throw new NoAnswer('no answer', { cause })
       })
     },
     kill: async () => {
       await up
-      const killing = server.stop('SIGKILL').then(() => launch(server.port))
+      const killing = server.stop('SIGKILL').then(launch)
       up = killing
       server = await killing
     },

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
 import { exitOnSignals } from '../simulators/exit.ts'
 import { clientTokenOf, send } from '../simulators/operator.ts'
-import { findFreePort, startServerProcess } from '../simulators/server-process.ts'
+import { startServerProcess } from '../simulators/server-process.ts'
 import { startCredentialProvider } from '../test/support/credential-provider.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { disagreements, liveUntilCut, mountPractice } from './crash-lives.ts'
@@ -34,8 +34,8 @@ async function runRounds(rounds: number): Promise<number> {
   await using provider = await startCredentialProvider()
   const environment = { PRACTICE_PROVIDER: provider.url }
   await using servers = new AsyncDisposableStack()
-  const launch = async (port: number) => servers.use(await startServerProcess({ folder: folder.path, port, entry, environment }))
-  let server = await launch(await findFreePort())
+  const launch = async () => servers.use(await startServerProcess({ folder: folder.path, entry, environment }))
+  let server = await launch()
   await configureLogins(server.url, server.rootToken, issuer)
   await mountPractice(server.url, server.rootToken)
   const bodies = await signLogins(issuer, { algorithm: 'ES256', count: subjects, subject: (index) => `repo:acme/crash-${index}` })
@@ -49,7 +49,7 @@ async function runRounds(rounds: number): Promise<number> {
     await wait(Math.random() * longestRoundMs)
     await server.stop('SIGKILL')
     const acknowledged = await logins
-    server = await launch(server.port)
+    server = await launch()
     const entities = await inTurn(acknowledged, ({ token }) => entityOfToken(server.url, token))
     for (const [index, { subject, token }] of acknowledged.entries()) {
       const entity = entities[index]

@@ -6,10 +6,11 @@ import { createLocalJWKSet, jwtVerify } from 'jose'
 
 /**
  * The least a durable login can cost on this stack, as the measure of ours: Fastify, one jose verification, two sealed rows (AES-256-GCM) committed
- * durably in groups, a JSON answer. And a durable write alone: one sealed row. No roles, policies, limits or errors. `node bench/floor.ts --port P --file F --jwks URL`
+ * durably in groups, a JSON answer. And a durable write alone: one sealed row. No roles, policies, limits or errors.
+ * `node bench/floor.ts --file F --jwks URL`, which prints its port.
  */
 const { values } = parseArgs({
-  options: { port: { type: 'string' }, file: { type: 'string' }, jwks: { type: 'string' }, issuer: { type: 'string' } },
+  options: { file: { type: 'string' }, jwks: { type: 'string' }, issuer: { type: 'string' } },
 })
 
 const database = new Database(values.file ?? ':memory:')
@@ -106,4 +107,5 @@ app.post<{ Body: Sent }>('/v1/sys/config/ui/custom-messages', async (request) =>
   }
 })
 
-await app.listen({ port: Number(values.port), host: '127.0.0.1' })
+const url = await app.listen({ port: 0, host: '127.0.0.1' })
+process.stdout.write(`${new URL(url).port}\n`)

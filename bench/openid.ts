@@ -29,7 +29,7 @@ export async function measureOpenId({ generator, options }: OpenIdInput): Promis
   await using folder = await makeBenchFolder()
   await using issuer = await startIssuer({ algorithms: ['RS256'] })
   await using provider = await startCodeProvider(issuer, clientId)
-  await using server = await startServerProcess({ folder: folder.path, environment: { GATEHOUSE_LOG_LEVEL: 'error' } })
+  await using server = await startServerProcess({ folder: folder.path })
   await configureLogins(server.url, server.rootToken, issuer)
   await configureBrowserLogins(server, provider)
   return [

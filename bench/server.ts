@@ -13,5 +13,7 @@ const rootToken = {
   keep: (token: string) => writeFileSync(config.rootTokenFile ?? '', token, { mode: 0o600 }),
   tell: () => {},
 }
-await using _server = await startServer(config, { log: await openLog(config), rootToken, faults })
+const log = await openLog(config)
+await using server = await startServer(config, { log, rootToken, faults })
+log.info({ event: 'started', address: server.url }, 'started')
 await once(process, 'SIGTERM')

@@ -1,19 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { endWithUs } from './exit.ts'
 
 export type ServerProcessOptions = {
   /** Holds database, seal key and root token; kept between starts. */
   folder: string
-  /** Default: a free port. */
-  port?: number
-  /** The program; default `src/main.ts`. */
+  /** The program; default `src/main.ts`. It logs that it has started, and its address, as that does. */
   entry?: string
-  /** Further settings. */
+  /** Further settings, but for address and log level. */
   environment?: Record<string, string>
 }
 
@@ -35,14 +34,16 @@ const startScriptMemory = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '3276
 const startLimitMs = 60_000
 const pollEveryMs = 2
 
-/** Starts the server and waits until it is ready. Rejects with the end of its log when it ends before that. */
+/**
+ * Starts the server on a free port of its own choice and waits until it is ready. Rejects with the end of its log when it ends before that. Where it listens is
+ * taken from its log: a port chosen for it could be taken by another program before it listens, which would answer in its stead.
+ */
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
-  const { folder, port = await findFreePort(), entry = join(sourceFolder, 'src/main.ts') } = options
-  const url = `http://127.0.0.1:${port}`
+  const { folder, entry = join(sourceFolder, 'src/main.ts') } = options
   const startedAt = performance.now()
   const child = spawn(process.execPath, ['--expose-gc', '--disable-sigusr1', entry], {
     cwd: sourceFolder,
-    env: { ...startScriptMemory, ...environmentOf(folder, port), ...options.environment },
+    env: { ...startScriptMemory, ...environmentOf(folder), ...options.environment, GATEHOUSE_LISTEN: '127.0.0.1:0', GATEHOUSE_LOG_LEVEL: 'info' },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   endWithUs(child)
@@ -51,46 +52,36 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
     child.kill(signal)
     await ended
   }
-  const log = keepEndOf(child)
+  const log = readLog(child.stderr)
+  const limit = setTimeout(() => child.kill('SIGKILL'), startLimitMs)
   try {
+    const url = await Promise.race([log.address, ended.then(([code, signal]) => Promise.reject(new Error(`it ended: ${code ?? signal}`)))])
     await waitUntilReady(child, url)
     const readyAfterMs = performance.now() - startedAt
     const rootToken = (await readFile(join(folder, 'root-token'), 'utf8')).trim()
-    return { url, port, pid: pidOf(child), rootToken, readyAfterMs, stop, [Symbol.asyncDispose]: stop }
+    return { url, port: Number(new URL(url).port), pid: pidOf(child), rootToken, readyAfterMs, stop, [Symbol.asyncDispose]: stop }
   } catch (error) {
     await stop('SIGKILL')
-    throw new Error(`the server did not start:\n${log()}`, { cause: error })
+    throw new Error(`the server did not start:\n${log.end()}`, { cause: error })
+  } finally {
+    clearTimeout(limit)
   }
 }
 
-/** A port nobody listens on. */
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port')
-  return address.port
-}
-
-function environmentOf(folder: string, port: number): Record<string, string> {
+function environmentOf(folder: string): Record<string, string> {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(?:GATEHOUSE_|CLOUD_|HTTPS_PROXY$)/.test(name))
   return {
     // both as `npm start` sets them
     NODE_COMPILE_CACHE: join(sourceFolder, 'node_modules/.cache/gatehouse'),
     UV_THREADPOOL_SIZE: '16',
     ...Object.fromEntries(inherited),
-    GATEHOUSE_LISTEN: `127.0.0.1:${port}`,
     GATEHOUSE_STORAGE: `sqlite:${join(folder, 'gatehouse.db')}`,
     GATEHOUSE_SEAL_KEY_FILE: join(folder, 'seal.key'),
     GATEHOUSE_ROOT_TOKEN_FILE: join(folder, 'root-token'),
-    GATEHOUSE_LOG_LEVEL: 'warn',
   }
 }
 
 async function waitUntilReady(child: ChildProcess, url: string): Promise<void> {
-  const giveUpAt = performance.now() + startLimitMs
   while (child.exitCode === null && child.signalCode === null) {
     const status = await fetch(`${url}/health/ready`).then(
       async (response) => {
@@ -100,19 +91,23 @@ async function waitUntilReady(child: ChildProcess, url: string): Promise<void> {
       () => 0,
     )
     if (status === 200) return
-    if (performance.now() > giveUpAt) throw new Error('not ready in time')
     await wait(pollEveryMs)
   }
   throw new Error('it ended')
 }
 
-/** Reads the log all along, so that the pipe never fills, and keeps its last part. */
-function keepEndOf(child: ChildProcess): () => string {
+const startedLine = /"event":"started".*?"address":"([^"]+)"/
+
+/** Reads the log all along, so that the pipe never fills: keeps its last part, and the address it tells. */
+function readLog(stderr: Readable): { end: () => string; address: Promise<string> } {
   let end = ''
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    end = (end + text).slice(-4000)
+  const { promise: address, resolve } = Promise.withResolvers<string>()
+  createInterface({ input: stderr }).on('line', (line) => {
+    end = `${end}${line}\n`.slice(-4000)
+    const [, told] = startedLine.exec(line) ?? []
+    if (told !== undefined) resolve(told)
   })
-  return () => end
+  return { end: () => end, address }
 }
 
 function pidOf(child: ChildProcess): number {

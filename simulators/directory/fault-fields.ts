@@ -26,6 +26,10 @@ const effect = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('html').describe('done and answered with a page of a proxy, status 200') }),
   z.strictObject({ kind: z.literal('slow').describe('done, answered so many milliseconds of real time later'), delayMs: z.number().min(0) }),
   z.strictObject({ kind: z.literal('held').describe('done, answered when the test lets go') }),
+  z.strictObject({
+    kind: z.literal('late').describe('done and answered later, whether or not somebody still waits'),
+    delayMs: z.number().min(0).optional().describe('so many milliseconds of real time; default: when the test lets go'),
+  }),
   z.strictObject({ kind: z.literal('foreign-next-link').describe('a list goes on at another origin'), origin: z.string() }),
   z.strictObject({ kind: z.literal('huge').describe('done, with so many bytes of padding in the answer'), bytes: z.int().min(0) }),
 ])

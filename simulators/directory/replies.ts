@@ -70,6 +70,10 @@ export async function answerWith(sabotage: Sabotage): Promise<void> {
     case 'held':
       await answerAfter(sabotage, act(), (done) => sabotage.faults.hold(done))
       break
+    case 'late':
+      await new Promise<void>((go) => (fault.delayMs === undefined ? sabotage.faults.hold(go) : setTimeout(go, fault.delayMs)))
+      send(act())
+      break
     case 'foreign-next-link':
       send(withNextLink(act(), `${fault.origin}/next?$skiptoken=1`))
       break

@@ -8,7 +8,8 @@ import { type FailPoint, StorageFaults } from '../../src/storage/faults.ts'
 
 /**
  * The server as `src/main.ts` runs it, which sooner believes that something is gone upstream: a test does not wait ten minutes. At a signal SIGUSR2 it
- * ends itself in the midst of a write that is to come: `KILL_FILE` holds the fail point, and how many groups of writes pass it before.
+ * ends itself in the midst of a write that is to come: `KILL_FILE` holds the fail point, and how many groups of writes pass it before. `PATIENCE_MS`: for how long
+ * it looks for what it does not find by its id.
  */
 const config = readConfig(process.env, { dev: false, warn: () => {} })
 const rootToken = {
@@ -16,7 +17,7 @@ const rootToken = {
   tell: () => {},
 }
 const faults = new StorageFaults()
-const { KILL_FILE: killFile = '' } = process.env
+const { KILL_FILE: killFile = '', PATIENCE_MS: patienceMs = '300' } = process.env
 process.on('SIGUSR2', () => {
   const [point, skip] = readFileSync(killFile, 'utf8').split(' ')
   // the one who writes it knows the names
@@ -27,6 +28,9 @@ const haste = 20
 const cloudPause = async (milliseconds: number, signal?: AbortSignal) => {
   await wait(milliseconds / haste, undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
 }
-const cloudTimes = { patience: { byId: 300, bySearch: 1_000, byPurge: 2_000 } }
-await using _server = await startServer(config, { log: await openLog(config), rootToken, faults, cloudPause, cloudTimes })
+const byId = Number(patienceMs)
+const cloudTimes = { patience: { byId, bySearch: byId + 700, byPurge: byId + 1_700 } }
+const log = await openLog(config)
+await using server = await startServer(config, { log, rootToken, faults, cloudPause, cloudTimes })
+log.info({ event: 'started', address: server.url }, 'started')
 await once(process, 'SIGTERM')

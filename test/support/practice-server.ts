@@ -18,5 +18,7 @@ const rootToken = {
   tell: () => {},
 }
 const engines = [practiceEngine(providerUrl === undefined ? { roles } : { providerUrl, roles })]
-await using _server = await startServer(config, { log: await openLog(config), rootToken, engines })
+const log = await openLog(config)
+await using server = await startServer(config, { log, rootToken, engines })
+log.info({ event: 'started', address: server.url }, 'started')
 await once(process, 'SIGTERM')

@@ -1,4 +1,4 @@
-import { endFailed } from './failed-work.ts'
+import { endFailed, mayComeLate } from './failed-work.ts'
 import type { Intent } from './intents/intent.ts'
 import { type MadeCredential, secretEnd } from './made-credential.ts'
 import type { RoleRecord } from './role-record.ts'
@@ -15,7 +15,7 @@ type Plan = {
 }
 
 /** How far the work has come: what is there upstream for certain. */
-type Progress = { application?: Application; principalId?: string }
+type Progress = { application?: Application; principalId?: string; isUnderway?: boolean }
 
 /**
  * Makes an application with a service principal, a secret, and the rights of the role. What it means to make is stored before the first call; when a step
@@ -45,7 +45,11 @@ export async function issueServicePrincipal(name: string, role: RoleRecord, work
       },
     }
   } catch (error) {
-    await endFailed(work.state.intents, intents, { error: upstreamCause(error), made: progress.application !== undefined })
+    await endFailed(work.state.intents, intents, {
+      error: upstreamCause(error),
+      made: progress.application !== undefined,
+      isUnderway: progress.isUnderway,
+    })
     throw error
   }
 }
@@ -93,9 +97,14 @@ async function make(
     'error while assigning roles',
     forEachOf(plan.assignments, async ({ name, scope, roleDefinitionId }) => {
       const assignment = { scope, name, roleDefinitionId, principalId: principal.id }
-      await upstream.untilReplicated('putRoleAssignment', call, (again) =>
-        untilAnswered(() => upstream.resourceManager.putRoleAssignment(assignment, again)),
-      )
+      try {
+        await upstream.untilReplicated('putRoleAssignment', call, (again) =>
+          untilAnswered(() => upstream.resourceManager.putRoleAssignment(assignment, again)),
+        )
+      } catch (error) {
+        if (mayComeLate(error)) progress.isUnderway = true
+        throw error
+      }
     }),
   )
   await orRefuse(

@@ -1,6 +1,6 @@
 import { base62 } from '../../lib/random.ts'
 import type { Intent } from './intents/intent.ts'
-import { endFailed } from './failed-work.ts'
+import { endFailed, mayComeLate } from './failed-work.ts'
 import type { ManagedApplication, RoleRecord } from './role-record.ts'
 import { type Application, classify, UpstreamError } from './upstream/index.ts'
 import { forEachOf, type UpstreamWork } from './upstream-work.ts'
@@ -89,18 +89,27 @@ async function addRights(
   })
   const group_ids = wanted.groups.filter((id) => !before.group_ids.includes(id))
   const settles: string[] = []
+  let isUnderway = false
+  const granting = async (grant: Promise<unknown>) => {
+    try {
+      await grant
+    } catch (error) {
+      if (mayComeLate(error)) isUnderway = true
+      throw error
+    }
+  }
   try {
     if (made.length > 0) settles.push(await state.intents.record({ kind: 'roleAssignments', assignment_ids: made.map(({ id }) => id) }))
-    await forEachOf(made, async ({ name, role_id, scope }) => {
+    await forEachOf(made, ({ name, role_id, scope }) => {
       const assignment = { scope, name, roleDefinitionId: role_id, principalId }
-      await upstream.untilReplicated('putRoleAssignment', call, (again) => upstream.resourceManager.putRoleAssignment(assignment, again))
+      return granting(upstream.untilReplicated('putRoleAssignment', call, (again) => upstream.resourceManager.putRoleAssignment(assignment, again)))
     })
     if (group_ids.length > 0) settles.push(await state.intents.record({ kind: 'groupMembership', group_ids, service_principal_id: principalId }))
     await forEachOf(group_ids, (groupId) =>
-      upstream.untilReplicated('addGroupMember', call, (again) => upstream.directory.addGroupMember(groupId, principalId, again)),
+      granting(upstream.untilReplicated('addGroupMember', call, (again) => upstream.directory.addGroupMember(groupId, principalId, again))),
     )
   } catch (error) {
-    state.intents.undo(settles)
+    state.intents.undo(settles, { isUnderway })
     throw error
   }
   const role_assignments = [...before.role_assignments, ...made.map(({ id, role_id, scope }) => ({ id, role_id, scope }))]
@@ -129,7 +138,7 @@ export async function dropRights(drops: readonly Intent[], { upstream, call }: U
   return { left, warnings }
 }
 
-async function removing(removal: Promise<void>, onFailure: (cause: string) => void): Promise<void> {
+async function removing(removal: Promise<unknown>, onFailure: (cause: string) => void): Promise<void> {
   try {
     await removal
   } catch (error) {

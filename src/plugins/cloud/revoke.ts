@@ -96,7 +96,7 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
 }
 
 /** What is done on the way and does not decide: a failure is logged. False: it has failed. */
-async function tolerated(text: string, removal: Promise<void>, { lease, log }: Revocation): Promise<boolean> {
+async function tolerated(text: string, removal: Promise<unknown>, { lease, log }: Revocation): Promise<boolean> {
   try {
     await removal
     return true

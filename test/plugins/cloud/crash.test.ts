@@ -41,10 +41,10 @@ async function aWorld() {
       await writeFile(killFile, `${point} ${skip}`)
       process.kill(current.server.pid, 'SIGUSR2')
     },
-    /** Kills the server and starts the next one. */
-    restart: async () => {
+    /** Kills the server and starts the next one. What upstream keeps back is let go in between, unless it is to come late. */
+    restart: async ({ isLate = false } = {}) => {
       await current.server.stop('SIGKILL')
-      directory.release()
+      if (!isLate) directory.release()
       directory.clearFaults()
       directory.journal.clear()
       current = await launch()
@@ -53,22 +53,28 @@ async function aWorld() {
   }
 }
 
+const readers = ({ subscriptionId }: Directory, ...groups: readonly string[]): string =>
+  JSON.stringify(
+    groups.map((group) => ({
+      role_id: `/subscriptions/${subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${guids.reader}`,
+      scope: `/subscriptions/${subscriptionId}/resourceGroups/${group}`,
+    })),
+  )
+
 async function configure(root: Client, directory: Directory): Promise<void> {
-  const scope = `/subscriptions/${directory.subscriptionId}`
   await root.write('cloud/config', {
     subscription_id: directory.subscriptionId,
     tenant_id: directory.tenantId,
     client_id: directory.rootClientId,
     client_secret: directory.rootClientSecret,
   })
-  const reader = { role_id: `${scope}/providers/Microsoft.Authorization/roleDefinitions/${guids.reader}`, scope: `${scope}/resourceGroups/web` }
-  await root.write('cloud/roles/ci', { cloud_roles: JSON.stringify([reader]), cloud_groups: '[{"group_name":"foo"}]', permanently_delete: true })
+  await root.write('cloud/roles/ci', { cloud_roles: readers(directory, 'web'), cloud_groups: '[{"group_name":"foo"}]', permanently_delete: true })
 }
 
-async function debris(root: Client): Promise<unknown[]> {
+async function debris(root: Client): Promise<{ error: string }[]> {
   const { status, text, body } = await root.read('cloud/debris')
   if (status !== 200) throw new Error(`debris: ${status} ${text}`)
-  return (body.data as unknown as { objects: unknown[] }).objects
+  return (body.data as unknown as { objects: { error: string }[] }).objects
 }
 const living = (directory: Directory) => directory.inventory().filter(({ deleted, kind }) => !deleted || kind === 'role-assignment')
 const leases = async (root: Client) => (await root.list('sys/leases/lookup/cloud/creds/ci')).status
@@ -120,6 +126,36 @@ describe('kill -9 while a credential is made', () => {
     await world.root.write('sys/leases/revoke-prefix/cloud/creds/ci')
   })
 })
+
+test.each([
+  {
+    operation: 'putRoleAssignment',
+    removal: 'deleteRoleAssignment',
+    grant: (directory: Directory) => ({ cloud_roles: readers(directory, 'web', 'data') }),
+  },
+  { operation: 'addGroupMember', removal: 'removeGroupMember', grant: () => ({ cloud_groups: '[{"group_name":"foo"}]' }) },
+] as const)(
+  'kill -9 in a role change: $operation that upstream does after the next start has looked is undone too',
+  async ({ operation, removal, grant }) => {
+    const { directory } = world
+    await world.root.write('cloud/roles/kept', { cloud_roles: readers(directory, 'web'), persist_app: true, permanently_delete: true })
+    const before = living(directory)
+    directory.journal.clear()
+    directory.fault({ kind: 'late', operation })
+    const cut = asking(world.root.write('cloud/roles/kept', grant(directory)))
+    await directory.journal.arrived(operation)
+
+    await world.restart({ isLate: true })
+    await cut
+    await directory.journal.arrived(removal)
+    await until(async () => (await debris(world.root)).some((one) => one.error !== ''))
+    directory.release()
+
+    await until(async () => (await debris(world.root)).length === 0)
+    expect(living(directory)).toEqual(before)
+    await world.root.delete('cloud/roles/kept')
+  },
+)
 
 test.each(['deleteRoleAssignment', 'deleteServicePrincipal', 'deleteApplication', 'purgeDeleted'] as const)(
   'kill -9 in a revocation after %s: the next start ends it',

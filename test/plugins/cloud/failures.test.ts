@@ -249,3 +249,25 @@ test('at most so many are made at a time, and all come in turn', async () => {
   expect((await Promise.all(asked)).map((answer) => answer.status)).toEqual([200, 200, 200, 200, 200])
   expect(calls('createApplication')).toBe(5)
 })
+
+// docs/cloud.md: "it is not there" is believed after a minute
+test.each([
+  { what: 'an assignment of a credential', operation: 'putRoleAssignment', ask: () => creds() },
+  { what: 'an assignment of a role', operation: 'putRoleAssignment', ask: () => aKeptRole({}) },
+  { what: 'a membership of a role', operation: 'addGroupMember', ask: () => aKeptRole({ cloud_groups: '[{"group_name":"foo"}]' }) },
+] as const)('$what that was asked for without an answer is looked for during a minute', async ({ operation, ask }) => {
+  house.directory.fault({ kind: 'dropped', operation, times: null })
+
+  expect((await ask()).status).toBe(502)
+
+  house.directory.clearFaults()
+  await until(async () => {
+    const left = await debris(house)
+    return left.length > 0 && left.every(({ error }) => String(error) === 'it is not there yet')
+  })
+  house.clock.advance(61)
+  await cleared(house)
+  expect(living(house)).toEqual([])
+})
+
+const aKeptRole = (changes: object) => house.root.write('cloud/roles/kept', { cloud_roles: reader(house), persist_app: true, ...changes })

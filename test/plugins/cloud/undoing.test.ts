@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Lease } from '../../../src/core/leases/lease.ts'
 import type { Intent } from '../../../src/plugins/cloud/intents/intent.ts'
+import { guids } from './cloud-house.ts'
 import { until } from './credential-steps.ts'
 import { type EngineHouse, openEngineHouse } from './engine-house.ts'
 
@@ -105,6 +106,76 @@ describe('what an earlier life of the server has meant', () => {
     house.clock.advance(3601)
 
     await nothingLeft()
+  })
+
+  describe('as a right that may still be given', () => {
+    const scope = () => `/subscriptions/${house.directory.subscriptionId}/resourceGroups/web`
+    const name = '1c0f6b7e-2e6e-4b5e-9a33-0c8c7a1f4d52'
+    const id = () => `${scope()}/providers/Microsoft.Authorization/roleAssignments/${name}`
+    const roleDefinitionId = () =>
+      `/subscriptions/${house.directory.subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${guids.reader}`
+    const assignments = () => house.directory.inventory().filter((thing) => thing.kind === 'role-assignment')
+    const isLookedFor = () => until(async () => Number((await house.state.intents.debris())[0]?.tries) >= 2)
+
+    test('an assignment is looked for during a minute from the first look on', async () => {
+      const { appId } = await anApplication('gatehouse-ci-1')
+      const { directory, resourceManager } = await house.state.upstream()
+      const { id: principalId } = await directory.createServicePrincipal(appId, call())
+      const intent = await meant({ kind: 'roleAssignments', assignment_ids: [id()] })
+      house.clock.advance(3600)
+      house.state.intents.undo([intent], { isUnderway: true })
+      await isLookedFor()
+      expect((await house.state.intents.debris())[0]?.error).toBe('it is not there yet')
+
+      await resourceManager.putRoleAssignment({ scope: scope(), name, principalId, roleDefinitionId: roleDefinitionId() }, call())
+
+      await nothingLeft()
+      expect(assignments()).toEqual([])
+    })
+
+    test.each([
+      { what: 'an assignment', aRight: (): Intent => ({ kind: 'roleAssignments', assignment_ids: [id()] }) },
+      {
+        what: 'a membership',
+        aRight: (): Intent => ({ kind: 'groupMembership', group_ids: [name], service_principal_id: name }),
+      },
+    ])('$what is not looked for any longer than that, and not at all when each call was answered', async ({ aRight }) => {
+      house.state.intents.undo([await meant(aRight())], { isUnderway: true })
+      await isLookedFor()
+
+      house.clock.advance(61)
+      await nothingLeft()
+
+      house.state.intents.undo([await meant(aRight())])
+      const before = house.lines.length
+      await nothingLeft()
+      expect(house.lines).toHaveLength(before)
+    })
+  })
+
+  test('a membership that a role is being given again stays', async () => {
+    const write = (cloud_groups: string) => house.engine.putRole(house.mount, 'kept', { persist_app: true, cloud_groups }, tag)
+    await write('[{"group_name":"bar"}]')
+    const managed = (await house.state.findRole('kept'))?.managed
+    const group = house.directory.groupIds['foo'] ?? ''
+    house.directory.journal.clear()
+    house.directory.fault({ kind: 'held', operation: 'addGroupMember' })
+    const written = write('[{"group_name":"bar"},{"group_name":"foo"}]')
+    await house.directory.journal.arrived('addGroupMember')
+
+    house.state.intents.undo([
+      await meant({ kind: 'groupMembership', group_ids: [group], service_principal_id: managed?.service_principal_id ?? '' }),
+    ])
+    const marker = await meant({ kind: 'purge', object_id: managed?.object_id ?? '' })
+    house.state.intents.undo([marker])
+    await until(async () => Number((await house.state.intents.debris()).find(({ id }) => id === marker)?.tries) >= 2)
+    house.directory.release()
+    await written
+    house.clock.advance(25 * 3600)
+    await nothingLeft()
+
+    const members = house.directory.inventory().filter(({ kind }) => kind === 'group-member')
+    expect(members.map(({ name }) => name).sort()).toEqual(['bar', 'foo'])
   })
 
   test('is logged once for each reason, with the mount', async () => {

@@ -92,6 +92,20 @@ test('a held answer waits for its release, what it answers is done before', asyn
   expect(answer.status).toBe(201)
 })
 
+test('what is late is done at its release only', async () => {
+  await using directory = await startDirectory()
+  const root = await actAs(directory)
+  directory.fault({ kind: 'late', operation: 'createApplication' })
+
+  const asked = root.graph('POST', '/applications', create)
+  await directory.journal.arrived('createApplication')
+  const before = countOf(directory)
+  directory.release()
+  const answer = await asked
+
+  expect([before, answer.status, countOf(directory)]).toEqual([0, 201, 1])
+})
+
 test('a list can go on at a foreign address', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)

@@ -45,6 +45,9 @@ export interface IntentLog {
   settle(ids: readonly string[]): Promise<void>
   /** As `settle`, as entries for the write that stores the owner. */
   settling(ids: readonly string[]): readonly ViewEntry[]
-  /** What was begun has failed: it is undone from now on, in the background and until it is done. */
-  undo(ids: readonly string[]): void
+  /**
+   * What was begun has failed: it is undone from now on, in the background and until it is done. `isUnderway`: a call was not answered, so what it asks for
+   * may still be done after the undoing has looked.
+   */
+  undo(ids: readonly string[], how?: { readonly isUnderway?: boolean | undefined }): void
 }

@@ -22,6 +22,8 @@ export type IntentsParts = {
 export type Attempt = {
   /** Ends with the server. */
   readonly signal: AbortSignal
+  /** Of what may be underway upstream still: milliseconds since it was first looked for. */
+  readonly underwayMs: number | undefined
   /** Keeps what was found out, also for the attempts after a restart. */
   amend(known: Readonly<Record<string, string>>): Promise<void>
 }
@@ -29,7 +31,15 @@ export type Attempt = {
 /** What is left over upstream of one intent, as far as is known. */
 export type Leftover = StoredIntent & { readonly tries: number; readonly error: string }
 
-type Undoing = { tries: number; error: string; dueAt: number; running: Promise<void> | undefined }
+type Undoing = {
+  tries: number
+  error: string
+  dueAt: number
+  running: Promise<void> | undefined
+  readonly isUnderway: boolean
+  /** By the clock; the first try sets it. */
+  firstTry: number | undefined
+}
 
 const firstPauseMs = 250
 const longestPauseMs = 60_000
@@ -87,8 +97,9 @@ export class Intents implements IntentLog, AsyncDisposable {
     return ids.map((id) => this.#stored.removal(id))
   }
 
-  undo(ids: readonly string[]): void {
-    for (const id of ids) if (!this.#undoing.has(id)) this.#undoing.set(id, { tries: 0, error: '', dueAt: 0, running: undefined })
+  undo(ids: readonly string[], { isUnderway = false }: { readonly isUnderway?: boolean | undefined } = {}): void {
+    const fresh = { tries: 0, error: '', dueAt: 0, running: undefined, isUnderway, firstTry: undefined }
+    for (const id of ids) if (!this.#undoing.has(id)) this.#undoing.set(id, { ...fresh })
     this.#wake()
   }
 
@@ -104,7 +115,11 @@ export class Intents implements IntentLog, AsyncDisposable {
 
   async #resume(): Promise<void> {
     const left = (await this.#stored.all()).filter(({ id }) => !this.#stored.isOurs(id))
-    this.undo(left.map(({ id }) => id))
+    // the end of the server has cut off what it was asking for
+    this.undo(
+      left.map(({ id }) => id),
+      { isUnderway: true },
+    )
   }
 
   /** What is left over: not what is being made at this moment. */
@@ -164,7 +179,7 @@ export class Intents implements IntentLog, AsyncDisposable {
   async #attempt(id: string, undoing: Undoing): Promise<void> {
     try {
       const stored = await this.#stored.find(id)
-      const undone = stored === undefined ? { done: true as const } : await this.#parts.undo(stored, this.#attemptOf(id))
+      const undone = stored === undefined ? { done: true as const } : await this.#parts.undo(stored, this.#attemptOf(id, undoing))
       if (undone.done) {
         if (stored !== undefined) await this.settle([id])
         this.#undoing.delete(id)
@@ -174,8 +189,11 @@ export class Intents implements IntentLog, AsyncDisposable {
     }
   }
 
-  #attemptOf(id: string): Attempt {
-    return { signal: this.#stop.signal, amend: (known) => this.#stored.amend([id], known) }
+  #attemptOf(id: string, undoing: Undoing): Attempt {
+    const now = this.#parts.clock.now()
+    undoing.firstTry ??= now
+    const underwayMs = undoing.isUnderway ? now - undoing.firstTry : undefined
+    return { signal: this.#stop.signal, underwayMs, amend: (known) => this.#stored.amend([id], known) }
   }
 
   #failed(id: string, undoing: Undoing, text: string, err?: unknown): void {

@@ -48,22 +48,25 @@ export async function ownsApplication(objectId: string, { state, leases }: Owner
   )
 }
 
+/** Name of the role that keeps a service principal. */
+export const findRoleOf = (principalId: string, owners: Owners): Promise<string | undefined> =>
+  findRole(owners, ({ managed }) => managed?.service_principal_id === principalId)
+
 /** Memberships a role still wants, of a service principal it keeps. */
 export async function wantedGroups(principalId: string, owners: Owners): Promise<ReadonlySet<string>> {
-  const wanted = new Set<string>()
-  await hasRole(owners, ({ managed }) => {
-    if (managed?.service_principal_id === principalId) for (const id of managed.group_ids) wanted.add(id)
-    return false
-  })
-  return wanted
+  const name = await findRoleOf(principalId, owners)
+  const role = name === undefined ? undefined : await owners.state.findRole(name)
+  return new Set(role?.managed?.group_ids)
 }
 
-async function hasRole({ state }: Owners, is: (role: RoleRecord) => boolean): Promise<boolean> {
+const hasRole = async (owners: Owners, is: (role: RoleRecord) => boolean): Promise<boolean> => (await findRole(owners, is)) !== undefined
+
+async function findRole({ state }: Owners, is: (role: RoleRecord) => boolean): Promise<string | undefined> {
   for (const name of await state.roleNames()) {
     const role = await state.findRole(name)
-    if (role !== undefined && is(role)) return true
+    if (role !== undefined && is(role)) return name
   }
-  return false
+  return undefined
 }
 
 /** Resource Manager's ids know no case. */

@@ -5,7 +5,7 @@ import type { ReadyUpstream } from '../mount-state.ts'
 import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
 import type { Intent } from './intent.ts'
 import type { Attempt, Undone } from './intents.ts'
-import { isOwned, type Owners, wantedGroups } from './ownership.ts'
+import { findRoleOf, isOwned, type Owners, wantedGroups } from './ownership.ts'
 import type { StoredIntent } from './stored-intents.ts'
 
 /** Until "it is not there" is believed, in milliseconds: parts of the cloud do not know yet what others have done. */
@@ -43,10 +43,9 @@ export async function undoIntent({ intent, since }: StoredIntent, attempt: Attem
     case 'app':
       return undoApplication(intent, undoing)
     case 'roleAssignments':
-      await forEachOf(intent.assignment_ids, (id) => undoing.upstream.resourceManager.deleteRoleAssignment(id, call))
-      return done
+      return undoAssignments(intent, undoing)
     case 'groupMembership':
-      return undoMembership(intent, undoing)
+      return inOwnersTurn(intent, parts, () => undoMembership(intent, undoing))
     case 'password':
     case 'rootPassword':
       return state.inApplicationTurn(intent.application_object_id, () => undoPassword(intent, undoing))
@@ -96,13 +95,34 @@ async function searched(intent: Meant<'app'>, { upstream, call, attempt }: Undoi
   return { ...intent, ...ids }
 }
 
+async function undoAssignments({ assignment_ids: ids }: Meant<'roleAssignments'>, undoing: Undoing): Promise<Undone> {
+  let areAllRemoved = true
+  await forEachOf(ids, async (id) => {
+    if (!(await undoing.upstream.resourceManager.deleteRoleAssignment(id, undoing.call))) areAllRemoved = false
+  })
+  return ofRights(areAllRemoved, undoing)
+}
+
+/** While a role is written it is not known yet which memberships it wants. */
+async function inOwnersTurn<T>({ service_principal_id: principalId }: Meant<'groupMembership'>, owners: Owners, work: () => Promise<T>): Promise<T> {
+  const name = await findRoleOf(principalId, owners)
+  return name === undefined ? work() : owners.state.inRoleTurn(name, work)
+}
+
 /** A role may have got back a membership that was to be dropped. */
 async function undoMembership({ group_ids, service_principal_id: principalId }: Meant<'groupMembership'>, undoing: Undoing): Promise<Undone> {
   const { upstream, call } = undoing
   const wanted = await wantedGroups(principalId, undoing)
-  for (const id of group_ids) if (!wanted.has(id)) await isRemoved(upstream.directory.removeGroupMember(id, principalId, call))
-  return done
+  let areAllRemoved = true
+  for (const id of group_ids) {
+    if (!wanted.has(id) && !(await isRemoved(upstream.directory.removeGroupMember(id, principalId, call)))) areAllRemoved = false
+  }
+  return ofRights(areAllRemoved, undoing)
 }
+
+/** A right may be given after it was looked for, by a call that was cut off: then nobody would know of it. */
+const ofRights = (areAllRemoved: boolean, { attempt: { underwayMs }, patience }: Undoing): Undone =>
+  areAllRemoved || underwayMs === undefined || underwayMs > patience.byId ? done : later('it is not there yet')
 
 async function undoPassword(intent: Meant<'password' | 'rootPassword'>, undoing: Undoing): Promise<Undone> {
   const { upstream, call, ageMs, patience, attempt } = undoing

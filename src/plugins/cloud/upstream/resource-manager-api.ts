@@ -19,8 +19,8 @@ export type ResourceManagerApi = {
   /** In the configured subscription, all pages. */
   findRoleDefinitions(roleName: string, call: UpstreamCall): Promise<RoleDefinition[]>
   putRoleAssignment(assignment: NewRoleAssignment, call: UpstreamCall): Promise<{ readonly id: string }>
-  /** By its full id. One that is not there (204, 404) is no error. */
-  deleteRoleAssignment(id: string, call: UpstreamCall): Promise<void>
+  /** By its full id. False: it was not there (204, 404). */
+  deleteRoleAssignment(id: string, call: UpstreamCall): Promise<boolean>
   /** What the root may do in the subscription. */
   permissions(call: UpstreamCall): Promise<GrantedActions[]>
 }
@@ -77,9 +77,10 @@ export function openResourceManager(base: string, subscriptionId: string, send: 
     deleteRoleAssignment: async (id, call) => {
       const operation = 'deleteRoleAssignment'
       try {
-        await send({ operation, method: 'DELETE', url: `${base}${pathOf(operation, id)}?${apiVersion}` }, call, () => undefined)
+        return await send({ operation, method: 'DELETE', url: `${base}${pathOf(operation, id)}?${apiVersion}` }, call, ({ status }) => status !== 204)
       } catch (error) {
         if (!(error instanceof UpstreamError) || classify(error).kind !== 'done') throw error
+        return false
       }
     },
     permissions: async (call) => {
