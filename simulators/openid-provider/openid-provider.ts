@@ -60,7 +60,8 @@ const keys = new Map<string, object>()
 function keyOf(algorithm: string): object {
   const known = keys.get(algorithm)
   if (known !== undefined) return known
-  const { privateKey } = algorithm === 'ES256' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const { privateKey } =
+    algorithm === 'ES256' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('rsa', { modulusLength: 2048 })
   const made = privateKey.export({ format: 'jwk' })
   keys.set(algorithm, made)
   return made
