@@ -1,15 +1,26 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { CountReporter } from './test/support/count-reporter.ts'
 
+const every = ['test/**/*.test.ts']
+/** They look at the process they run in: nothing of other files may be in it. */
+const alone = ['test/http/limits.test.ts']
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     reporters: ['default', new CountReporter()],
     // each file brings servers, threads and processes of its own: more at once only makes them wait for each other
     pool: 'forks',
     maxWorkers: 2,
+    // what tests start (processes and threads) finds its sources stripped and compiled
+    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/gatehouse', import.meta.url)) },
     testTimeout: 30_000,
     hookTimeout: 30_000,
     passWithNoTests: false,
+    projects: [
+      { extends: true, test: { name: 'alone', include: alone } },
+      // no file leaves anything behind in its process: the next one finds the server loaded and its code warm
+      { extends: true, test: { name: 'in turn', include: every, exclude: alone, isolate: false } },
+    ],
   },
 })

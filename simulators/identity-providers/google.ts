@@ -7,6 +7,9 @@ const groupScope = 'https://www.googleapis.com/auth/admin.directory.group.readon
 const userScope = 'https://www.googleapis.com/auth/admin.directory.user.readonly'
 const cloudScope = 'https://www.googleapis.com/auth/cloud-platform'
 
+/** Of the service account, in every stand-in of a process: making an RSA key takes longer than most of what is tried with it. */
+const keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
+
 /** What Google knows of an access token. */
 type Grant = {
   readonly scopes: readonly string[] /** Administrator it acts as; "" for the account itself. */
@@ -28,7 +31,6 @@ export class Google {
   readonly schemasByUser = new Map<string, Record<string, object>>()
   pageSize = 200
   readonly now: () => number
-  readonly #keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
   readonly #grants = new Map<string, Grant>()
 
   constructor(now: () => number = Date.now) {
@@ -39,7 +41,7 @@ export class Google {
   get keyFile(): string {
     return JSON.stringify({
       ...{ type: 'service_account', project_id: 'stand-in', private_key_id: this.keyId, client_email: this.email, client_id: '1' },
-      private_key: this.#keys.privateKey.export({ format: 'pem', type: 'pkcs8' }),
+      private_key: keys.privateKey.export({ format: 'pem', type: 'pkcs8' }),
       token_uri: 'https://oauth2.googleapis.com/token',
     })
   }
@@ -56,7 +58,7 @@ export class Google {
       return oauthFailure('unsupported_grant_type', 'Invalid grant_type')
     const options = { issuer: this.email, audience: 'https://oauth2.googleapis.com/token', currentDate: new Date(this.now()), algorithms: ['RS256'] }
     try {
-      const { payload } = await jwtVerify(form.get('assertion') ?? '', this.#keys.publicKey, options)
+      const { payload } = await jwtVerify(form.get('assertion') ?? '', keys.publicKey, options)
       if ((payload.exp ?? 0) - (payload.iat ?? 0) > 3600) return oauthFailure('invalid_grant', 'Invalid JWT: Token must be a short-lived token')
       const subject = payload.sub ?? ''
       if (subject !== this.admin && subject !== this.email)
@@ -88,7 +90,7 @@ export class Google {
     if (verb === 'generateAccessToken')
       return { status: 200, body: { accessToken: this.#grant(asked.scope, ''), expireTime: '2099-01-01T00:00:00Z' } }
     if (verb !== 'signJwt') return apiFailure(404, 'Method not found.', 'NOT_FOUND')
-    const signed = await new SignJWT(JSON.parse(asked.payload)).setProtectedHeader({ alg: 'RS256', kid: this.keyId }).sign(this.#keys.privateKey)
+    const signed = await new SignJWT(JSON.parse(asked.payload)).setProtectedHeader({ alg: 'RS256', kid: this.keyId }).sign(keys.privateKey)
     return { status: 200, body: { keyId: this.keyId, signedJwt: signed } }
   }
 

@@ -22,7 +22,7 @@ export async function startOpenIdProvider({
   const url = `http://127.0.0.1:${port}`
   const configuration = {
     clients: clients.map((client) => ({ id_token_signed_response_alg: algorithm, ...client })),
-    jwks: { keys: [{ ...newKey(algorithm), use: 'sig', alg: algorithm }] },
+    jwks: { keys: [{ ...keyOf(algorithm), use: 'sig', alg: algorithm }] },
     cookies: { keys: ['of this provider only'] },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], groups: ['groups'] },
     scopes: ['openid', 'email', 'groups'],
@@ -54,10 +54,15 @@ async function makeQuietly(url: string, configuration: object): Promise<Provider
   }
 }
 
-const newKey = (algorithm: string): object =>
-  (algorithm === 'ES256'
-    ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    : generateKeyPairSync('rsa', { modulusLength: 2048 })
-  ).privateKey.export({
-    format: 'jwk',
-  })
+const keys = new Map<string, object>()
+
+/** One of each kind in a process: an RSA key takes long to make. */
+function keyOf(algorithm: string): object {
+  const known = keys.get(algorithm)
+  if (known !== undefined) return known
+  const { privateKey } =
+    algorithm === 'ES256' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const made = privateKey.export({ format: 'jwk' })
+  keys.set(algorithm, made)
+  return made
+}

@@ -1,16 +1,13 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { runProcess, startProcess } from '../support/process.ts'
+import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const rootToken = (folder: string, args: string[] = [], settings: Record<string, string> = {}) =>
   runProcess('src/commands/root-token.ts', { folder, args, settings })
 
-async function aStoppedServer(folder: string): Promise<string> {
-  await using server = await startProcess({ folder })
-  await server.stop()
-  return server.rootToken
-}
+const aStoppedServer = stoppedServer()
 
 test('root-token prints a new root token that works, the old one stays, and the next start says so once', async () => {
   await using folder = await temporaryFolder()

@@ -2,19 +2,17 @@ import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { damage } from '../support/damage.ts'
 import { runServer, type ServerProcess, startProcess } from '../support/process.ts'
+import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const aRole = { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['ci'] }
 
 /** A stopped server's folder, with two roles. */
-async function aFilledStore(folder: string): Promise<string> {
-  await using server = await startProcess({ folder })
+const aFilledStore = stoppedServer(async (server) => {
   const root = server.as(server.rootToken)
   await root.write('auth/jwt/role/broken', aRole)
   await root.write('auth/jwt/role/whole', aRole)
-  await server.stop()
-  return server.rootToken
-}
+})
 
 const fileOf = (folder: string) => `${folder}/data/gatehouse.db`
 

@@ -52,7 +52,7 @@ async function writeUntilCut(worker: number, { root, reader, answered }: { root:
   }
 }
 
-test('kill -9 while messages are written: what was answered is there, and nothing that was deleted', async () => {
+test('kill -9 while messages are written: what was answered is there, and nothing that was deleted', { timeout: 60_000 }, async () => {
   await using folder = await temporaryFolder()
   const known: Known[] = []
   let rootToken = ''

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { runServer, startProcess } from '../support/process.ts'
+import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const digestOf = async (path: string) =>
@@ -13,11 +14,7 @@ const digestOf = async (path: string) =>
     .digest('hex')
 
 /** A store with a past: first start and orderly end. Gives its root token. */
-async function aStore(folder: string): Promise<string> {
-  await using server = await startProcess({ folder })
-  await server.stop()
-  return server.rootToken
-}
+const aStore = stoppedServer()
 
 test.each([
   { name: 'STOP_TIMEOUT', value: '30' },

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Client } from './client.ts'
 
 const project = join(import.meta.dirname, '../..')
@@ -44,6 +45,8 @@ export type ServerProcess = AsyncDisposable & {
 export async function startProcess(options: ProcessOptions): Promise<ServerProcess> {
   const child = new Child('src/main.ts', options)
   await child.logged('listening on ')
+  // what it printed before lies in the other pipe, which a whole turn of the event loop reads
+  for (let turn = 0; turn < 2; turn++) await nextTurn()
   const url = /listening on (http:\/\/[^\s"]+)/.exec(child.stderr)?.[1] ?? ''
   const anonymous = new Client(url)
   const stop = (signal: NodeJS.Signals = 'SIGTERM') => child.end(signal)

@@ -142,7 +142,7 @@ test('logins, renewals, merges, moved aliases, deletions and groups that come an
       for (let left = 60; left > 0; left -= 1) {
         const ids = texts((await root.list('identity/entity/id')).body.data?.keys)
         const aliases = texts((await root.list('identity/entity-alias/id')).body.data?.keys)
-        const one = () => ids[roll(ids.length || 1)] ?? ''
+        const one = () => ids[roll(ids.length || 1)] ?? 'none'
         const alias = `identity/entity-alias/id/${aliases[roll(aliases.length || 1)] ?? 'none'}`
         const at = roll(4)
         const merge = { to_entity_id: one(), from_entity_ids: one(), conflicting_alias_ids_to_keep: aliases.filter(() => roll(2) === 0) }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { hostileTokens } from './hostile-tokens.ts'
 import { jwksOf, type Provider, startProvider } from './provider.ts'
@@ -39,9 +40,10 @@ async function refusedByBoth(server: TestServer, jwt: string): Promise<string[]>
 
 describe('tokens nobody should send', () => {
   const good = rs.sign(claims())
+  const both = shared(twoMounts)
 
   test.each(hostileTokens(rs, claims()))('%s is refused with 400', async (_name, token) => {
-    await using house = await twoMounts()
+    const house = await both()
 
     await refusedByBoth(house.server, token)
 

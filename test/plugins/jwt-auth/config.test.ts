@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { shared } from '../../support/shared.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { providerTls, strangerCertificate } from './certificates.ts'
 import { jwksOf, startProvider } from './provider.ts'
@@ -35,6 +36,7 @@ async function aProvider(tls?: typeof providerTls) {
 describe('what is refused, contract jwt-oidc §2.2 and §8.1', () => {
   const exactlyOne = "exactly one of 'jwt_validation_pubkeys', 'jwks_url', 'jwks_pairs' or 'oidc_discovery_url' must be set"
   const pkcs1 = newKeys('RS256').publicKey.export({ format: 'pem', type: 'pkcs1' }).toString()
+  const unconfigured = shared(startTestServer)
   const field = (name: string) => `Field validation failed: error converting input for field "${name}": `
   test.each<{ row: string; body: object; error: string }>([
     { row: 'C1', body: { ...keys, oidc_discovery_url: 'http://x', jwks_url: 'http://x' }, error: exactlyOne },
@@ -200,7 +202,7 @@ describe('what is refused, contract jwt-oidc §2.2 and §8.1', () => {
     { row: 'type', body: { ...keys, jwt_supported_algs: { a: 1 } }, error: field('jwt_supported_algs') },
     { row: 'type', body: { jwks_url: [1] }, error: field('jwks_url') },
   ])('$row: $body', async ({ body, error }) => {
-    await using server = await startTestServer()
+    const server = await unconfigured()
 
     const answer = await server.root.write(path, body)
 

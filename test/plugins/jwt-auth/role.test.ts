@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 
 const path = 'auth/jwt/role/r'
@@ -59,6 +60,7 @@ describe('what is refused, contract jwt-oidc §3.1 and §8.2', () => {
   const address = 'error parsing address "foo": Unable to convert "foo" to an IPv4 or IPv6 address, or a UNIX Socket'
   const tooLong = `'period' of '"48h0m0s"' is greater than the backend's maximum lease TTL of '"24h0m0s"'`
   const converting = (name: string) => `error converting input for field "${name}": `
+  const withoutRoles = shared(withDayMount)
   test.each<{ row: string; body: object; error: string }>([
     { row: 'R2', body: { policies: 'p' }, error: userClaim },
     { row: 'R3', body: { role_type: 'jwt', user_claim: 'u', policies: 'p' }, error: unbound },
@@ -113,7 +115,7 @@ describe('what is refused, contract jwt-oidc §3.1 and §8.2', () => {
     { row: 'type', body: { ...least, user_claim: ['a'] }, error: converting('user_claim') },
     { row: 'type', body: { ...least, token_max_ttl: -1 }, error: `${converting('token_max_ttl')}cannot provide negative value '-1'` },
   ])('$row: $body', async ({ body, error }) => {
-    await using server = await withDayMount()
+    const server = await withoutRoles()
 
     const answer = await server.root.write(path, body)
 

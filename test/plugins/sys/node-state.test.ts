@@ -1,12 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { errors, errorText, notAccepted, notAllowed } from '../../support/error-bodies.ts'
-import { startTestServer } from '../../support/start-server.ts'
+import { shared } from '../../support/shared.ts'
+import { startTestServer, type TestServer } from '../../support/start-server.ts'
 
 const sealedServer = async () => {
   const server = await startTestServer()
   expect((await server.root.call('PUT', 'sys/seal')).status).toBe(204)
   return server
 }
+
+/** Neither is changed by who takes one of these. */
+const openOne = shared(startTestServer)
+const sealedOne = shared(sealedServer)
 
 describe('contract core-http §6.3: health', () => {
   test.each(['sys/health', '/sys/health', '/health'])('%s tells all about an open server', async (path) => {
@@ -65,15 +70,13 @@ describe('contract core-http §6.3: health', () => {
     { query: '?activecode=-1', open: 400, sealed: 400 },
     { query: '?standbyok=maybe', open: 400, sealed: 400 },
   ])('GET and HEAD with "$query": $open open, $sealed sealed', async ({ query, open, sealed }) => {
-    await using server = await startTestServer()
-    const codes = async () => [
-      (await server.anonymous.read(`sys/health${query}`)).status,
-      (await server.anonymous.call('HEAD', `sys/health${query}`)).status,
+    const codes = async ({ anonymous }: TestServer) => [
+      (await anonymous.read(`sys/health${query}`)).status,
+      (await anonymous.call('HEAD', `sys/health${query}`)).status,
     ]
 
-    expect(await codes()).toEqual([open, open])
-    await server.root.call('PUT', 'sys/seal')
-    expect(await codes()).toEqual([sealed, sealed])
+    expect(await codes(await openOne())).toEqual([open, open])
+    expect(await codes(await sealedOne())).toEqual([sealed, sealed])
   })
 
   test('HEAD has no body, a refusal has E[]', async () => {
@@ -114,7 +117,7 @@ describe('contract operations §5: probes', () => {
   })
 
   test.each(['/health/live', '/health/ready', '/health'])('POST %s is 405', async (path) => {
-    await using server = await startTestServer()
+    const server = await openOne()
 
     expect(await server.anonymous.write(path, {})).toMatchObject({ status: 405, body: errors() })
   })
@@ -131,11 +134,9 @@ const offered: Record<string, string[]> = {
 }
 
 test.each(Object.keys(offered))('%s answers other verbs 405 E[], open or sealed', async (path) => {
-  await using server = await startTestServer()
   const others = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'LIST', 'SCAN', 'OPTIONS', 'FOO'].filter((verb) => !offered[path]?.includes(verb))
 
-  for (const sealed of [false, true]) {
-    if (sealed) await server.root.call('PUT', 'sys/seal')
+  for (const server of [await openOne(), await sealedOne()]) {
     for (const verb of others) {
       const answer = await server.root.call(verb, path)
       expect(`${verb} ${answer.status}`).toBe(`${verb} 405`)
@@ -162,7 +163,7 @@ test.each([
   'pprof/heap',
   'in-flight-req',
 ])('sys/%s is not available in a namespace, not even by the name of root', async (path) => {
-  await using server = await startTestServer()
+  const server = await openOne()
 
   for (const name of ['root', 'nope', '/']) {
     const answer = await server.root.read(`sys/${path}`, { headers: { 'X-Vault-Namespace': name } })
@@ -171,7 +172,7 @@ test.each([
 })
 
 test.each(['seal-status', 'leader'])('sys/%s is', async (path) => {
-  await using server = await startTestServer()
+  const server = await openOne()
 
   expect((await server.anonymous.read(`sys/${path}`, { headers: { 'X-Vault-Namespace': 'nope' } })).status).toBe(200)
 })
@@ -251,7 +252,7 @@ describe('unseal', () => {
     { sent: `{"key":"${'ab'.repeat(4_000_000)}"}`, status: 200 },
     { sent: `{"key":"${'ab'.repeat(4_000_000)}!"}`, status: 400, text: "'key' must be a valid hex or base64 string" },
   ])('an open server answers %#: $status $text', async ({ sent, status, text }) => {
-    await using server = await startTestServer()
+    const server = await openOne()
 
     const answer = await server.anonymous.call('PUT', 'sys/unseal', undefined, { raw: sent })
 

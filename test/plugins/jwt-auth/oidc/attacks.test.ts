@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer, Client } from '../../../support/client.ts'
+import { shared } from '../../../support/shared.ts'
 import type { TestServer } from '../../../support/start-server.ts'
 import { jwksOf, startProvider } from '../provider.ts'
 import { aSigner } from '../signer.ts'
@@ -236,6 +237,12 @@ describe('what comes back is the own provider’s', () => {
 })
 
 describe('PKCE and the way back', () => {
+  const aFlow = shared(async () => {
+    const stack = new AsyncDisposableStack()
+    const server = stack.use(await withFlow(stack.use(await startSmallProvider())))
+    return { server, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  })
+
   test('nothing a caller sends takes PKCE, nonce or the redirect URI out of the URL, or adds to it', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
@@ -292,8 +299,7 @@ describe('PKCE and the way back', () => {
     'state=st_x,ns=%25%2C%0D%0ASet-Cookie:%20a=b',
   ]
   test.each(odd)('%.60s is a 400 in the envelope, and nothing of it comes back', async (query) => {
-    await using provider = await startSmallProvider()
-    await using server = await withFlow(provider)
+    const { server } = await aFlow()
 
     const answer = await server.anonymous.read(`${path}?${query}`)
 
@@ -322,8 +328,7 @@ describe('PKCE and the way back', () => {
     ['https://example.com\\@evil.example/oidc/callback'],
     ['javascript:alert(1)'],
   ])('no way to elsewhere: %s', async (elsewhere) => {
-    await using provider = await startSmallProvider()
-    await using server = await withFlow(provider)
+    const { server } = await aFlow()
 
     expect((await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: elsewhere })).body.data).toEqual({ auth_url: '' })
   })

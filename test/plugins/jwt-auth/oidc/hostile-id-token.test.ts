@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { shared } from '../../../support/shared.ts'
 import type { TestServer } from '../../../support/start-server.ts'
 import { hostileTokens } from '../hostile-tokens.ts'
 import { jwksOf, startProvider } from '../provider.ts'
@@ -38,9 +39,10 @@ async function byForm(server: TestServer, provider: SmallProvider, tokenOf: Toke
 }
 
 describe('ID tokens nobody should send, by code and by form', () => {
+  const sharedHouse = shared(house)
+
   test.each(names)('%s is refused with 400', async (name) => {
-    await using opened = await house()
-    const { provider, server } = opened
+    const { provider, server } = await sharedHouse()
     const hostile: TokenOf = (claims) => new Map(hostileTokens(signer, claims)).get(name) ?? ''
 
     for (const way of [byCode, byForm]) {
@@ -52,8 +54,7 @@ describe('ID tokens nobody should send, by code and by form', () => {
   })
 
   test.each(['../../../../dev/null', '__proto__', 'constructor', "' or 1=1 --", 'r\u0000', 'R', ' r'])('a kid %j that no key has', async (kid) => {
-    await using opened = await house()
-    const { provider, server } = opened
+    const { provider, server } = await sharedHouse()
 
     for (const way of [byCode, byForm]) {
       expect(await way(server, provider, (claims) => signer.sign(claims, { kid }))).toMatch(/^400 .*failed to verify id token signature/)

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Answer, Client, Json } from '../../../support/client.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../../../support/start-server.ts'
 import { jwksOf, type Provider, startProvider } from '../provider.ts'
-import { aSigner, type Signer } from '../signer.ts'
+import { aSigner, newKeys, type Signer } from '../signer.ts'
 
 export const clientId = 'abc'
 export const clientSecret = 'def'
@@ -31,6 +31,15 @@ export type SmallProvider = AsyncDisposable & {
   codeFor(login: URLSearchParams, given?: { claims?: object; idToken?: string; more?: object }): string
 }
 
+const keysByAlgorithm = new Map<string, ReturnType<typeof newKeys>>()
+
+/** Of all small providers of a run: making an RSA key takes longer than a login. Whose signature must not count is another `aSigner`. */
+function keysOf(algorithm: string): ReturnType<typeof newKeys> {
+  const keys = keysByAlgorithm.get(algorithm) ?? newKeys(algorithm)
+  keysByAlgorithm.set(algorithm, keys)
+  return keys
+}
+
 export async function startSmallProvider({
   algorithm = 'RS256',
   metadata = {},
@@ -43,7 +52,7 @@ export async function startSmallProvider({
   const provider: SmallProvider = {
     web,
     url: web.url,
-    signer: aSigner(algorithm, { kid: 'k1' }),
+    signer: aSigner(algorithm, { kid: 'k1', keys: keysOf(algorithm) }),
     tokenCalls: [],
     userInfoCalls: [],
     token: undefined,

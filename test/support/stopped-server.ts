@@ -1,0 +1,27 @@
+import { cp } from 'node:fs/promises'
+import { afterAll } from 'vitest'
+import { type ServerProcess, startProcess } from './process.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+/**
+ * Gives folders of a server that was started, filled and stopped in order, once for all tests of a file: each test has a copy of its own. The function
+ * that is returned puts one into an empty folder and resolves with the root token.
+ */
+export function stoppedServer(fill: (server: ServerProcess) => Promise<unknown> = async () => {}): (folder: string) => Promise<string> {
+  const opened = new AsyncDisposableStack()
+  afterAll(() => opened.disposeAsync())
+  const make = async () => {
+    const { path } = opened.use(await temporaryFolder())
+    await using server = await startProcess({ folder: path })
+    await fill(server)
+    await server.stop()
+    return { path, rootToken: server.rootToken }
+  }
+  let made: ReturnType<typeof make> | undefined
+  return async (folder) => {
+    made ??= make()
+    const { path, rootToken } = await made
+    await cp(path, folder, { recursive: true })
+    return rootToken
+  }
+}
