@@ -5,6 +5,7 @@ import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { writeAttempts } from '../stored-record.ts'
 import { Turns } from '../turns.ts'
+import { canonicalName } from './canonical-name.ts'
 import type { ListRange } from './entity-lists.ts'
 import type { Group, GroupAlias } from './group.ts'
 import { type AliasWrite, aliasRemoval, aliasWrite, groupOfAlias, type WrittenAlias } from './group-alias-write.ts'
@@ -16,7 +17,6 @@ import { groupRefresh } from './group-refresh.ts'
 import { type GroupWrite, groupWrite, membershipRows, type Written } from './group-write.ts'
 import { IdentityKeys } from './identity-keys.ts'
 import type { GroupLogin, GroupRefresh, MembershipChange, Memberships as MembershipSource } from './memberships.ts'
-import { canonicalName } from './canonical-name.ts'
 
 export type GroupStoreParts = {
   /** The core's view: tokens, entities and groups lie in the same one, so that a login is one write. */
@@ -152,17 +152,7 @@ export class GroupStore implements MembershipSource {
     return groupRefresh(this.#parts, login, (entityId) => this.#tell(new Set([entityId])))
   }
 
-  async refresh(login: Omit<GroupLogin, 'entity'>): Promise<void> {
-    if (await this.#refresh(login)) return
-    // those that were overtaken once, one after the other
-    await this.#turns.take(`refresh/${login.entityId}`, async () => {
-      for (let attempt = 1; attempt < writeAttempts; attempt += 1) if (await this.#refresh(login)) return
-      throw tooBusy()
-    })
-  }
-
-  /** False: someone else changed the entity in the meantime. */
-  async #refresh(login: Omit<GroupLogin, 'entity'>): Promise<boolean> {
+  async refresh(login: Omit<GroupLogin, 'entity'>): Promise<boolean> {
     const refresh = await this.refreshForLogin({ ...login, entity: 'kept' })
     if (refresh.entries.length === 0) return true
     try {

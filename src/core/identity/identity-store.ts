@@ -256,9 +256,17 @@ export class IdentityStore {
    * it runs again when someone else was quicker.
    */
   async change<T>(draw: () => Promise<Drawn<T>>): Promise<T> {
-    const isFree = this.#turns.workOn(overtaken) === undefined
-    const done = (isFree ? await this.#attempt(draw) : undefined) ?? (await this.inLine(() => this.#retry(draw)))
+    const done = (this.#isLineFree() ? await this.#attempt(draw) : undefined) ?? (await this.inLine(() => this.#retry(draw)))
     return done.result
+  }
+
+  /** What a renewal does to the groups of its entity: the token is renewed by then, whoever else changes the entity. Contract tokens §3.5. */
+  async refreshGroups(login: Omit<GroupLogin, 'entity'>): Promise<void> {
+    if (this.#isLineFree() && (await this.memberships.refresh(login))) return
+    await this.inLine(async () => {
+      for (let attempt = 1; attempt < writeAttempts; attempt += 1) if (await this.memberships.refresh(login)) return
+      throw tooBusy()
+    })
   }
 
   /** Changes that were overtaken once, one after the other, so that they do not overtake each other again and again. No other turn is waited for inside. */
@@ -266,12 +274,16 @@ export class IdentityStore {
     return this.#turns.take(overtaken, work)
   }
 
+  #isLineFree(): boolean {
+    return this.#turns.workOn(overtaken) === undefined
+  }
+
   async #retry<T>(draw: () => Promise<Drawn<T>>): Promise<Drawn<T>> {
     for (let attempt = 1; attempt < writeAttempts; attempt += 1) {
       const done = await this.#attempt(draw)
       if (done !== undefined) return done
     }
-    throw fail('unavailable', 'too many changes to one entity at a time')
+    throw tooBusy()
   }
 
   /** Undefined: someone else was quicker. */
@@ -380,3 +392,5 @@ const unchanged = (identity: Identity, groups: GroupRefresh | undefined): LoginI
 const isChanged = (known: EntityAlias, login: LoginAlias): boolean => known.name === login.name && !sameMetadata(known.metadata, login.metadata)
 
 const ignore = (): void => undefined
+
+const tooBusy = () => fail('unavailable', 'too many changes to one entity at a time')

@@ -49,8 +49,8 @@ export interface Memberships {
   inTurn<T>(work: () => Promise<T>): Promise<T>
   membershipsOf(entityId: string): Promise<MembershipsOf>
   refreshForLogin(login: GroupLogin): Promise<GroupRefresh>
-  /** The refresh of a renewal, a write of its own: the token is renewed by then, whoever else changes the entity. Contract tokens §3.5. */
-  refresh(login: Omit<GroupLogin, 'entity'>): Promise<void>
+  /** The refresh of a renewal, a write of its own; false: someone else was quicker. Contract tokens §3.5. */
+  refresh(login: Omit<GroupLogin, 'entity'>): Promise<boolean>
   /** The entity leaves all its groups. */
   entityGone(entityId: string): Promise<MembershipChange>
   /** Wherever one of `from` is a member, `to` is from now on, and they are not. */
@@ -65,7 +65,7 @@ export const noMemberships: Memberships = {
   inTurn: (work) => work(),
   membershipsOf: async () => none,
   refreshForLogin: async () => ({ matched: [], groupIds: [], memberships: none, entries: [], counts: () => [], written: () => undefined }),
-  refresh: async () => undefined,
+  refresh: async () => true,
   entityGone: noChange,
   entitiesMoved: noChange,
 }

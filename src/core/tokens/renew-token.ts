@@ -1,7 +1,7 @@
 import { fail, refuse, type ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { quoted } from '../../lib/go-text.ts'
-import { type Identity, identityIn, type IdentityStore } from '../identity/identity-store.ts'
+import { type Identity, type IdentityStore, identityIn } from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { authBlock, type Issued } from './auth-block.ts'
 import { type LifetimeTerms, lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
@@ -69,7 +69,7 @@ async function refreshedIdentity(identities: IdentityStore, token: Token, { name
   const known = token.entity_id === '' ? undefined : await identities.identityOf(token.entity_id)
   if (known === undefined) return undefined
   const entityId = known.entity.id
-  await identities.memberships.refresh({ namespace, mountAccessor: accessor, entityId, names: token.group_aliases ?? [] })
+  await identities.refreshGroups({ namespace, mountAccessor: accessor, entityId, names: token.group_aliases ?? [] })
   return identities.identityOf(entityId)
 }
 

@@ -48,8 +48,8 @@ export function parseCron(text: string): CronSchedule | { readonly error: string
 }
 
 const dayMs = 86_400_000
-/** A leap day comes at least that often, whatever the century. */
-const longestSearchDays = 8 * 366 + 1
+/** A leap day falls on a given day of the week at least every 40 years, whatever the century. */
+const longestSearchDays = 40 * 366
 
 /** The first time of the schedule after `after`, both in milliseconds since the epoch; undefined when there is none. */
 export function nextTime(schedule: CronSchedule, after: number): number | undefined {
