@@ -5,6 +5,8 @@ const intervalMs = 1000
 const idleShare = 0.05
 /** A shorter rest is not worth what follows: about a second of CPU until the code that the collection drops is compiled anew. */
 const restSeconds = 10
+/** A server that has worked less, in milliseconds, has no such code yet: what starting has left goes at its first rest. */
+const freshMs = 3000
 /** Growth since the last collection, in bytes, that is worth one. */
 const worthBytes = 48 * 1024 * 1024
 /** A collection that gave back so much is followed by another: what one gives up is often free only after the next. */
@@ -19,8 +21,6 @@ const mostHeapBytes = 256 * 1024 * 1024
 export function returnMemoryWhenIdle(): void {
   const collect = globalThis.gc
   if (collect === undefined) return
-  // what starting has left goes at once: no code is compiled for good yet
-  let mayCollectAfter = 1
   let bytesAfter = 0
   let idleSeconds = 0
   let before = performance.eventLoopUtilization()
@@ -29,14 +29,12 @@ export function returnMemoryWhenIdle(): void {
     const { utilization } = performance.eventLoopUtilization(now, before)
     before = now
     idleSeconds = utilization > idleShare ? 0 : idleSeconds + 1
-    if (idleSeconds < mayCollectAfter) return
+    if (idleSeconds < (now.active < freshMs ? 1 : restSeconds)) return
     const { rss, heapTotal } = process.memoryUsage()
     if (rss < bytesAfter + worthBytes || heapTotal > mostHeapBytes) return
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     const left = process.memoryUsage.rss()
-    const isDone = rss - left < muchBytes
-    bytesAfter = isDone ? left : 0
-    if (isDone) mayCollectAfter = restSeconds
+    bytesAfter = rss - left < muchBytes ? left : 0
     before = performance.eventLoopUtilization()
   }, intervalMs).unref()
 }
