@@ -2,8 +2,11 @@ import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import type { Answer, Client, Json } from '../support/client.ts'
 import type { TestServer } from '../support/start-server.ts'
 
-/** Stands in everything the other namespace keeps: in names, texts, notes. */
+/** Stands in every name the other namespace has; others may have the same name. */
 export const mark = 'of-bravo'
+
+/** Stands in every text and note the other namespace keeps; nobody outside ever says it. */
+export const hidden = 'kept-in-there'
 
 export const everything = 'path "*" { capabilities = ["create", "read", "update", "delete", "list", "sudo", "patch", "scan"] }'
 
@@ -26,37 +29,37 @@ export async function fillOtherNamespace(server: TestServer): Promise<OtherNames
     return body
   }
   const signer = aSigner()
-  const named = (path: string) => path.replaceAll('*', mark)
+  const named = (path: string) => path.replaceAll('*', mark).replaceAll('%', hidden)
   const write = (path: string, body: unknown = {}) => done(root.write(named(path), JSON.parse(named(JSON.stringify(body))), at))
 
-  await done(root.write('sys/namespaces/bravo', { custom_metadata: { note: mark } }))
-  await write('sys/namespaces/child-*', { custom_metadata: { note: '*' } })
-  await write('sys/policies/acl/policy-*', { policy: 'path "cubbyhole/*" { capabilities = ["read"] } # *' })
+  await done(root.write('sys/namespaces/bravo', { custom_metadata: { note: hidden } }))
+  await write('sys/namespaces/child-*', { custom_metadata: { note: '%' } })
+  await write('sys/policies/acl/policy-*', { policy: 'path "cubbyhole/*" { capabilities = ["read"] } # %' })
   await done(root.write('sys/policies/acl/all', { policy: everything }, at))
-  await write('sys/auth/jwt-*', { type: 'jwt', description: '*' })
+  await write('sys/auth/jwt-*', { type: 'jwt', description: '%' })
   await done(root.write(`auth/jwt-${mark}/config`, { jwt_validation_pubkeys: [signer.pem], bound_issuer: mark }, at))
   const role = { role_type: 'jwt', user_claim: 'sub', groups_claim: 'groups', bound_subject: '*', token_policies: ['policy-*'], token_ttl: '30d' }
   await write('auth/jwt-*/role/role-*', role)
   await write('auth/token/roles/role-*', { allowed_policies: ['policy-*'] })
   await write('identity/oidc/key/key-*', { allowed_client_ids: ['*'] })
-  await write('identity/oidc/role/role-*', { key: 'key-*', template: '{"x":"*"}' })
+  await write('identity/oidc/role/role-*', { key: 'key-*', template: '{"x":"%"}' })
   const now = Math.floor(Date.now() / 1000)
   const jwt = signer.sign({ iss: mark, sub: mark, groups: [mark], iat: now, exp: now + 3600 })
   const login = await write('auth/jwt-*/login', { role: 'role-*', jwt })
-  const token = await write('auth/token/create', { policies: ['all'], meta: { note: '*' }, display_name: '*', ttl: '30d' })
+  const token = await write('auth/token/create', { policies: ['all'], meta: { note: '%' }, display_name: '*', ttl: '30d' })
   const tokenId = String(token['auth']?.['client_token'])
   const entityId = String(login['auth']?.['entity_id'])
-  await write(`identity/entity/id/${entityId}`, { name: 'entity-*', metadata: { note: '*' } })
+  await write(`identity/entity/id/${entityId}`, { name: 'entity-*', metadata: { note: '%' } })
   const accessor = String((await done(root.read('sys/auth', at)))['data']?.[`jwt-${mark}/`]?.['accessor'])
   const group = await write('identity/group', { name: 'group-*', policies: ['policy-*'], member_entity_ids: [entityId] })
-  const external = await write('identity/group', { name: 'external-*', type: 'external', metadata: { note: '*' } })
+  const external = await write('identity/group', { name: 'external-*', type: 'external', metadata: { note: '%' } })
   const groupAlias = await write('identity/group-alias', { name: '*', mount_accessor: accessor, canonical_id: external['data']?.['id'] })
   const entity = await done(root.read(`identity/entity/id/${entityId}`, at))
   const entityAliasId = String(entity['data']?.['aliases']?.[0]?.['id'])
   const own = server.as(tokenId)
-  await done(own.write('cubbyhole/kept', { text: mark }, at))
+  await done(own.write('cubbyhole/kept', { text: hidden }, at))
   const leases = await done(root.list('sys/leases/lookup/auth/token/create', at))
-  await write('sys/mounts/engine', { type: 'practice', description: '*' })
+  await write('sys/mounts/engine', { type: 'practice', description: '%' })
   const secret = await done(own.read('engine/creds/ci', at))
   const mounts = await done(root.read('sys/mounts', at))
 
