@@ -74,8 +74,11 @@ function askedType({ type, plugin_name: pluginName = '' }: MountRequest): string
 
 const tokenTypeOf = ({ table }: MountPlace, given: GivenConfig) => (table === 'auth' ? { token_type: tokenType(given.token_type) } : {})
 
+/** The only type with versions to choose from: not offered here, and whoever asks for it hears just that. */
+const versioned = 'kv'
+
 function checkedPlugin({ table }: MountPlace, type: string, request: MountRequest, given: GivenConfig): PluginName {
-  if ((request.options?.version ?? '') !== '') {
+  if (type !== versioned && (request.options?.version ?? '') !== '') {
     throw refuse('invalid', `${table === 'auth' ? 'auth method' : 'secrets engine'} ${quoted(type)} does not allow setting a version`)
   }
   checkPluginVersion(given.plugin_version, excerpt(type))
