@@ -8,7 +8,7 @@ import { type AccessLine, accessLine, routeTemplate } from './access-log.ts'
 import type { Admit } from './admission.ts'
 import { announcedSizeRefusal, BodyBudget, overloaded, readBody } from './body-reader.ts'
 import { answerIsMade, type Call, callOf, type EarlyReply } from './call.ts'
-import { commonHeaders, firstHeaders } from './common-headers.ts'
+import { bodyBeside, commonHeaders, firstHeaders } from './common-headers.ts'
 import { allowOrigin, type CorsRules, type CorsVerdict, corsVerdict } from './cors.ts'
 import { DirectReads } from './direct-reads.ts'
 import type { MadeByCall } from './envelope.ts'
@@ -225,7 +225,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     answerIsMade(call)
     // Answers made in one turn of the event loop go out one behind the other at its end, not each between two others' work: their readers, once
     // woken, find the next one without going back to sleep. Measured with 32 connections: a third less CPU a request.
-    const goOn = () => setImmediate(done, null, payload)
+    const goOn = () => setImmediate(done, null, bodyBeside(request.headers['x-vault-namespace'], payload))
     if (request.raw.complete || (reply.raw.shouldKeepAlive && !closing)) goOn()
     else whenRead(request.raw, goOn)
   })

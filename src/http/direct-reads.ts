@@ -5,7 +5,7 @@ import findMyWay from 'find-my-way'
 import type { Admit } from './admission.ts'
 import { answerRequest, type House } from './answer.ts'
 import { answerIsMade, type Call, callOf } from './call.ts'
-import { firstHeaders } from './common-headers.ts'
+import { bodyBeside, firstHeaders } from './common-headers.ts'
 import type { ErrorReply } from './error-reply.ts'
 import type { Answer, RouteRules, Served } from './exchange.ts'
 import { carrierOf } from './mount-router.ts'
@@ -94,12 +94,13 @@ export class DirectReads {
 
   #send(request: IncomingMessage, response: ServerResponse, { status, contentType, headers, body }: Answer): void {
     if (response.destroyed) return
-    const all = { ...firstHeaders(callOf(request).requestId, request.headers['x-vault-namespace']), ...headers }
+    const namespace = request.headers['x-vault-namespace']
+    const all = { ...firstHeaders(callOf(request).requestId, namespace), ...headers }
     if (contentType !== undefined) all['content-type'] = contentType
     if (body !== undefined) all['content-length'] = String(Buffer.byteLength(body))
     else if (status !== 204 && status !== 304) all['content-length'] = '0'
     if (this.#parts.isClosing()) all['connection'] = 'close'
-    response.writeHead(status, all).end(body)
+    response.writeHead(status, all).end(bodyBeside(namespace, body))
   }
 
   #giveUp(error: unknown, call: Call, response: ServerResponse): void {

@@ -5,7 +5,7 @@ import { type Namespace, rootNamespace } from '../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../core/namespaces/namespace-store.ts'
 import { namesTag } from '../lib/entity-tag.ts'
 import type { Random } from '../lib/random.ts'
-import { commonHeaders, requestIdHeader } from './common-headers.ts'
+import { bodyBeside, commonHeaders, requestIdHeader } from './common-headers.ts'
 import { envelope, type WrittenReply } from './envelope.ts'
 import { largeAnswer } from './json-reply.ts'
 
@@ -74,7 +74,7 @@ export function readyRead({ path, find, resolve, namespaces, clientAddress, rand
     }
     response.cork()
     response.writeHead(200, withOwn(answer.headersOfWhole))
-    response.write(answer.head + id)
+    response.write(bodyBeside(named, answer.head + id))
     response.end(answer.tail)
     return true
   }
