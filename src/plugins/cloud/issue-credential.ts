@@ -1,3 +1,4 @@
+import { AskedRights } from './asked-rights.ts'
 import { endFailed, mayComeLate } from './failed-work.ts'
 import type { Intent } from './intents/intent.ts'
 import { type MadeCredential, secretEnd } from './made-credential.ts'
@@ -15,7 +16,7 @@ type Plan = {
 }
 
 /** How far the work has come: what is there upstream for certain. */
-type Progress = { application?: Application; principalId?: string; isUnderway?: boolean }
+type Progress = { application?: Application; principalId?: string; isUnderway?: boolean; asked?: AskedRights }
 
 /**
  * Makes an application with a service principal, a secret, and the rights of the role. What it means to make is stored before the first call; when a step
@@ -45,7 +46,10 @@ export async function issueServicePrincipal(name: string, role: RoleRecord, work
       },
     }
   } catch (error) {
-    await endFailed(work.state.intents, intents, {
+    const [app = '', rights] = intents
+    const asked = progress.asked ?? new AskedRights()
+    const left = rights === undefined ? [] : await asked.narrow(work.state.intents, rights, { assignment_ids: plan.assignments.map(({ id }) => id) })
+    await endFailed(work.state.intents, [app, ...left], {
       error: upstreamCause(error),
       made: progress.application !== undefined,
       isUnderway: progress.isUnderway,
@@ -93,13 +97,15 @@ async function make(
   )
   progress.principalId = principal.id
   const password = await orRefuse('error creating service principal', addPrincipalPassword(principal.id, role, work))
+  const asked = new AskedRights()
+  progress.asked = asked
   await orRefuse(
     'error while assigning roles',
-    forEachOf(plan.assignments, async ({ name, scope, roleDefinitionId }) => {
+    forEachOf(plan.assignments, async ({ name, id, scope, roleDefinitionId }) => {
       const assignment = { scope, name, roleDefinitionId, principalId: principal.id }
       try {
         await upstream.untilReplicated('putRoleAssignment', call, (again) =>
-          untilAnswered(() => upstream.resourceManager.putRoleAssignment(assignment, again)),
+          untilAnswered(() => asked.asking(id, () => upstream.resourceManager.putRoleAssignment(assignment, again))),
         )
       } catch (error) {
         if (mayComeLate(error)) progress.isUnderway = true

@@ -1,4 +1,5 @@
 import { base62 } from '../../lib/random.ts'
+import { AskedRights } from './asked-rights.ts'
 import type { Intent } from './intents/intent.ts'
 import { endFailed, mayComeLate } from './failed-work.ts'
 import type { ManagedApplication, RoleRecord } from './role-record.ts'
@@ -89,6 +90,7 @@ async function addRights(
   })
   const group_ids = wanted.groups.filter((id) => !before.group_ids.includes(id))
   const settles: string[] = []
+  const asked = new AskedRights()
   let isUnderway = false
   const granting = async (grant: Promise<unknown>) => {
     try {
@@ -100,16 +102,26 @@ async function addRights(
   }
   try {
     if (made.length > 0) settles.push(await state.intents.record({ kind: 'roleAssignments', assignment_ids: made.map(({ id }) => id) }))
-    await forEachOf(made, ({ name, role_id, scope }) => {
+    await forEachOf(made, ({ name, id, role_id, scope }) => {
       const assignment = { scope, name, roleDefinitionId: role_id, principalId }
-      return granting(upstream.untilReplicated('putRoleAssignment', call, (again) => upstream.resourceManager.putRoleAssignment(assignment, again)))
+      return granting(
+        upstream.untilReplicated('putRoleAssignment', call, (again) =>
+          asked.asking(id, () => upstream.resourceManager.putRoleAssignment(assignment, again)),
+        ),
+      )
     })
     if (group_ids.length > 0) settles.push(await state.intents.record({ kind: 'groupMembership', group_ids, service_principal_id: principalId }))
     await forEachOf(group_ids, (groupId) =>
-      granting(upstream.untilReplicated('addGroupMember', call, (again) => upstream.directory.addGroupMember(groupId, principalId, again))),
+      granting(
+        upstream.untilReplicated('addGroupMember', call, (again) =>
+          asked.asking(groupId, () => upstream.directory.addGroupMember(groupId, principalId, again)),
+        ),
+      ),
     )
   } catch (error) {
-    state.intents.undo(settles, { isUnderway })
+    const meant = made.length > 0 ? [{ assignment_ids: made.map(({ id }) => id) }, { group_ids }] : [{ group_ids }]
+    const left = await Promise.all(settles.map((id, at) => asked.narrow(state.intents, id, meant[at] ?? { group_ids })))
+    state.intents.undo(left.flat(), { isUnderway })
     throw error
   }
   const role_assignments = [...before.role_assignments, ...made.map(({ id, role_id, scope }) => ({ id, role_id, scope }))]

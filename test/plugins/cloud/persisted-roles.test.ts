@@ -98,6 +98,30 @@ describe('a role that keeps its application', () => {
     expect(rights(id)).toEqual(['Owner on web', 'Reader on data', 'member of bar', 'member of foo'])
   })
 
+  test('rights that the root may neither give nor take leave nothing to undo, beside others that it gave', async () => {
+    const name = newName()
+    const id = await persisted(name, lists([owner('web')], []))
+    for (const operation of ['addGroupMember', 'removeGroupMember'] as const) {
+      house.directory.fault({
+        kind: 'status',
+        status: 403,
+        code: 'Authorization_RequestDenied',
+        message: 'Insufficient privileges',
+        operation,
+        times: null,
+      })
+    }
+
+    const byRole = await write(name, lists([owner('web'), reader('data'), { ...reader(), scope: '/' }], []))
+    const byGroup = await write(name, lists([owner('web'), reader('data')], ['foo']))
+
+    expect(String(byRole.body['errors']?.[0])).toMatch(/^could not create persisted app: .*missing permission: Microsoft.Authorization/)
+    expect(String(byGroup.body['errors']?.[0])).toMatch(/^could not create persisted app: .*missing permission: GroupMember/)
+    await untilNoDebris()
+    house.directory.clearFaults()
+    expect(rights(id)).toEqual(['Owner on web'])
+  })
+
   test('rights that cannot be removed now are removed later', async () => {
     const name = newName()
     const id = await persisted(name)

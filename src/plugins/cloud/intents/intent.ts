@@ -33,6 +33,9 @@ export type Intent =
 
 export type IntentKind = Intent['kind']
 
+/** Members of an intent that are told anew. */
+export type Known = Readonly<Record<string, string | readonly string[]>>
+
 /** The intents of one mount, stored in its view. Ids are the store's own. */
 export interface IntentLog {
   /** Resolves once it is durable: only then may the call be made. */
@@ -40,7 +43,7 @@ export interface IntentLog {
   /** As `record`, as an entry for a write that does more. */
   recording(intent: Intent): { readonly id: string; readonly entry: ViewEntry }
   /** What has become known since. Nothing happens to one that is settled. */
-  amend(id: string, known: Readonly<Record<string, string>>): Promise<void>
+  amend(id: string, known: Known): Promise<void>
   /** What was meant is now owned by a stored record, or is gone: nothing is left to undo. */
   settle(ids: readonly string[]): Promise<void>
   /** As `settle`, as entries for the write that stores the owner. */

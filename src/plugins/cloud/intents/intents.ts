@@ -2,7 +2,7 @@ import type { View, ViewEntry } from '../../../core/barrier/view.ts'
 import { ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
-import type { Intent, IntentLog } from './intent.ts'
+import type { Intent, IntentLog, Known } from './intent.ts'
 import { type StoredIntent, StoredIntents } from './stored-intents.ts'
 
 /** `later`: not yet, and why; it is tried again. */
@@ -25,7 +25,7 @@ export type Attempt = {
   /** Of what may be underway upstream still: milliseconds since it was first looked for. */
   readonly underwayMs: number | undefined
   /** Keeps what was found out, also for the attempts after a restart. */
-  amend(known: Readonly<Record<string, string>>): Promise<void>
+  amend(known: Known): Promise<void>
 }
 
 /** What is left over upstream of one intent, as far as is known. */
@@ -80,12 +80,12 @@ export class Intents implements IntentLog, AsyncDisposable {
     return this.#stored.entry(intent)
   }
 
-  async amend(id: string, known: Readonly<Record<string, string>>): Promise<void> {
+  async amend(id: string, known: Known): Promise<void> {
     await this.#stored.amend([id], known)
   }
 
   /** As `amend`, for several in one write. */
-  async amendAll(ids: readonly string[], known: Readonly<Record<string, string>>): Promise<void> {
+  async amendAll(ids: readonly string[], known: Known): Promise<void> {
     await this.#stored.amend(ids, known)
   }
 

@@ -46,14 +46,17 @@ export async function withRetries<Result>(
   operation: UpstreamOperation,
   attempt: () => Promise<Result>,
 ): Promise<Result> {
+  let inDoubt = false
   for (let tries = 1; ; tries++) {
     try {
       return await attempt()
-    } catch (error) {
+    } catch (failure) {
       // an error of another operation (its token) has had its tries
-      if (!(error instanceof UpstreamError) || error.operation !== operation) throw error
+      if (!(failure instanceof UpstreamError) || failure.operation !== operation) throw failure
+      const error = inDoubt ? new UpstreamError({ ...failure, message: failure.message, cause: failure.cause, inDoubt }) : failure
       const wait = pauseBefore(error, tries, random())
       if (wait === undefined || clock.now() + wait >= call.deadline || isCancelled(call)) throw error
+      if (error.status !== 429 && !isConcurrency(error)) inDoubt = true
       await pause(wait, call.signal)
       if (isCancelled(call)) throw error
     }

@@ -44,6 +44,8 @@ export type UpstreamFailure = {
   readonly requestId?: string | undefined
   /** The call was made, its answer did not come, and it is none to repeat: it may have happened. Look before doing it again. */
   readonly lost?: boolean
+  /** An earlier try of the same call may have happened, whatever this one came to. */
+  readonly inDoubt?: boolean
   /** Instead of `<code>: <text>`. */
   readonly message?: string
   readonly cause?: unknown
@@ -61,6 +63,7 @@ export class UpstreamError extends Error {
   readonly retryAfterMs: number | undefined
   readonly requestId: string | undefined
   readonly lost: boolean
+  readonly inDoubt: boolean
 
   constructor(failure: UpstreamFailure) {
     const message = failure.message ?? [failure.code, failure.text].filter((part) => part !== '').join(': ')
@@ -74,5 +77,6 @@ export class UpstreamError extends Error {
     this.retryAfterMs = failure.retryAfterMs
     this.requestId = failure.requestId
     this.lost = failure.lost ?? false
+    this.inDoubt = failure.inDoubt ?? false
   }
 }

@@ -1,0 +1,46 @@
+import { mayComeLate } from './failed-work.ts'
+import type { IntentLog } from './intents/intent.ts'
+import { classify, UpstreamError } from './upstream/index.ts'
+
+/**
+ * The rights that were asked for upstream and may be there. What was refused for want of a permission is not: there is nothing to take back, and taking it
+ * back would be refused for the same want, for as long as it lasts. Contract cloud-engine §6.
+ */
+export class AskedRights {
+  readonly #maybe = new Set<string>()
+  readonly #doubtful = new Set<string>()
+
+  /** One try to be given the right with this id. */
+  async asking<Result>(id: string, attempt: () => Promise<Result>): Promise<Result> {
+    this.#maybe.add(id)
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || mayHaveGiven(error)) this.#doubtful.add(id)
+      else if (classify(error).kind === 'denied' && !this.#doubtful.has(id)) this.#maybe.delete(id)
+      throw error
+    }
+  }
+
+  /**
+   * Leaves of an intent what may be there, and gives back its id while that is anything. Never rejects: while storage does not write, the undoing looks
+   * for all of it.
+   */
+  async narrow(intents: IntentLog, id: string, meant: Meant): Promise<string[]> {
+    const [member, ids] = 'assignment_ids' in meant ? ['assignment_ids', meant.assignment_ids] : ['group_ids', meant.group_ids]
+    const left = ids.filter((right) => this.#maybe.has(right))
+    if (left.length === ids.length) return [id]
+    try {
+      if (left.length > 0) await intents.amend(id, { [member]: left })
+      else await intents.settle([id])
+    } catch {
+      return [id]
+    }
+    return left.length > 0 ? [id] : []
+  }
+}
+
+type Meant = { readonly assignment_ids: readonly string[] } | { readonly group_ids: readonly string[] }
+
+/** This try, or one before it that was made again. */
+const mayHaveGiven = (error: UpstreamError): boolean => error.lost || error.inDoubt || error.status < 400 || mayComeLate(error)
