@@ -1,10 +1,10 @@
 import { mayComeLate } from './failed-work.ts'
 import type { IntentLog } from './intents/intent.ts'
-import { classify, UpstreamError } from './upstream/index.ts'
+import { UpstreamError } from './upstream/index.ts'
 
 /**
- * The rights that were asked for upstream and may be there. What was refused for want of a permission is not: there is nothing to take back, and taking it
- * back would be refused for the same want, for as long as it lasts. Contract cloud-engine §6.
+ * The rights that were asked for upstream and may be there. What was refused is not: there is nothing to take back, and taking it back may be refused for the
+ * same reason, a permission that is missing, for as long as it lasts. Contract cloud-engine §6.
  */
 export class AskedRights {
   readonly #maybe = new Set<string>()
@@ -16,8 +16,8 @@ export class AskedRights {
     try {
       return await attempt()
     } catch (error) {
-      if (!(error instanceof UpstreamError) || mayHaveGiven(error)) this.#doubtful.add(id)
-      else if (classify(error).kind === 'denied' && !this.#doubtful.has(id)) this.#maybe.delete(id)
+      if (!isRefusal(error)) this.#doubtful.add(id)
+      if (!this.#doubtful.has(id)) this.#maybe.delete(id)
       throw error
     }
   }
@@ -42,5 +42,6 @@ export class AskedRights {
 
 type Meant = { readonly assignment_ids: readonly string[] } | { readonly group_ids: readonly string[] }
 
-/** This try, or one before it that was made again. */
-const mayHaveGiven = (error: UpstreamError): boolean => error.lost || error.inDoubt || error.status < 400 || mayComeLate(error)
+/** Neither this try nor one before it, of which it is a repetition, can have given anything. A conflict tells that something is there. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof UpstreamError && !error.lost && !error.inDoubt && error.status >= 400 && error.status !== 409 && !mayComeLate(error)

@@ -163,6 +163,17 @@ describe('a failure leaves nothing behind', () => {
     })
   })
 
+  test('nor is what a subscription of another tenant refuses', async () => {
+    for (const operation of ['putRoleAssignment', 'deleteRoleAssignment'] as const) {
+      house.directory.fault(status(operation, 401, { code: 'InvalidAuthenticationTokenTenant', message: 'wrong issuer', times: null }))
+    }
+
+    expect((await creds()).status).toBe(502)
+
+    await cleared(house)
+    expect([calls('deleteRoleAssignment'), living(house)]).toEqual([0, []])
+  })
+
   test.each(['lost', 'html'] as const)('a right whose first answer was %s, and that is refused then, is looked for', async (kind) => {
     await aRole(house, 'ci', { cloud_roles: reader(house, 'web') })
     house.directory.fault({ kind, operation: 'putRoleAssignment' })

@@ -51,9 +51,10 @@ export async function withRetries<Result>(
     try {
       return await attempt()
     } catch (failure) {
-      // an error of another operation (its token) has had its tries
-      if (!(failure instanceof UpstreamError) || failure.operation !== operation) throw failure
+      if (!(failure instanceof UpstreamError)) throw failure
       const error = inDoubt ? new UpstreamError({ ...failure, message: failure.message, cause: failure.cause, inDoubt }) : failure
+      // an error of another operation (its token) has had its tries
+      if (error.operation !== operation) throw error
       const wait = pauseBefore(error, tries, random())
       if (wait === undefined || clock.now() + wait >= call.deadline || isCancelled(call)) throw error
       if (error.status !== 429 && !isConcurrency(error)) inDoubt = true

@@ -206,6 +206,27 @@ describe('tries of one call', () => {
     expect(operation.calls).toBe(1)
   })
 
+  const refused = () => failed({ status: 403, code: 'AuthorizationFailed', text: 'no' })
+  test.each([
+    { name: 'a refusal', errors: [refused()], inDoubt: false },
+    { name: 'a refusal after an error', errors: [failed({ status: 503 }), refused()], inDoubt: true },
+    { name: 'a refusal after no answer', errors: [failed({ status: 0, code: 'no_answer' }), refused()], inDoubt: true },
+    { name: 'a refusal after throttling', errors: [failed({ status: 429 }), refused()], inDoubt: false },
+    { name: 'a refusal after a conflict', errors: [failed({ status: 409, code: 'Directory_ConcurrencyViolation' }), refused()], inDoubt: false },
+    {
+      name: 'a refusal of the token after an error',
+      errors: [failed({ status: 500 }), failed({ service: 'login', operation: 'token' })],
+      inDoubt: true,
+    },
+  ])('$name: may it have happened all the same? $inDoubt', async ({ errors, inDoubt }) => {
+    const time = waiting()
+
+    const failure = await failureOf(withRetries(time.waiting, time.call(90), 'putRoleAssignment', failing(...errors)))
+
+    const last = errors.at(-1)
+    expect(failure).toMatchObject({ status: last?.status, code: last?.code, message: last?.message, inDoubt })
+  })
+
   test('a caller that goes away while it waits is not served', async () => {
     const time = waiting()
     const caller = new AbortController()
