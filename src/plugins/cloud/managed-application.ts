@@ -102,11 +102,11 @@ async function addRights(
   }
   try {
     if (made.length > 0) settles.push(await state.intents.record({ kind: 'roleAssignments', assignment_ids: made.map(({ id }) => id) }))
-    await forEachOf(made, ({ name, id, role_id, scope }) => {
+    await forEachOf(made, ({ name, role_id, scope }) => {
       const assignment = { scope, name, roleDefinitionId: role_id, principalId }
       return granting(
         upstream.untilReplicated('putRoleAssignment', call, (again) =>
-          asked.asking(id, () => upstream.resourceManager.putRoleAssignment(assignment, again)),
+          asked.asking(assignmentId(scope, name), () => upstream.resourceManager.putRoleAssignment(assignment, again)),
         ),
       )
     })

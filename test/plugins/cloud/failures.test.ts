@@ -1,7 +1,7 @@
 import { beforeEach, afterEach, describe, expect, test } from 'vitest'
 import type { FaultInput } from '../../../simulators/directory/fault-fields.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
-import { type CloudHouse, guids, startCloudHouse } from './cloud-house.ts'
+import { type CloudHouse, startCloudHouse } from './cloud-house.ts'
 import { aCredential, aRole, cleared, debris, kindsOf, living, reader, revoke, until, works } from './credential-steps.ts'
 
 let house: CloudHouse
@@ -136,55 +136,6 @@ describe('a failure leaves nothing behind', () => {
       expect(house.directory.inventory().filter(({ kind }) => kind === 'application')).toEqual([])
     },
   )
-
-  describe('where the root may neither give nor take rights', () => {
-    const elsewhere = () => JSON.stringify([...JSON.parse(reader(house, 'web')), { role_id: house.definition(guids.reader), scope: '/' }])
-    beforeEach(() => aRole(house, 'ci', { cloud_roles: elsewhere() }))
-
-    test('what it could not give is nothing to take back: the rest is undone, and the mount can go', async () => {
-      const answer = await creds()
-
-      expect(answer.status).toBe(400)
-      expect(String(answer.body['errors']?.[0])).toContain("over scope '/'")
-      expect(calls('putRoleAssignment')).toBe(2)
-      await cleared(house)
-      expect(living(house)).toEqual([])
-      expect(await house.root.delete('sys/mounts/cloud')).toMatchObject({ status: 204, text: '' })
-    })
-
-    test('nor is what it did not come to ask for', async () => {
-      house.directory.fault(status('createServicePrincipal', 400, { code: 'Request_BadRequest', message: 'no', times: null }))
-
-      expect((await creds()).status).toBe(502)
-
-      expect(calls('putRoleAssignment')).toBe(0)
-      await cleared(house)
-      expect(living(house)).toEqual([])
-    })
-  })
-
-  test('nor is what a subscription of another tenant refuses', async () => {
-    for (const operation of ['putRoleAssignment', 'deleteRoleAssignment'] as const) {
-      house.directory.fault(status(operation, 401, { code: 'InvalidAuthenticationTokenTenant', message: 'wrong issuer', times: null }))
-    }
-
-    expect((await creds()).status).toBe(502)
-
-    await cleared(house)
-    expect([calls('deleteRoleAssignment'), living(house)]).toEqual([0, []])
-  })
-
-  test.each(['lost', 'html'] as const)('a right whose first answer was %s, and that is refused then, is looked for', async (kind) => {
-    await aRole(house, 'ci', { cloud_roles: reader(house, 'web') })
-    house.directory.fault({ kind, operation: 'putRoleAssignment' })
-    house.directory.fault(status('putRoleAssignment', 403, { code: 'AuthorizationFailed', message: 'no', times: null }))
-
-    expect((await creds()).status).toBe(400)
-
-    expect(calls('putRoleAssignment')).toBe(2)
-    await cleared(house)
-    expect(living(house)).toEqual([])
-  })
 
   test('while upstream is away it is debris, told with its tries; when it comes back it is gone', async () => {
     house.directory.fault(status('putRoleAssignment', 400, { code: 'Request_BadRequest', message: 'no', times: null }))

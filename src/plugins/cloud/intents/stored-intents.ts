@@ -3,7 +3,7 @@ import { fail } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { hex, type Random } from '../../../lib/random.ts'
 import { writeAttempts } from '../../../core/stored-record.ts'
-import type { Intent, Known } from './intent.ts'
+import type { Intent } from './intent.ts'
 
 /** An intent as stored. `since` is milliseconds since the epoch. */
 export type StoredIntent = { readonly id: string; readonly since: number; readonly intent: Intent }
@@ -45,7 +45,7 @@ export class StoredIntents {
   }
 
   /** Those that are gone are left out. */
-  async amend(ids: readonly string[], known: Known): Promise<void> {
+  async amend(ids: readonly string[], known: object): Promise<void> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const found = await Promise.all(ids.map(async (id) => ({ id, record: await this.#view.read(prefix + id) })))
       const entries = found.flatMap(({ id, record }): ViewEntry[] => {
