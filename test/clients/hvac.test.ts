@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Answer, head, openWire, type Wire } from '../http/wire.ts'
 import { errors } from '../support/error-bodies.ts'
 import { startTestServer } from '../support/start-server.ts'
@@ -50,6 +50,98 @@ test('hvac asks for a key-value store, which is not offered, and hears that', as
 
   expect(answer?.status).toBe(400)
   expect(parsed(answer)).toEqual(errors('plugin not found in the catalog: kv'))
+})
+
+/** Calls of hvac in turn, byte by byte, and how each is answered: what a caller leaves out may be `null`, and what the path says the body may say again. */
+const tour: readonly (readonly [verb: string, path: string, body: string | undefined, status: number])[] = [
+  [
+    'POST',
+    'sys/mounts/azure',
+    '{"type": "azure", "description": null, "config": null, "options": null, "plugin_name": null, "local": false, "seal_wrap": false}',
+    204,
+  ],
+  ['GET', 'sys/mounts/azure/tune', undefined, 200],
+  [
+    'POST',
+    'sys/auth/team/ci',
+    '{"type": "jwt", "description": "ci", "config": {"default_lease_ttl": 60, "max_lease_ttl": null}, "local": false}',
+    204,
+  ],
+  ['POST', 'sys/auth/team/ci/tune', '{"audit_non_hmac_request_keys": "a,b", "passthrough_request_headers": ""}', 204],
+  ['GET', 'sys/auth', undefined, 200],
+  [
+    'PUT',
+    'sys/policy/web',
+    '{"policy": "{\\n    \\"path\\": {\\n        \\"a/*\\": {\\n            \\"capabilities\\": [\\n                \\"read\\"\\n            ]\\n        }\\n    }\\n}"}',
+    204,
+  ],
+  ['LIST', 'sys/policies/acl', undefined, 200],
+  ['POST', 'sys/namespaces/inner', undefined, 200],
+  ['LIST', 'sys/namespaces', undefined, 200],
+  ['POST', 'sys/capabilities-self', '{"paths": ["sys/mounts"]}', 200],
+  ['POST', 'sys/capabilities-self', '{"paths": null}', 400],
+  [
+    'POST',
+    'auth/token/create',
+    '{"policies": "web", "meta": {"n": 1}, "no_parent": false, "renewable": true, "display_name": "token", "num_uses": 0}',
+    200,
+  ],
+  ['POST', 'auth/token/renew', '{"increment": null, "token": "none"}', 400],
+  ['POST', 'auth/token/lookup', '{"token": null}', 403],
+  ['POST', 'auth/token/tidy', undefined, 202],
+  ['LIST', 'auth/token/roles', undefined, 404],
+  ['POST', 'identity/entity', '{"name": "Ann", "metadata": {}}', 200],
+  ['POST', 'identity/entity', '{"name": "ann", "disabled": false}', 204],
+  ['GET', 'identity/entity/name?list=true', undefined, 200],
+  ['POST', 'identity/group', '{"name": "web", "type": "internal", "member_entity_ids": null, "member_group_ids": null}', 200],
+  ['POST', 'identity/lookup/entity', '{"name": "nobody"}', 204],
+  ['POST', 'identity/lookup/entity', '{}', 400],
+  [
+    'POST',
+    'identity/oidc/key/k',
+    '{"name": "k", "rotation_period": "24h", "verification_ttl": "24h", "allowed_client_ids": null, "algorithm": "RS256"}',
+    204,
+  ],
+  ['POST', 'identity/oidc/key/k', '{"verification_ttl": 90000}', 204],
+  [
+    'POST',
+    'auth/team/ci/role/ci',
+    '{"name": "ci", "role_type": "jwt", "user_claim": "sub", "bound_subject": "s", "bound_claims_type": "string"}',
+    204,
+  ],
+  ['GET', 'auth/team/ci/role?list=True', undefined, 200],
+  ['POST', 'auth/team/ci/login', '{"role": "ci", "jwt": null}', 400],
+  ['GET', 'auth/team/ci/oidc/callback?state=s&nonce=n&code=c', '{"state": "s", "nonce": "n", "code": "c"}', 400],
+  ['PUT', 'sys/leases/lookup', '{"lease_id": null}', 400],
+  ['PUT', 'sys/leases/renew', '{"lease_id": "none", "increment": null}', 400],
+  ['PUT', 'sys/leases/revoke-prefix/azure/creds', '{"prefix": "azure/creds"}', 204],
+  ['LIST', 'sys/leases/lookup/azure', undefined, 404],
+  ['POST', 'azure/roles/web', '{"azure_roles": "[]"}', 400],
+  ['LIST', 'azure/roles', undefined, 404],
+  ['POST', 'sys/remount', '{"from": "azure", "to": "elsewhere"}', 200],
+  ['DELETE', 'sys/auth/team/ci', undefined, 204],
+  ['GET', 'secret/x', undefined, 404],
+]
+
+describe.each([
+  { where: 'in the root namespace', headers: [] },
+  { where: 'in a namespace', headers: ['X-Vault-Namespace: team'] },
+])('$where', ({ headers }) => {
+  test('hvac goes through its calls on one connection, and finds JSON it knows as such', async () => {
+    await using server = await startTestServer()
+    await server.root.write('sys/namespaces/team')
+    using hvac = await anHvac(server.url, headers)
+
+    for (const [verb, path, body, status] of tour) {
+      const answer = await hvac.ask(verb, `/v1/${path}`, body)
+
+      expect([verb, path, answer?.status]).toEqual([verb, path, status])
+      // it compares for equality
+      expect([path, answer?.headers['content-type']]).toEqual([path, 'application/json'])
+      if (status === 204) expect([path, answer?.body]).toEqual([path, ''])
+      else expect(parsed(answer)).toEqual(expect.any(Object))
+    }
+  })
 })
 
 test('hvac works in a namespace with letters that are no ASCII, and every answer names it as it was sent', async () => {
