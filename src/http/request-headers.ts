@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { refuse } from '../errors.ts'
 import { parseDuration } from '../lib/duration.ts'
+import { headerText } from '../lib/header-text.ts'
 
 /** Values of every header of that name as sent; `name` in lower case. Node joins or drops repeated ones. */
 function valuesOf(request: IncomingMessage, name: string): string[] {
@@ -16,13 +17,13 @@ export function tokenOf(request: IncomingMessage): string {
   const sent = request.headers['x-vault-token']
   if (typeof sent === 'string' && sent !== '') {
     const first = sent.includes(',') ? valuesOf(request, 'x-vault-token')[0] : sent
-    const token = first?.trim() ?? ''
+    const token = headerText(first ?? '').trim()
     if (token !== '') return token
   }
   const authorization = request.headers.authorization
   if (authorization === undefined) return ''
   const bearer = authorization.startsWith('Bearer ') ? authorization : valuesOf(request, 'authorization').find((value) => value.startsWith('Bearer '))
-  return bearer?.slice(7).trim() ?? ''
+  return headerText(bearer?.slice(7) ?? '').trim()
 }
 
 /** Seconds asked for by `X-Vault-Wrap-TTL`, 0 for none. Contract core-http §1.7. */

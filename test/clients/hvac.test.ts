@@ -179,3 +179,17 @@ test('hvac works in a namespace with letters that are no ASCII, and every answer
   ])
   expect(parsed(answers['a list'])).toMatchObject({ data: { keys: ['default'] } })
 })
+
+test.each(['X-Vault-Token: ', 'Authorization: Bearer '])('a token somebody chose, with letters that are no ASCII, goes by %s', async (name) => {
+  await using server = await startTestServer()
+  // the last letter ends with a byte that is a blank when it stands alone
+  await server.root.write('auth/token/create', { id: 'schlüssel-voilà', policies: ['default'], display_name: 'chosen' })
+  const sent = Buffer.from('schlüssel-voilà').toString('latin1')
+  using hvac = new Hvac(await openWire(server.url), [`${name}${sent}`])
+
+  const self = await hvac.ask('GET', '/v1/auth/token/lookup-self')
+  const renewed = await hvac.ask('POST', '/v1/auth/token/renew-self', '{}')
+
+  expect([self?.status, renewed?.status]).toEqual([200, 200])
+  expect(parsed(self)).toMatchObject({ data: { display_name: 'token-chosen', policies: ['default'] } })
+})
