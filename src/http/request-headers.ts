@@ -30,7 +30,7 @@ export function tokenOf(request: IncomingMessage): string {
 export function wrapTtlOf(request: IncomingMessage): number {
   const sent = request.headers['x-vault-wrap-ttl']
   if (sent === undefined || sent === '') return 0
-  const ttl = parseDuration(String(sent), { signed: true })
+  const ttl = parseDuration(headerText(String(sent)), { signed: true })
   if ('error' in ttl) throw refuse('invalid', `error parsing X-Vault-Wrap-TTL header: ${ttl.error}`)
   if (ttl.seconds < 0) throw refuse('invalid', 'error parsing X-Vault-Wrap-TTL header: requested wrap ttl cannot be negative')
   // part of a second is a wish too

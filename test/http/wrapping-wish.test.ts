@@ -16,11 +16,14 @@ const unwrapped = (answer: Answer) => server.root.write('sys/wrapping/unwrap', {
 const withoutRequestId = (text: string) => text.replace(/"request_id":"[0-9a-f-]{36}"/, '"request_id":""')
 
 describe('contract core-http §9.1: what is wrapped', () => {
-  test.each(['60', '1m', '500ms', '60.5s'])('who asks for a wrapped answer for %s does not get the plain one', async (ttl) => {
-    const answer = await server.root.read('auth/token/lookup-self', wish(ttl))
+  test.each(['60', '1m', '500ms', '60.5s', Buffer.from('60000000µs').toString('latin1')])(
+    'who asks for a wrapped answer for %s does not get the plain one',
+    async (ttl) => {
+      const answer = await server.root.read('auth/token/lookup-self', wish(ttl))
 
-    expect(answer.body).toMatchObject({ data: null, auth: null, wrap_info: { token: expect.any(String) } })
-  })
+      expect(answer.body).toMatchObject({ data: null, auth: null, wrap_info: { token: expect.any(String) } })
+    },
+  )
 
   test.each(['0', '', '0s'])('%j asks for none', async (ttl) => {
     const answer = await server.root.read('auth/token/lookup-self', wish(ttl))
