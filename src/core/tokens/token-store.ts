@@ -33,6 +33,7 @@ export type TokenDraft = Omit<
   | 'issue_time'
   | 'expire_time'
   | 'granted_uses'
+  | 'swept_at'
   | 'last_renewal'
   | 'cut_off'
   | 'granted_ttl'
@@ -49,6 +50,9 @@ const cacheLimit = 10_000
 const maxCachedText = 4096
 const idPrefix = 'hvs.'
 const randomLength = 24
+
+/** A spent token is left alone for so long: the request that spent it may still need it. No request takes half of this. */
+const spentGraceMs = 600_000
 
 /** How many generations a family of tokens may have: each use of a token looks at all its ancestors. */
 export const maxGenerations = 1000
@@ -151,15 +155,39 @@ export class TokenStore {
     const hash = this.keys.hashOf(token.accessor)
     await this.#changes.workOn(hash)
     let spent: Token | undefined
-    await this.#view.update(tokenKey(hash), (current) => {
-      spent = undefined
-      if (current === undefined) return keep
-      const stored = readToken(current)
-      if (stored.num_uses <= 0 || this.isExpired(stored)) return keep
-      spent = { ...stored, num_uses: stored.num_uses === 1 ? -1 : stored.num_uses - 1 }
-      return spent
-    })
-    return spent
+    let isLast = token.num_uses === 1
+    if (!isLast) {
+      await this.#view.update(tokenKey(hash), (current) => {
+        spent = undefined
+        if (current === undefined) return keep
+        const stored = readToken(current)
+        isLast = stored.num_uses === 1
+        if (stored.num_uses <= 1 || this.isExpired(stored)) return keep
+        spent = { ...stored, num_uses: stored.num_uses - 1 }
+        return spent
+      })
+    }
+    return isLast ? this.#spendLastUse(hash) : spent
+  }
+
+  async #spendLastUse(hash: string): Promise<Token | undefined> {
+    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+      const stored = await this.tokenByHash(hash)
+      if (stored === undefined || stored.token.num_uses !== 1 || this.isExpired(stored.token)) return undefined
+      const { token, entries } = this.lastUse(stored)
+      if (await this.#view.write(entries)) return token
+    }
+    throw fail('unavailable', 'too many changes to one token at a time')
+  }
+
+  /** A token as its last use leaves it, and what stores that. A sweep ends it, should the server stop before whoever spent it does. */
+  lastUse({ hash, token, revision }: StoredToken): { token: Token; entries: ViewEntry[] } {
+    const sweepAt = this.#clock.now() + spentGraceMs
+    const isSweptAnyway = token.expire_time !== null && token.expire_time <= sweepAt
+    const spent: Token = { ...token, num_uses: -1, ...(isSweptAnyway ? {} : { swept_at: sweepAt }) }
+    const entries: ViewEntry[] = [{ key: tokenKey(hash), value: spent, expect: revision }]
+    if (!isSweptAnyway) entries.push({ key: expireKey(sweepAt, hash), value: true })
+    return { token: spent, entries }
   }
 
   /** A service token with all it needs to be stored. `id` only where the caller chose it; then an existing one makes the write fail. */

@@ -42,6 +42,8 @@ export type Token = {
   readonly issue_time: number
   /** Null: never. */
   readonly expire_time: number | null
+  /** Of a spent token that would stay for longer: when a sweep takes it away, if the request that spent it has not. */
+  readonly swept_at?: number
   readonly last_renewal?: number
   /** Accessor of the auth mount that issued it. */
   readonly mount_accessor: string
