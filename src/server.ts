@@ -40,6 +40,7 @@ import { Cubbyholes } from './core/wrapping/cubbyholes.ts'
 import { Wrapper } from './core/wrapping/wrapper.ts'
 import { fail, refuse, ServiceError, StartError } from './errors.ts'
 import { admission, taintedRefusal } from './http/admission.ts'
+import { LongLists } from './core/long-lists.ts'
 import { createApp } from './http/app.ts'
 import { recordRoutes } from './http/documented-route.ts'
 import { explorerRoute } from './http/explorer.ts'
@@ -597,6 +598,7 @@ async function buildApp(
     authorize: (request, call) => checkMetricsReader(core, request, call),
     now: () => clock.now(),
   })
+  const longLists = new LongLists()
   await app.register(sys, {
     counts,
     prefix: '/system',
@@ -611,6 +613,7 @@ async function buildApp(
     systemTtls: system,
     version: config.reportedVersion,
     leases,
+    longLists,
     mountOf: (accessor) => mounts.table.byAccessor(accessor),
     wrapper,
     cors: core.cors,
@@ -647,6 +650,7 @@ async function buildApp(
     identity: identities,
     revoker,
     roles: core.tokenRoles,
+    longLists,
     tidy: core.tidy,
     view: core.core,
     systemTtl: system,
@@ -658,6 +662,7 @@ async function buildApp(
   await app.register(identity, {
     prefix: '/identity',
     identityTokens: core.identityTokens,
+    longLists,
     now: () => clock.now(),
     identities,
     groups,
