@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
+import { checkRecordSize } from '../../core/stored-record.ts'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
 import type { Cubbyhole, Cubbyholes } from '../../core/wrapping/cubbyholes.ts'
 import { isWrapping } from '../../core/wrapping/wrapper.ts'
@@ -33,7 +34,8 @@ export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubby
     exists: async (exchange) => {
       if (exchange.params.rest === '') return false
       const { view, key } = entryOf(exchange)
-      return (await view.get(key)) !== undefined
+      // not opened: it may be large
+      return (await view.listKeys(key, { limit: 1 })).includes(key)
     },
     read: {
       summary: 'Read an entry',
@@ -55,6 +57,7 @@ export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubby
         const { view, key } = entryOf(exchange)
         const { caller, sent } = exchange
         if (Object.keys(sent).length === 0) throw refuse('invalid', 'missing data fields')
+        checkRecordSize(sent)
         // the last use of a token: nobody could ever read what is written
         if (caller === undefined || caller.token.num_uses < 0) return undefined
         await view.write([{ key, value: sent }])
