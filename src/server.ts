@@ -112,8 +112,10 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   opened.use(core.namespaceLife)
   opened.use(core.cloudEngine)
   opened.use(core.leases)
+  opened.use(core.tidy)
   if (config.background === 'on') {
     core.leases.start()
+    core.tidy.resume()
     opened.use(core.sweeper).start()
     opened.use(core.keyRotator).start()
     core.cloudEngine.start()

@@ -52,7 +52,7 @@ const idPrefix = 'hvs.'
 const randomLength = 24
 
 /** A spent token is left alone for so long: the request that spent it may still need it. No request takes half of this. */
-const spentGraceMs = 600_000
+const spentGraceMs = 300_000
 
 /** How many generations a family of tokens may have: each use of a token looks at all its ancestors. */
 export const maxGenerations = 1000

@@ -153,7 +153,7 @@ test('an expiry row that is no longer true is dropped, the token stays', async (
 })
 
 describe('a token whose last use is spent', () => {
-  const graceSeconds = 600
+  const graceSeconds = 300
 
   /** Spent by a request after which nobody came to take it away: the server stopped, or storage failed. */
   const spentAndLeft = async (house: House, fields: Parameters<House['create']>[0]) => {
