@@ -679,7 +679,7 @@ async function buildApp(
       tokenMountOf: (namespace) => mounts.table.at(namespace, 'auth/token/'),
     }),
   })
-  await app.register(cubbyhole, { prefix: '/cubbyhole', cubbyholes: core.cubbyholes, tokens })
+  await app.register(cubbyhole, { prefix: '/cubbyhole', cubbyholes: core.cubbyholes, tokens, longLists: new LongLists() })
   for (const type of ['cloud', 'azure'] as const) await app.register(cloud, { prefix: `/${type}`, engine: core.cloudEngine, type })
   for (const { type, routes } of engines ?? []) await app.register(routes, { prefix: `/${type}` })
   const loginParts = { tokens, identity: identities, spent: core.spent, view: core.core, clock, systemTtl: system }

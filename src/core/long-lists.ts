@@ -1,4 +1,4 @@
-import { fail } from '../errors.ts'
+import { fail, refuse } from '../errors.ts'
 import { Turns } from './turns.ts'
 
 /** Whoever asks for a list. `listener` is called when they are gone; call what comes back when nobody listens any longer. */
@@ -6,6 +6,8 @@ export type Asker = { whenGone(listener: () => void): () => void }
 
 /** A walk may go over so many things beside others. */
 const shortWalk = 500
+/** Each that waits is a request under way, of which there may only be so many for everybody. */
+const mostWaiting = 64
 
 /**
  * Walks over stored things, for lists that may be long. What goes beyond a few pages goes on one at a time, in the order of asking, so that neither memory nor the pause
@@ -13,6 +15,7 @@ const shortWalk = 500
  */
 export class LongLists {
   readonly #turns = new Turns()
+  #waiting = 0
 
   /** The same things, in their time. */
   async *paced<T>(items: AsyncIterable<T>, { whenGone }: Asker): AsyncGenerator<T, void, undefined> {
@@ -37,8 +40,11 @@ export class LongLists {
 
   /** Resolves when it is the caller's turn, with what ends it. */
   #enter(): Promise<() => void> {
+    if (this.#waiting === mostWaiting) throw refuse('overloaded', 'server is overloaded')
+    this.#waiting += 1
     const { promise: entered, resolve: enter } = Promise.withResolvers<() => void>()
     const turn = () => {
+      this.#waiting -= 1
       const { promise: left, resolve: leave } = Promise.withResolvers<void>()
       enter(leave)
       return left

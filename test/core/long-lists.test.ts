@@ -103,6 +103,19 @@ test('who left while waiting does not begin, and holds nobody up', async () => {
   await third.done
 })
 
+test('no more than 64 wait', async () => {
+  const lists = new LongLists()
+  const first = walk(lists, { upTo: 900 })
+  const waiting = Array.from({ length: 64 }, () => walk(lists, { count: 500 }))
+  await quiet()
+
+  await expect(walk(lists).done).rejects.toMatchObject({ kind: 'overloaded' })
+
+  first.goOn()
+  await Promise.all(waiting.map(({ done }) => done))
+  await walk(lists).done
+})
+
 test('a walk that is broken off, or fails, lets the next one begin', async () => {
   const lists = new LongLists()
   async function* failing() {

@@ -72,6 +72,17 @@ describe('contract core-http §9.4', () => {
     expect(String((await server.root.read(path)).body.data?.['a'])).toHaveLength(most - around)
   })
 
+  test("an entry's path may have 1,024 bytes, and no more", async () => {
+    const longest = 'é'.repeat(512)
+    const path = (rest: string) => `cubbyhole/${encodeURIComponent(rest)}`
+
+    expect((await server.root.write(path(longest), { a: 1 })).status).toBe(204)
+    expect(await server.root.write(path(`${longest}x`), { a: 1 })).toMatchObject({
+      status: 400,
+      body: errors('put failed due to key being too large; got 1025 bytes, max: 1024 bytes'),
+    })
+  })
+
   test('PATCH is not offered', async () => {
     const headers = { 'Content-Type': 'application/merge-patch+json' }
 
