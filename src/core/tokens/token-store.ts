@@ -36,6 +36,7 @@ export type TokenDraft = Omit<
   | 'swept_at'
   | 'last_renewal'
   | 'cut_off'
+  | 'mount_moves'
   | 'granted_ttl'
 >
 
@@ -133,7 +134,7 @@ export class TokenStore {
     if (token.num_uses < 0 || this.isExpired(token)) return false
     if (token.entity_id !== '' && (token.cut_off ?? 0) < this.cutOffs.of(token.entity_id)) return false
     const mount = this.#mountOf(token.mount_accessor)
-    return mount !== undefined && !mount.tainted && token.issue_time >= mount.tokensValidFrom
+    return mount !== undefined && !mount.tainted && (token.mount_moves ?? 0) === mount.moves
   }
 
   async #generation(token: Token): Promise<number> {
@@ -198,6 +199,7 @@ export class TokenStore {
       accessor: this.keys.accessorOf(own),
       ...draft,
       ...this.#cutOffOf(draft),
+      ...this.#mountMovesOf(draft),
       ...(id === undefined ? {} : { chosen_id: true }),
       cubbyhole_id: base62(this.#random, randomLength),
       granted_uses: draft.num_uses,
@@ -221,9 +223,15 @@ export class TokenStore {
       ...(role === undefined ? {} : { role }),
       ...(parent_cubbyhole === undefined ? {} : { parent_cubbyhole }),
       ...this.#cutOffOf(draft),
+      ...this.#mountMovesOf(draft),
       creation_time: this.#clock.now(),
     }
     return { id: await this.#batch.seal(record), token: batchToken(record), entries: [] }
+  }
+
+  #mountMovesOf({ mount_accessor }: TokenDraft): Pick<Token, 'mount_moves'> {
+    const { moves = 0 } = this.#mountOf(mount_accessor) ?? {}
+    return moves === 0 ? {} : { mount_moves: moves }
   }
 
   #cutOffOf({ entity_id }: TokenDraft): Pick<Token, 'cut_off'> {

@@ -47,6 +47,8 @@ export type Token = {
   readonly last_renewal?: number
   /** Accessor of the auth mount that issued it. */
   readonly mount_accessor: string
+  /** How often that mount had been moved by then; absent is never. */
+  readonly mount_moves?: number
   /** What the method that issued it needs at renewal: the role's name. */
   readonly internal: Readonly<Record<string, string>>
   /** Names of the group aliases that matched at login. Contract tokens §3.5. */
