@@ -40,6 +40,7 @@ import { Cubbyholes } from './core/wrapping/cubbyholes.ts'
 import { Wrapper } from './core/wrapping/wrapper.ts'
 import { fail, refuse, ServiceError, StartError } from './errors.ts'
 import { admission, taintedRefusal } from './http/admission.ts'
+import { LongLists } from './core/long-lists.ts'
 import { createApp } from './http/app.ts'
 import { recordRoutes } from './http/documented-route.ts'
 import { explorerRoute } from './http/explorer.ts'
@@ -111,8 +112,10 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   opened.use(core.namespaceLife)
   opened.use(core.cloudEngine)
   opened.use(core.leases)
+  opened.use(core.tidy)
   if (config.background === 'on') {
     core.leases.start()
+    core.tidy.resume()
     opened.use(core.sweeper).start()
     opened.use(core.keyRotator).start()
     core.cloudEngine.start()
@@ -597,6 +600,7 @@ async function buildApp(
     authorize: (request, call) => checkMetricsReader(core, request, call),
     now: () => clock.now(),
   })
+  const longLists = new LongLists()
   await app.register(sys, {
     counts,
     prefix: '/system',
@@ -611,6 +615,7 @@ async function buildApp(
     systemTtls: system,
     version: config.reportedVersion,
     leases,
+    longLists,
     mountOf: (accessor) => mounts.table.byAccessor(accessor),
     wrapper,
     cors: core.cors,
@@ -647,6 +652,7 @@ async function buildApp(
     identity: identities,
     revoker,
     roles: core.tokenRoles,
+    longLists,
     tidy: core.tidy,
     view: core.core,
     systemTtl: system,
@@ -658,6 +664,7 @@ async function buildApp(
   await app.register(identity, {
     prefix: '/identity',
     identityTokens: core.identityTokens,
+    longLists,
     now: () => clock.now(),
     identities,
     groups,
@@ -672,7 +679,7 @@ async function buildApp(
       tokenMountOf: (namespace) => mounts.table.at(namespace, 'auth/token/'),
     }),
   })
-  await app.register(cubbyhole, { prefix: '/cubbyhole', cubbyholes: core.cubbyholes, tokens })
+  await app.register(cubbyhole, { prefix: '/cubbyhole', cubbyholes: core.cubbyholes, tokens, longLists: new LongLists() })
   for (const type of ['cloud', 'azure'] as const) await app.register(cloud, { prefix: `/${type}`, engine: core.cloudEngine, type })
   for (const { type, routes } of engines ?? []) await app.register(routes, { prefix: `/${type}` })
   const loginParts = { tokens, identity: identities, spent: core.spent, view: core.core, clock, systemTtl: system }

@@ -109,9 +109,15 @@ export function toTextList(wire: unknown): Coerced<string[]> {
   return bad.length > 0 ? { error: notTexts(bad) } : { value: texts.map((text) => text.trim()) }
 }
 
+/** As many elements as one text may stand for: the limit of strings in a body does not count them. */
+const mostInText = 100_000
+
 /** A single string is split at commas, the elements of a list are not. Empty elements are kept. */
 export function toCommaList(wire: unknown): Coerced<string[]> {
-  if (typeof wire === 'string' && wire !== '') return { value: wire.split(',').map((text) => text.trim()) }
+  if (typeof wire === 'string' && wire !== '') {
+    const parts = wire.split(',', mostInText + 1)
+    return parts.length > mostInText ? { error: `more than ${mostInText} elements` } : { value: parts.map((text) => text.trim()) }
+  }
   const { texts, bad } = elementTexts(elements(wire))
   if (bad.length === 0) return { value: texts.map((text) => text.trim()) }
   const causes = bad.slice(0, maxCauses).map((element) => {
@@ -121,7 +127,8 @@ export function toCommaList(wire: unknown): Coerced<string[]> {
 }
 
 export function toCommaIntList(wire: unknown): Coerced<number[]> {
-  const list = typeof wire === 'string' && wire !== '' ? wire.split(',') : elements(wire)
+  const list = typeof wire === 'string' && wire !== '' ? wire.split(',', mostInText + 1) : elements(wire)
+  if (list.length > mostInText) return { error: `more than ${mostInText} elements` }
   const numbers: number[] = []
   const causes: string[] = []
   list.forEach((element, place) => {

@@ -339,6 +339,22 @@ describe('contract core-http §2.2', () => {
     expect(Object.keys(convertFields(schema, { a: '', b: null }).values)).toEqual(['a'])
   })
 
+  test('one text stands for no more than 100,000 elements', () => {
+    const lists = z.object({ texts: commaListField.optional(), numbers: commaIntListField.optional() })
+    const most = 100_000
+    const text = (count: number) => Array.from({ length: count }, () => '1').join(',')
+
+    expect(convertFields(lists, { texts: text(most), numbers: text(most) }).values).toMatchObject({
+      texts: { length: most },
+      numbers: { length: most },
+    })
+    for (const name of ['texts', 'numbers']) {
+      expect(() => convertFields(lists, { [name]: text(most + 1) })).toThrow(
+        expect.objectContaining({ text: `error converting input for field "${name}": more than ${most} elements` }),
+      )
+    }
+  })
+
   test('a default list is a new one each time', () => {
     const schema = z.object({ f: commaListField.default([]) })
     const first = convertFields(schema, {}).values.f

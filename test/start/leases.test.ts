@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startServerProcess } from '../../simulators/server-process.ts'
+import { StorageFaults } from '../../src/storage/faults.ts'
 import { Client } from '../support/client.ts'
 import { type CredentialProvider, startCredentialProvider } from '../support/credential-provider.ts'
 import { FakeClock } from '../support/fake-clock.ts'
@@ -12,7 +13,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 function launcher(folder: { file(name: string): string }, provider: CredentialProvider, clock: FakeClock) {
   const roles = new Map([['ci', { ttl: 5000, maxTtl: 7200, renewable: true }]])
   const settings = { STORAGE: `sqlite:${folder.file('gatehouse.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
-  return () => startTestServer({ clock, settings, engines: [practiceEngine({ providerUrl: provider.url, roles })] })
+  return (faults = new StorageFaults()) =>
+    startTestServer({ clock, faults, settings, engines: [practiceEngine({ providerUrl: provider.url, roles })] })
 }
 
 async function issuedBefore(launch: ReturnType<typeof launcher>) {
@@ -52,6 +54,33 @@ test('L28: a renewal after a restart counts from the issue', async () => {
   expect(body).toMatchObject({ lease_id: id, lease_duration: 3600 })
   expect(body.warnings).toEqual(['TTL of "2h" exceeded the effective max_ttl of "1h"; TTL value is capped accordingly'])
 })
+
+test.each(['service', 'batch'])(
+  'what a person got by a %s token is taken back after a restart, when the server stopped amid the end of all their tokens',
+  async (type) => {
+    await using folder = await temporaryFolder()
+    await using provider = await startCredentialProvider()
+    const launch = launcher(folder, provider, new FakeClock())
+    {
+      const faults = new StorageFaults()
+      await using server = await launch(faults)
+      const { root } = server
+      await root.write('sys/mounts/engine', { type: 'practice' })
+      await root.write('sys/policies/acl/p', { policy: 'path "engine/*" { capabilities = ["read"] }' })
+      await root.write('auth/token/roles/r', { allowed_entity_aliases: '*', orphan: true, renewable: false })
+      const { auth } = (await root.write('auth/token/create/r', { entity_alias: 'bob', policies: ['p'], type })).body
+      expect((await server.as(String(auth?.client_token)).read('engine/creds/ci')).status).toBe(200)
+      // the end of the tokens is stored, what follows from it is not
+      faults.arm('storage.before-commit', 'full', 1)
+      expect((await root.write(`identity/entity/id/${auth?.entity_id}/revoke-tokens`)).status).toBe(204)
+    }
+    expect(provider.alive.size).toBe(1)
+
+    await using _server = await launch()
+
+    await provider.gone()
+  },
+)
 
 test('kill -9: what was answered holds, and what was being taken back is taken back', async () => {
   await using folder = await temporaryFolder()

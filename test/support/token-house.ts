@@ -30,7 +30,7 @@ export const aMount = (changes: Partial<Mount> = {}): Mount => ({
   seal_wrap: false,
   external_entropy_access: false,
   tainted: false,
-  tokensValidFrom: 0,
+  moves: 0,
   ...changes,
 })
 

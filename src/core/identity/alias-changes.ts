@@ -3,6 +3,7 @@ import { quoted } from '../../lib/go-text.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
+import { checkRecordSize } from '../stored-record.ts'
 import { canonicalName, sameName } from './canonical-name.ts'
 import { customMetadataFaults } from './custom-metadata.ts'
 import { aliasAt, type Entity, type EntityAlias } from './entity.ts'
@@ -32,6 +33,7 @@ export type AliasIds = { readonly id: string; readonly canonical_id: string }
 /** Updates the alias of an id, or of a mount and a name, or makes it. Undefined when there was nothing to change. Contract tokens §5.3. */
 export function putAlias(parts: AliasParts, sent: AliasWrite): Promise<AliasIds | undefined> {
   checkCustomMetadata(sent.customMetadata)
+  checkRecordSize(sent.name)
   const write = canonicalName(sent.name) === '' ? { ...sent, name: '' } : sent
   return parts.store.change(async (): Promise<Drawn<AliasIds | undefined>> => {
     const { records } = parts.store

@@ -1,5 +1,6 @@
 import { refuse } from '../../errors.ts'
 import { formatTime } from '../../lib/time.ts'
+import { checkRecordSize } from '../stored-record.ts'
 import { canonicalName, sameName } from './canonical-name.ts'
 import type { Entity } from './entity.ts'
 import type { StoredEntity } from './entity-records.ts'
@@ -27,6 +28,7 @@ export type EntityWrite = {
 
 /** Updates the entity of an id or a name, or makes one. Gives the one it made, undefined after an update. Contract tokens §5.2. */
 export function putEntity(store: IdentityStore, write: EntityWrite): Promise<Entity | undefined> {
+  checkRecordSize([write.name, write.fields])
   const name = canonicalName(write.name) === '' ? '' : write.name
   return store.change(async (): Promise<Drawn<Entity | undefined>> => {
     const stored = await targetOf(store, write.namespace, write.id, name)

@@ -6,7 +6,7 @@ import type { EntityRecords, Page } from './entity-records.ts'
 /** What of a list is wanted: what comes after `after` (empty: from the start), at most `limit` (0: all). */
 export type ListRange = { readonly after: string; readonly limit: number }
 
-const pageSize = 500
+const pageSize = 100
 
 /** Entities of a namespace in the order of their ids; other work goes on between the pages it reads. */
 export async function* entitiesOf(records: EntityRecords, namespace: string, after = ''): AsyncGenerator<Entity, void, undefined> {
@@ -28,19 +28,10 @@ async function* paged<T>(read: (page: Page) => Promise<T[]>, idOf: (item: T) => 
   }
 }
 
-export async function listEntities(records: EntityRecords, namespace: string, { after, limit }: ListRange): Promise<Entity[]> {
-  const found: Entity[] = []
-  for await (const entity of entitiesOf(records, namespace, after)) {
-    found.push(entity)
-    if (found.length === limit) break
-  }
-  return found
-}
-
-/** Names in order. They lie under hashes, so all entities are looked at; of a list that is cut no more than twice its length is kept meanwhile. */
-export async function listEntityNames(records: EntityRecords, namespace: string, { after, limit }: ListRange): Promise<string[]> {
+/** The names of a walk over everything, in order: they lie under hashes. Of a list that is cut no more than twice its length is kept meanwhile. */
+export async function namesInOrder(items: AsyncIterable<{ readonly name: string }>, { after, limit }: ListRange): Promise<string[]> {
   let names: string[] = []
-  for await (const { name } of entitiesOf(records, namespace)) {
+  for await (const { name } of items) {
     if (name <= after) continue
     names.push(name)
     if (limit > 0 && names.length >= 2 * limit + pageSize) names = names.sort().slice(0, limit)
@@ -52,14 +43,8 @@ export async function listEntityNames(records: EntityRecords, namespace: string,
  * Aliases of a namespace in the order of their ids, out of two walks: that over entities meets the aliases whose id leads to their entity, that over
  * the rows of alias ids the others.
  */
-export async function listAliases(records: EntityRecords, namespace: string, { after, limit }: ListRange): Promise<EntityAlias[]> {
-  const found: EntityAlias[] = []
-  for await (const alias of inOrder(firstAliases(records, namespace, after), otherAliases(records, namespace, after))) {
-    found.push(alias)
-    if (found.length === limit) break
-  }
-  return found
-}
+export const aliasesOf = (records: EntityRecords, namespace: string, after: string): AsyncGenerator<EntityAlias, void, undefined> =>
+  inOrder(firstAliases(records, namespace, after), otherAliases(records, namespace, after))
 
 /** Digits of an id before the one in which an entity's and its first alias's differ. */
 const sharedDigits = 14

@@ -2,6 +2,7 @@ import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { ViewEntry } from '../barrier/view.ts'
+import { checkRecordSize } from '../stored-record.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
 import { canonicalName } from './canonical-name.ts'
 import type { Group, GroupAlias } from './group.ts'
@@ -31,6 +32,7 @@ export async function groupOfAlias(parts: GroupParts, namespace: string, aliasId
 /** The one step that creates, changes or moves a group alias. Throws kind `invalid` with the texts of contract tokens §5.5. */
 export async function aliasWrite(parts: GroupParts, write: AliasWrite): Promise<GroupStep<WrittenAlias>> {
   const { namespace, name, mountAccessor } = write
+  checkRecordSize(name)
   const source = await sourceOf(parts, write)
   const known = source?.group.alias ?? undefined
   if (canonicalName(name) === '') throw refuse('invalid', 'missing alias name')

@@ -6,7 +6,6 @@ import type { Mount } from '../mounts/mount.ts'
 import { writeAttempts } from '../stored-record.ts'
 import { Turns } from '../turns.ts'
 import { canonicalName } from './canonical-name.ts'
-import type { ListRange } from './entity-lists.ts'
 import type { Group, GroupAlias } from './group.ts'
 import { type AliasWrite, aliasRemoval, aliasWrite, groupOfAlias, type WrittenAlias } from './group-alias-write.ts'
 import { dropMembers, groupEnd } from './group-end.ts'
@@ -100,32 +99,21 @@ export class GroupStore implements MembershipSource {
   }
 
   /** Groups of a namespace in order of their ids, each with its numbers of members and parents. */
-  async list(namespace: string, { after, limit }: ListRange): Promise<ListedGroup[]> {
-    const found: ListedGroup[] = []
+  async *listed(namespace: string, after: string): AsyncGenerator<ListedGroup, void, undefined> {
     for await (const group of this.#parts.reader.groupsOf(namespace, after)) {
       const [members, parents] = await Promise.all([this.#parts.reader.memberCount(group.id), this.#parts.reader.parentsOf(group.id)])
-      found.push({ ...group, num_member_entities: members, num_parent_groups: parents.length })
-      if (found.length === limit) break
+      yield { ...group, num_member_entities: members, num_parent_groups: parents.length }
     }
-    return found
   }
 
-  /** Names in order. They lie under hashes, so all groups of the namespace are looked at. */
-  async listNames(namespace: string, { after, limit }: ListRange): Promise<string[]> {
-    const names: string[] = []
-    for await (const { name } of this.#parts.reader.groupsOf(namespace)) if (name > after) names.push(name)
-    names.sort()
-    return limit > 0 ? names.slice(0, limit) : names
+  /** All groups of a namespace. */
+  groupsOf(namespace: string): AsyncGenerator<Group, void, undefined> {
+    return this.#parts.reader.groupsOf(namespace)
   }
 
   /** Group aliases of a namespace in order of their ids. */
-  async listAliases(namespace: string, { after, limit }: ListRange): Promise<GroupAlias[]> {
-    const found: GroupAlias[] = []
-    for await (const alias of this.#parts.reader.aliasesIn(namespace, after)) {
-      found.push(alias)
-      if (found.length === limit) break
-    }
-    return found
+  aliasesIn(namespace: string, after: string): AsyncGenerator<GroupAlias, void, undefined> {
+    return this.#parts.reader.aliasesIn(namespace, after)
   }
 
   put(write: GroupWrite): Promise<Written> {

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/go-text.ts'
 import type { ViewEntry } from '../barrier/view.ts'
+import { checkRecordSize } from '../stored-record.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'
 import { canonicalName } from './canonical-name.ts'
 import type { Group, GroupType } from './group.ts'
@@ -30,6 +31,7 @@ const checkAtOnce = 256
 
 /** The one step that creates or updates a group. Throws kind `invalid` with the texts of contract tokens §5.4. */
 export async function groupWrite(parts: GroupParts, { namespace, id, fields }: GroupWrite): Promise<GroupStep<Written>> {
+  checkRecordSize([fields.name, fields.policies])
   const nameKeyed = namedKey(parts, namespace, id, fields)
   const named = nameKeyed === undefined ? undefined : await parts.view.read(nameKeyed)
   const target = await targetOf(parts, namespace, id, named?.value)

@@ -57,6 +57,10 @@ export type LeaseRequest = {
 /** What an answer says of a lease; `duration` in seconds. */
 export type IssuedLease = { readonly id: string; readonly renewable: boolean; readonly duration: number; readonly warnings: readonly string[] }
 
+/** A walk over very many things, in its time. */
+type Paced = <T>(items: AsyncIterable<T>) => AsyncIterable<T>
+const asItCan: Paced = (items) => items
+
 const defaultCallLimitMs = 90_000
 const defaultSweepAgainMs = 60_000
 
@@ -204,10 +208,10 @@ export class LeaseStore implements AsyncDisposable {
   }
 
   /** The next path level below a prefix, which is empty or ends in a slash; may give some more than `page` wants. Contract tokens §6.3. */
-  async list(namespace: string, prefix: string, page: NamePage = { after: '', limit: 0 }): Promise<string[]> {
+  async list(namespace: string, prefix: string, page: NamePage = { after: '', limit: 0 }, paced: Paced = asItCan): Promise<string[]> {
     if (prefix.startsWith(tokenPaths)) {
       const names = new Set<string>()
-      for await (const { id } of this.#tokenLeases.under(namespace, prefix)) names.add(nextName(id, prefix))
+      for await (const { id } of paced(this.#tokenLeases.under(namespace, prefix))) names.add(nextName(id, prefix))
       return [...names].sort()
     }
     const names = await secretLeaseNames(this.#parts.view, namespace, prefix, page)

@@ -62,6 +62,6 @@ function fixedMount({ headers, local = false, seal_wrap = false, ...fixed }: Fix
     seal_wrap,
     external_entropy_access: false,
     tainted: false,
-    tokensValidFrom: 0,
+    moves: 0,
   }
 }

@@ -33,7 +33,7 @@ const storedMount = z.looseObject({
   seal_wrap: z.boolean(),
   external_entropy_access: z.boolean(),
   tainted: z.boolean(),
-  tokensValidFrom: z.number(),
+  moves: z.number().default(0),
 })
 
 /** The record of a mount, its key relative to `mountRecords`. The plugin is not in it: that follows from the type. */

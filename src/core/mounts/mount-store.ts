@@ -258,8 +258,7 @@ export class MountStore implements AsyncDisposable {
         if (!this.#parts.isLive(current.namespace) || !this.#parts.isLive(target.namespace)) throw refuse('invalid', 'namespace not found')
         checkFree(target, this.#surroundings())
         const { namespace, path } = target
-        // one later than now: what it issued within this millisecond ends too
-        await this.#save({ ...current, namespace, path, tokensValidFrom: this.#parts.clock.now() + 1 })
+        await this.#save({ ...current, namespace, path, moves: current.moves + 1 })
       })
       this.#endMove(id, 'success')
     } catch (error) {

@@ -34,6 +34,6 @@ export type Mount = {
   readonly external_entropy_access: boolean
   /** Being removed: requests get 404. */
   readonly tainted: boolean
-  /** Milliseconds since the epoch: tokens this mount issued before are no longer valid (it was moved since). */
-  readonly tokensValidFrom: number
+  /** How often it was moved: tokens it issued before the last time are no longer valid. Counted, not timed: a clock may be set. */
+  readonly moves: number
 }

@@ -61,7 +61,7 @@ export function newMount(place: MountPlace, request: MountRequest, around: Surro
     seal_wrap: request.seal_wrap ?? false,
     external_entropy_access: request.external_entropy_access ?? false,
     tainted: false,
-    tokensValidFrom: 0,
+    moves: 0,
   }
 }
 

@@ -25,6 +25,7 @@ type BatchRecord = Pick<
   | 'entity_id'
   | 'bound_cidrs'
   | 'mount_accessor'
+  | 'mount_moves'
   | 'role'
   | 'cut_off'
 >

@@ -4,7 +4,7 @@ import { parseDuration } from '../../lib/duration.ts'
 import type { View } from '../barrier/view.ts'
 import { identityIn, type IdentityStore, type LoginAlias, type LoginIdentity } from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
-import { writeAttempts } from '../stored-record.ts'
+import { checkRecordSize, writeAttempts } from '../stored-record.ts'
 import { authBlock, type Issued } from './auth-block.ts'
 import { createdTokenName } from './display-name.ts'
 import { entityAliasOf } from './entity-alias.ts'
@@ -96,6 +96,7 @@ export async function createToken(parts: CreateParts, request: CreateRequest): P
   if (!decision.orphan) await checkFamily(parts.tokens, caller)
 
   const draft = createdDraft(request, decision, life.ttl)
+  if (draft.type === 'service') checkRecordSize(draft)
   const made = await (decision.entityAlias === undefined ? store(parts, request, draft) : storeForAlias(parts, request, draft, decision.entityAlias))
   if (!decision.orphan) await checkParentStands(parts, caller, made.token)
   const warnings = [

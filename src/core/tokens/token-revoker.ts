@@ -123,8 +123,9 @@ export class TokenRevoker {
   async #dueToken(key: string, now: number): Promise<string | undefined> {
     const { hash, time } = readExpireKey(key)
     const stored = await this.#tokens.tokenByHash(hash)
-    if (stored !== undefined && stored.token.expire_time !== null && stored.token.expire_time <= now) return hash
-    if (stored === undefined || stored.token.expire_time !== time) await this.#view.write([{ key, value: undefined }])
+    const ends = stored === undefined ? [] : endsOf(stored.token)
+    if (ends.some((end) => end <= now)) return hash
+    if (!ends.includes(time)) await this.#view.write([{ key, value: undefined }])
     return undefined
   }
 
@@ -203,10 +204,13 @@ export class TokenRevoker {
     if (token.parent !== '') parents.add(this.#tokens.keys.hashOf(token.parent))
     return [
       { key: tokenKey(hash), value: undefined, expect: revision },
-      ...(token.expire_time === null ? [] : [{ key: expireKey(token.expire_time, hash), value: undefined }]),
+      ...endsOf(token).map((end) => ({ key: expireKey(end, hash), value: undefined })),
       ...[...parents].map((one) => ({ key: childKey(one, hash), value: undefined })),
     ]
   }
 }
+
+/** The times of a token's rows among those that expire. */
+const endsOf = ({ expire_time, swept_at }: Token): number[] => [expire_time ?? [], swept_at ?? []].flat()
 
 const ended = (token: Token): Token | undefined => (token.expire_time === revokedAt ? undefined : { ...token, expire_time: revokedAt })

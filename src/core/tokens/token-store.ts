@@ -33,8 +33,10 @@ export type TokenDraft = Omit<
   | 'issue_time'
   | 'expire_time'
   | 'granted_uses'
+  | 'swept_at'
   | 'last_renewal'
   | 'cut_off'
+  | 'mount_moves'
   | 'granted_ttl'
 >
 
@@ -49,6 +51,9 @@ const cacheLimit = 10_000
 const maxCachedText = 4096
 const idPrefix = 'hvs.'
 const randomLength = 24
+
+/** A spent token is left alone for so long: the request that spent it may still need it. No request takes half of this. */
+const spentGraceMs = 300_000
 
 /** How many generations a family of tokens may have: each use of a token looks at all its ancestors. */
 export const maxGenerations = 1000
@@ -129,7 +134,7 @@ export class TokenStore {
     if (token.num_uses < 0 || this.isExpired(token)) return false
     if (token.entity_id !== '' && (token.cut_off ?? 0) < this.cutOffs.of(token.entity_id)) return false
     const mount = this.#mountOf(token.mount_accessor)
-    return mount !== undefined && !mount.tainted && token.issue_time >= mount.tokensValidFrom
+    return mount !== undefined && !mount.tainted && (token.mount_moves ?? 0) === mount.moves
   }
 
   async #generation(token: Token): Promise<number> {
@@ -151,15 +156,39 @@ export class TokenStore {
     const hash = this.keys.hashOf(token.accessor)
     await this.#changes.workOn(hash)
     let spent: Token | undefined
-    await this.#view.update(tokenKey(hash), (current) => {
-      spent = undefined
-      if (current === undefined) return keep
-      const stored = readToken(current)
-      if (stored.num_uses <= 0 || this.isExpired(stored)) return keep
-      spent = { ...stored, num_uses: stored.num_uses === 1 ? -1 : stored.num_uses - 1 }
-      return spent
-    })
-    return spent
+    let isLast = token.num_uses === 1
+    if (!isLast) {
+      await this.#view.update(tokenKey(hash), (current) => {
+        spent = undefined
+        if (current === undefined) return keep
+        const stored = readToken(current)
+        isLast = stored.num_uses === 1
+        if (stored.num_uses <= 1 || this.isExpired(stored)) return keep
+        spent = { ...stored, num_uses: stored.num_uses - 1 }
+        return spent
+      })
+    }
+    return isLast ? this.#spendLastUse(hash) : spent
+  }
+
+  async #spendLastUse(hash: string): Promise<Token | undefined> {
+    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+      const stored = await this.tokenByHash(hash)
+      if (stored === undefined || stored.token.num_uses !== 1 || this.isExpired(stored.token)) return undefined
+      const { token, entries } = this.lastUse(stored)
+      if (await this.#view.write(entries)) return token
+    }
+    throw fail('unavailable', 'too many changes to one token at a time')
+  }
+
+  /** A token as its last use leaves it, and what stores that. A sweep ends it, should the server stop before whoever spent it does. */
+  lastUse({ hash, token, revision }: StoredToken): { token: Token; entries: ViewEntry[] } {
+    const sweepAt = this.#clock.now() + spentGraceMs
+    const isSweptAnyway = token.expire_time !== null && token.expire_time <= sweepAt
+    const spent: Token = { ...token, num_uses: -1, ...(isSweptAnyway ? {} : { swept_at: sweepAt }) }
+    const entries: ViewEntry[] = [{ key: tokenKey(hash), value: spent, expect: revision }]
+    if (!isSweptAnyway) entries.push({ key: expireKey(sweepAt, hash), value: true })
+    return { token: spent, entries }
   }
 
   /** A service token with all it needs to be stored. `id` only where the caller chose it; then an existing one makes the write fail. */
@@ -170,6 +199,7 @@ export class TokenStore {
       accessor: this.keys.accessorOf(own),
       ...draft,
       ...this.#cutOffOf(draft),
+      ...this.#mountMovesOf(draft),
       ...(id === undefined ? {} : { chosen_id: true }),
       cubbyhole_id: base62(this.#random, randomLength),
       granted_uses: draft.num_uses,
@@ -193,9 +223,15 @@ export class TokenStore {
       ...(role === undefined ? {} : { role }),
       ...(parent_cubbyhole === undefined ? {} : { parent_cubbyhole }),
       ...this.#cutOffOf(draft),
+      ...this.#mountMovesOf(draft),
       creation_time: this.#clock.now(),
     }
     return { id: await this.#batch.seal(record), token: batchToken(record), entries: [] }
+  }
+
+  #mountMovesOf({ mount_accessor }: TokenDraft): Pick<Token, 'mount_moves'> {
+    const { moves = 0 } = this.#mountOf(mount_accessor) ?? {}
+    return moves === 0 ? {} : { mount_moves: moves }
   }
 
   #cutOffOf({ entity_id }: TokenDraft): Pick<Token, 'cut_off'> {

@@ -42,9 +42,13 @@ export type Token = {
   readonly issue_time: number
   /** Null: never. */
   readonly expire_time: number | null
+  /** Of a spent token that would stay for longer: when a sweep takes it away, if the request that spent it has not. */
+  readonly swept_at?: number
   readonly last_renewal?: number
   /** Accessor of the auth mount that issued it. */
   readonly mount_accessor: string
+  /** How often that mount had been moved by then; absent is never. */
+  readonly mount_moves?: number
   /** What the method that issued it needs at renewal: the role's name. */
   readonly internal: Readonly<Record<string, string>>
   /** Names of the group aliases that matched at login. Contract tokens §3.5. */

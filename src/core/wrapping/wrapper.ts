@@ -6,7 +6,6 @@ import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { writeAttempts } from '../stored-record.ts'
 import type { Token } from '../tokens/token.ts'
-import { tokenKey } from '../tokens/token-keys.ts'
 import type { Minted, TokenStore } from '../tokens/token-store.ts'
 import type { Cubbyholes } from './cubbyholes.ts'
 
@@ -124,8 +123,8 @@ export class Wrapper {
         ttl: wish > 0 ? Math.min(wish, creation_ttl) : creation_ttl,
         body: await this.spentBody(stored.token),
       })
-      const spending = { key: coreKey(tokenKey(hash)), value: { ...stored.token, num_uses: -1 }, expect: stored.revision }
-      if (!(await root.write([spending, ...entries]))) continue
+      const spending = tokens.lastUse(stored).entries.map(inCore)
+      if (!(await root.write([...spending, ...entries]))) continue
       tokens.remember(minted.token)
       this.#parts.discard(token.accessor)
       return info
@@ -161,7 +160,7 @@ export class Wrapper {
     if (cubbyhole === undefined) throw refuse('missing', 'namespace not found')
     const origin: WrapOrigin = { creation_ttl: Math.floor(ttl), creation_time: formatTime(minted.token.creation_time), creation_path: path }
     const entries = [
-      ...minted.entries.map((entry) => ({ ...entry, key: coreKey(entry.key) })),
+      ...minted.entries.map(inCore),
       { key: cubbyhole.fullPrefix + responseEntry, value: { response: body } },
       { key: cubbyhole.fullPrefix + originEntry, value: origin },
     ]
@@ -178,7 +177,7 @@ export class Wrapper {
 /** Nobody can be given the policy of wrapping tokens, so who has it is one. Contract tokens §4.9. */
 export const isWrapping = ({ policies }: Token): boolean => policies.length === 1 && policies[0] === policy
 
-const coreKey = (key: string): string => `core/${key}`
+const inCore = (entry: ViewEntry): ViewEntry => ({ ...entry, key: `core/${entry.key}` })
 
 function isOrigin(value: unknown): value is WrapOrigin {
   return typeof value === 'object' && value !== null && 'creation_ttl' in value && 'creation_time' in value && 'creation_path' in value

@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
+import type { LongLists } from '../../core/long-lists.ts'
+import { checkRecordSize } from '../../core/stored-record.ts'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
 import type { Cubbyhole, Cubbyholes } from '../../core/wrapping/cubbyholes.ts'
 import { isWrapping } from '../../core/wrapping/wrapper.ts'
@@ -8,13 +10,20 @@ import { refuse } from '../../errors.ts'
 import { type Exchange, limitOf, resource } from '../../http/resource.ts'
 import { levelOf } from './level.ts'
 
-export type CubbyholeParts = { readonly cubbyholes: Cubbyholes; readonly tokens: Pick<TokenStore, 'lookupByAccessor'> }
+export type CubbyholeParts = {
+  readonly cubbyholes: Cubbyholes
+  readonly tokens: Pick<TokenStore, 'lookupByAccessor'>
+  readonly longLists: LongLists
+}
+
+/** Of an entry's path, in bytes. */
+const maxPathLength = 1024
 
 const oldUnwrapWarning =
   "Reading from 'cubbyhole/response' is deprecated. Please use sys/wrapping/unwrap, which makes sure that the token is a wrapping token."
 
 /** One private store per service token. Contract core-http §9.4. */
-export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubbyholes, tokens }) => {
+export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubbyholes, tokens, longLists }) => {
   const storeOf = ({ caller, mount }: Exchange<unknown, unknown>): Cubbyhole => {
     if (caller === undefined || caller.token.type !== 'service')
       throw refuse('invalid', "cubbyhole operations are only supported by 'service' type tokens")
@@ -33,7 +42,8 @@ export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubby
     exists: async (exchange) => {
       if (exchange.params.rest === '') return false
       const { view, key } = entryOf(exchange)
-      return (await view.get(key)) !== undefined
+      // not opened: it may be large
+      return (await view.listKeys(key, { limit: 1 })).includes(key)
     },
     read: {
       summary: 'Read an entry',
@@ -55,6 +65,8 @@ export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubby
         const { view, key } = entryOf(exchange)
         const { caller, sent } = exchange
         if (Object.keys(sent).length === 0) throw refuse('invalid', 'missing data fields')
+        checkPath(exchange.params.rest)
+        checkRecordSize(sent)
         // the last use of a token: nobody could ever read what is written
         if (caller === undefined || caller.token.num_uses < 0) return undefined
         await view.write([{ key, value: sent }])
@@ -72,6 +84,7 @@ export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubby
           after: typeof after === 'string' ? after : '',
           limit: limitOf(limit),
           giveWay: () => nextTurn(),
+          paced: (names) => longLists.paced(names, exchange),
         })
         return { data: { keys }, paged: true }
       },
@@ -85,4 +98,10 @@ export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubby
       },
     },
   })
+}
+
+/** A list is made of paths: they hold no more than names do. */
+function checkPath(path: string): void {
+  const bytes = Buffer.byteLength(path)
+  if (bytes > maxPathLength) throw refuse('invalid', `put failed due to key being too large; got ${bytes} bytes, max: ${maxPathLength} bytes`)
 }

@@ -4,16 +4,18 @@ import { z } from 'zod'
 import { canonicalName } from '../../core/identity/canonical-name.ts'
 import type { Entity } from '../../core/identity/entity.ts'
 import { deleteEntity, putEntity } from '../../core/identity/entity-changes.ts'
-import { listEntities, listEntityNames } from '../../core/identity/entity-lists.ts'
+import { entitiesOf, namesInOrder } from '../../core/identity/entity-lists.ts'
 import type { IdentityStore } from '../../core/identity/identity-store.ts'
 import { refuse } from '../../errors.ts'
+import type { LongLists } from '../../core/long-lists.ts'
 import { type Reply, resource } from '../../http/resource.ts'
 import { boolField, commaListField, kvField, stringField } from '../../lib/fields.ts'
+import { atMost } from '../../lib/walks.ts'
 import { entityData, entityInfo, type MountOf } from './entity-view.ts'
 import { examples } from './examples.ts'
 import { listRange } from './list-range.ts'
 
-export type EntityParts = { readonly identities: IdentityStore; readonly mountOf: MountOf }
+export type EntityParts = { readonly identities: IdentityStore; readonly mountOf: MountOf; readonly longLists: LongLists }
 
 const fields = z.object({
   metadata: kvField.optional().describe('Texts by key; replaces all that were there'),
@@ -44,15 +46,24 @@ const made = z.object({ id: z.string(), name: z.string(), aliases: z.null() })
 const listOutput = z.object({ keys: z.array(z.string()), key_info: z.record(z.string(), z.object({ name: z.string() }).loose()) })
 
 /** An entity as it is read; nothing for none. */
-export async function entityReply({ identities, mountOf }: EntityParts, entity: Entity | undefined): Promise<Reply | undefined> {
+export async function entityReply(
+  { identities, mountOf }: Pick<EntityParts, 'identities' | 'mountOf'>,
+  entity: Entity | undefined,
+): Promise<Reply | undefined> {
   if (entity === undefined) return undefined
   return { data: entityData(entity, await identities.memberships.membershipsOf(entity.id), mountOf) }
 }
 
-/** A list by id, already cut as asked for. */
-export function listed<T extends { readonly id: string }>(items: readonly T[], infoOf: (item: T) => object): Reply | undefined {
-  if (items.length === 0) return undefined
-  return { data: { keys: items.map(({ id }) => id), key_info: Object.fromEntries(items.map((item) => [item.id, infoOf(item)])) }, paged: true }
+/** A list by id, already cut as asked for. Written as it is walked over: of each item no more is kept than what is shown. */
+export async function listed<T extends { readonly id: string }>(items: AsyncIterable<T>, infoOf: (item: T) => object): Promise<Reply | undefined> {
+  const keys: string[] = []
+  const infos: string[] = []
+  for await (const item of items) {
+    keys.push(item.id)
+    infos.push(`${JSON.stringify(item.id)}:${JSON.stringify(infoOf(item))}`)
+  }
+  if (keys.length === 0) return undefined
+  return { data: { keys }, dataText: `{"keys":${JSON.stringify(keys)},"key_info":{${infos.join(',')}}}`, paged: true }
 }
 
 /** Names compare in their canonical form, and so does what rules deny by a name in a path. */
@@ -62,7 +73,7 @@ const created = (entity: Entity | undefined): Reply | undefined => entity && { d
 
 /** `identity/entity*`: who is known. Contract tokens §5.1, §5.2. */
 export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
-  const { identities, mountOf } = parts
+  const { identities, mountOf, longLists } = parts
   const { records } = identities
 
   resource(app, '/entity', {
@@ -85,9 +96,10 @@ export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
       summary: 'List entities by id',
       example: examples.entities,
       output: listOutput,
-      handle: async ({ mount, sent }) => {
-        const entities = await listEntities(records, mount.namespace, listRange(sent))
-        return listed(entities, (one) => entityInfo(one, mountOf))
+      handle: ({ mount, sent, whenGone }) => {
+        const { after, limit } = listRange(sent)
+        const entities = longLists.paced(entitiesOf(records, mount.namespace, after), { whenGone })
+        return listed(atMost(limit, entities), (one) => entityInfo(one, mountOf))
       },
     },
   })
@@ -120,7 +132,10 @@ export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
     list: {
       summary: 'List entities by name',
       output: z.object({ keys: z.array(z.string()) }),
-      handle: async ({ mount, sent }) => ({ data: { keys: await listEntityNames(records, mount.namespace, listRange(sent)) }, paged: true }),
+      handle: async ({ mount, sent, whenGone }) => {
+        const range = listRange(sent)
+        return { data: { keys: await namesInOrder(longLists.paced(entitiesOf(records, mount.namespace), { whenGone }), range) }, paged: true }
+      },
     },
   })
   resource(app, '/entity/name/*name', {

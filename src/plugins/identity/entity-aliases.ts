@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { deleteAlias, putAlias } from '../../core/identity/alias-changes.ts'
-import { listAliases } from '../../core/identity/entity-lists.ts'
+import { aliasesOf } from '../../core/identity/entity-lists.ts'
 import { type Reply, resource } from '../../http/resource.ts'
 import { kvField, stringField } from '../../lib/fields.ts'
+import { atMost } from '../../lib/walks.ts'
 import { type EntityParts, listed } from './entities.ts'
 import { aliasData, aliasInfo } from './entity-view.ts'
 import { examples } from './examples.ts'
@@ -36,7 +37,7 @@ const output = z.object({
 const listOutput = z.object({ keys: z.array(z.string()), key_info: z.record(z.string(), z.object({ name: z.string() }).loose()) })
 
 /** `identity/entity-alias*`: what entities are called at auth mounts. Contract tokens §5.3. */
-export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf }: EntityParts): void {
+export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf, longLists }: EntityParts): void {
   const { records } = identities
 
   const put = async (namespace: string, id: string, values: z.output<typeof fields>): Promise<Reply | undefined> => {
@@ -72,9 +73,10 @@ export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf }:
       summary: 'List entity aliases by id',
       example: examples.entityAliases,
       output: listOutput,
-      handle: async ({ mount, sent }) => {
-        const aliases = await listAliases(records, mount.namespace, listRange(sent))
-        return listed(aliases, (one) => aliasInfo(one, mount.namespace, mountOf))
+      handle: ({ mount, sent, whenGone }) => {
+        const { after, limit } = listRange(sent)
+        const aliases = longLists.paced(aliasesOf(records, mount.namespace, after), { whenGone })
+        return listed(atMost(limit, aliases), (one) => aliasInfo(one, mount.namespace, mountOf))
       },
     },
   })

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { type Reply, resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
+import { atMost } from '../../lib/walks.ts'
 import { listed } from './entities.ts'
 import { examples } from './examples.ts'
 import { groupAliasData, groupAliasInfo } from './group-view.ts'
@@ -32,7 +33,7 @@ const output = written.extend({
 const listOutput = z.object({ keys: z.array(z.string()), key_info: z.record(z.string(), z.object({ name: z.string() }).loose()) })
 
 /** `identity/group-alias*`: what providers call external groups. Contract tokens §5.1, §5.5. */
-export function groupAliasRoutes(app: FastifyInstance, { groups, mountOf }: GroupPluginParts): void {
+export function groupAliasRoutes(app: FastifyInstance, { groups, mountOf, longLists }: GroupPluginParts): void {
   const put = async (namespace: string, id: string | undefined, values: z.output<typeof fields>): Promise<Reply | undefined> => {
     const { alias, changed } = await groups.putAlias({
       namespace,
@@ -62,8 +63,11 @@ export function groupAliasRoutes(app: FastifyInstance, { groups, mountOf }: Grou
       summary: 'List group aliases by id',
       example: examples.groupAliases,
       output: listOutput,
-      handle: async ({ mount, sent }) =>
-        listed(await groups.listAliases(mount.namespace, listRange(sent)), (one) => groupAliasInfo(one, mount.namespace, mountOf)),
+      handle: ({ mount, sent, whenGone }) => {
+        const { after, limit } = listRange(sent)
+        const aliases = longLists.paced(groups.aliasesIn(mount.namespace, after), { whenGone })
+        return listed(atMost(limit, aliases), (one) => groupAliasInfo(one, mount.namespace, mountOf))
+      },
     },
   })
   resource(app, '/group-alias/id/:id', {

@@ -1,17 +1,20 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { namesInOrder } from '../../core/identity/entity-lists.ts'
 import type { Group } from '../../core/identity/group.ts'
 import type { GroupStore } from '../../core/identity/group-store.ts'
 import type { GroupWrite } from '../../core/identity/group-write.ts'
+import type { LongLists } from '../../core/long-lists.ts'
 import { type Reply, resource } from '../../http/resource.ts'
 import { commaListField, kvField, stringField } from '../../lib/fields.ts'
+import { atMost } from '../../lib/walks.ts'
 import { byName, listed } from './entities.ts'
 import type { MountOf } from './entity-view.ts'
 import { examples } from './examples.ts'
 import { groupData, groupInfo } from './group-view.ts'
 import { listRange } from './list-range.ts'
 
-export type GroupPluginParts = { readonly groups: GroupStore; readonly mountOf: MountOf }
+export type GroupPluginParts = { readonly groups: GroupStore; readonly mountOf: MountOf; readonly longLists: LongLists }
 
 const fields = z.object({
   type: stringField.optional().describe('internal, or external: then its members come and go with logins'),
@@ -45,13 +48,16 @@ const created = z.object({ id: z.string(), name: z.string() })
 const listOutput = z.object({ keys: z.array(z.string()), key_info: z.record(z.string(), z.object({ name: z.string() }).loose()) })
 
 /** A group as it is read; nothing for none. */
-export async function groupReply({ groups, mountOf }: GroupPluginParts, group: Group | undefined): Promise<Reply | undefined> {
+export async function groupReply(
+  { groups, mountOf }: Pick<GroupPluginParts, 'groups' | 'mountOf'>,
+  group: Group | undefined,
+): Promise<Reply | undefined> {
   return group && { data: groupData(group, await groups.details(group), mountOf) }
 }
 
 /** `identity/group*`: entities that have something in common. Contract tokens §5.1, §5.4. */
 export function groupRoutes(app: FastifyInstance, parts: GroupPluginParts): void {
-  const { groups, mountOf } = parts
+  const { groups, mountOf, longLists } = parts
   const put = async (write: GroupWrite): Promise<Reply | undefined> => {
     const { group, created } = await groups.put(write)
     return created ? { data: { id: group.id, name: group.name } } : undefined
@@ -75,7 +81,11 @@ export function groupRoutes(app: FastifyInstance, parts: GroupPluginParts): void
       summary: 'List groups by id',
       example: examples.groups,
       output: listOutput,
-      handle: async ({ mount, sent }) => listed(await groups.list(mount.namespace, listRange(sent)), (one) => groupInfo(one, mountOf)),
+      handle: ({ mount, sent, whenGone }) => {
+        const { after, limit } = listRange(sent)
+        const shown = longLists.paced(groups.listed(mount.namespace, after), { whenGone })
+        return listed(atMost(limit, shown), (one) => groupInfo(one, mountOf))
+      },
     },
   })
   resource(app, '/group/id/:id', {
@@ -106,7 +116,10 @@ export function groupRoutes(app: FastifyInstance, parts: GroupPluginParts): void
     list: {
       summary: 'List groups by name',
       output: z.object({ keys: z.array(z.string()) }),
-      handle: async ({ mount, sent }) => ({ data: { keys: await groups.listNames(mount.namespace, listRange(sent)) }, paged: true }),
+      handle: async ({ mount, sent, whenGone }) => {
+        const range = listRange(sent)
+        return { data: { keys: await namesInOrder(longLists.paced(groups.groupsOf(mount.namespace), { whenGone }), range) }, paged: true }
+      },
     },
   })
   resource(app, '/group/name/*name', {

@@ -50,11 +50,15 @@ export function capabilityRoutes(app: FastifyInstance, { access }: { access: Acc
   })
 }
 
+/** All are judged in one go, which other requests wait for. */
+const mostPaths = 10_000
+
 type Asked = { paths?: string[] | undefined; path?: string[] | undefined }
 
 function wanted({ paths, path }: Asked): string[] {
   const list = paths !== undefined && paths.length > 0 ? paths : (path ?? [])
   if (list.length === 0) throw refuse('invalid', 'paths must be supplied')
+  if (list.length > mostPaths) throw refuse('invalid', `too many paths: at most ${mostPaths} at a time`)
   return list
 }
 

@@ -4,6 +4,7 @@ import type { LeaseStore } from '../../core/leases/lease-store.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { refuse } from '../../errors.ts'
+import type { LongLists } from '../../core/long-lists.ts'
 import { type Call, followsField, limitOf, type Reply, resource } from '../../http/resource.ts'
 import { boolField, durationField, stringField } from '../../lib/fields.ts'
 import { excerpt } from '../../lib/go-text.ts'
@@ -13,6 +14,7 @@ import { answers } from './answers.ts'
 export type LeaseRouteParts = {
   readonly leases: LeaseStore
   readonly namespaces: Pick<NamespaceStore, 'descendantsOf'>
+  readonly longLists: LongLists
   mountOf(accessor: string): Mount | undefined
 }
 
@@ -47,7 +49,7 @@ export function leaseRoutes(app: FastifyInstance, parts: LeaseRouteParts): void 
   })
 }
 
-function lookupRoutes(app: FastifyInstance, { leases }: LeaseRouteParts): void {
+function lookupRoutes(app: FastifyInstance, { leases, longLists }: LeaseRouteParts): void {
   resource(app, '/leases/lookup', {
     help: 'Look up a lease.',
     precheck: checkLeaseIdText,
@@ -69,9 +71,9 @@ function lookupRoutes(app: FastifyInstance, { leases }: LeaseRouteParts): void {
     list: {
       summary: 'List lease ids',
       ...answers.leaseIds,
-      handle: async ({ mount, params, sent }) => {
+      handle: async ({ mount, params, sent, whenGone }) => {
         const page = { after: typeof sent.after === 'string' ? sent.after : '', limit: limitOf(sent.limit) }
-        return { data: { keys: await leases.list(mount.namespace, params.rest, page) } }
+        return { data: { keys: await leases.list(mount.namespace, params.rest, page, (items) => longLists.paced(items, { whenGone })) } }
       },
     },
   })

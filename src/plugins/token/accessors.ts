@@ -1,18 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
+import type { Token } from '../../core/tokens/token.ts'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
 import type { TokenTidy } from '../../core/tokens/token-tidy.ts'
-import { limitOf, type Reply, resource } from '../../http/resource.ts'
+import type { LongLists } from '../../core/long-lists.ts'
+import { limitOf, resource } from '../../http/resource.ts'
+import { atMost, only } from '../../lib/walks.ts'
 import { answers } from './answers.ts'
 
-export type AccessorParts = { readonly tokens: TokenStore; readonly tidy: TokenTidy }
+export type AccessorParts = { readonly tokens: TokenStore; readonly tidy: TokenTidy; readonly longLists: LongLists }
 
 const pageSize = 200
 
 const started = "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
 
 /** `auth/token/accessors` and `auth/token/tidy`. Contract tokens §2.10. */
-export function accessorRoutes(app: FastifyInstance, { tokens, tidy }: AccessorParts): void {
+export function accessorRoutes(app: FastifyInstance, { tokens, tidy, longLists }: AccessorParts): void {
   resource(app, '/accessors', {
     help: 'List the accessors of all service tokens. In no order to rely on, but `after` goes on where a list ended.',
     sudo: true,
@@ -20,9 +23,14 @@ export function accessorRoutes(app: FastifyInstance, { tokens, tidy }: AccessorP
     list: {
       summary: 'List accessors',
       ...answers.accessors,
-      handle: ({ mount, sent }) => {
+      handle: async ({ mount, sent, whenGone }) => {
         const after = typeof sent.after === 'string' ? sent.after : ''
-        return listed(tokens, { namespace: mount.namespace, after, limit: limitOf(sent.limit) })
+        const keys: string[] = []
+        const warnings = new Set<string>()
+        const walked = longLists.paced(storedTokens(tokens, after, warnings), { whenGone })
+        const isShown = (token: Token) => token.namespace === mount.namespace && tokens.isUsable(token)
+        for await (const { accessor } of atMost(limitOf(sent.limit), only(walked, isShown))) keys.push(accessor)
+        return { data: { keys }, warnings: [...warnings], paged: true }
       },
     },
   })
@@ -36,22 +44,14 @@ export function accessorRoutes(app: FastifyInstance, { tokens, tidy }: AccessorP
   })
 }
 
-type Wanted = { namespace: string; after: string; limit: number }
-
-/** Page by page: there may be millions. Goes on after an accessor even when its token is gone by now, since its place follows from it. */
-async function listed(tokens: TokenStore, { namespace, after, limit }: Wanted): Promise<Reply> {
-  const keys: string[] = []
-  const warnings: string[] = []
-  const full = () => limit > 0 && keys.length >= limit
-  let last = after === '' ? undefined : tokens.keys.hashOf(after)
-  while (!full()) {
+/** All service tokens, page by page: there may be millions. Goes on after an accessor even when its token is gone by now, since its place follows from it. */
+async function* storedTokens(tokens: TokenStore, after: string, warnings: Set<string>): AsyncGenerator<Token, void, undefined> {
+  for (let last = after === '' ? undefined : tokens.keys.hashOf(after); ; await nextTurn()) {
     const page = await tokens.scan({ limit: pageSize, ...(last === undefined ? {} : { after: last }) }, () => {
-      if (warnings.length === 0) warnings.push('Some tokens could not be read: the log names their records')
+      warnings.add('Some tokens could not be read: the log names their records')
     })
-    for (const { token } of page) if (!full() && token.namespace === namespace && tokens.isUsable(token)) keys.push(token.accessor)
+    for (const { token } of page) yield token
     last = page.at(-1)?.hash
-    if (last === undefined) break
-    await nextTurn()
+    if (last === undefined) return
   }
-  return { data: { keys }, warnings, paged: true }
 }

@@ -10,6 +10,7 @@ import type { TokenRevoker } from '../../core/tokens/token-revoker.ts'
 import type { TokenRoleStore } from '../../core/tokens/token-role-store.ts'
 import type { TokenTidy } from '../../core/tokens/token-tidy.ts'
 import { fail, refuse } from '../../errors.ts'
+import type { LongLists } from '../../core/long-lists.ts'
 import {
   type Exchange,
   namespaceOf,
@@ -29,7 +30,13 @@ import { LookupTexts } from './lookup-text.ts'
 import { tokenRoleRoutes } from './roles.ts'
 
 export type TokenPluginParts = CreateParts &
-  RenewParts & { readonly identity: IdentityStore; readonly revoker: TokenRevoker; readonly roles: TokenRoleStore; readonly tidy: TokenTidy }
+  RenewParts & {
+    readonly identity: IdentityStore
+    readonly revoker: TokenRevoker
+    readonly roles: TokenRoleStore
+    readonly tidy: TokenTidy
+    readonly longLists: LongLists
+  }
 
 const durationText = (what: string) => stringField.default('').describe(`${what}: seconds, or text like 1h30m`)
 
@@ -58,7 +65,7 @@ type Sent = Readonly<Record<string, JsonValue>>
 
 /** `auth/token/*`: thin routes over the token store. Contract tokens §2. */
 export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) => {
-  const { tokens, identity, revoker, roles, tidy, clock } = parts
+  const { tokens, identity, revoker, roles, clock } = parts
   const texts = new LookupTexts()
 
   const described = async (found: Token, id: string, call: Call): Promise<Reply> => {
@@ -239,7 +246,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     },
   })
   tokenRoleRoutes(app, parts)
-  accessorRoutes(app, { tokens, tidy })
+  accessorRoutes(app, parts)
   unknownPaths(app)
 
   async function byAccessor(accessor: string, { namespace }: Mount): Promise<Token> {

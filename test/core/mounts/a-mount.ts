@@ -16,6 +16,6 @@ export const aMount = (path: string, set: Partial<Mount> = {}): Mount => ({
   seal_wrap: false,
   external_entropy_access: false,
   tainted: false,
-  tokensValidFrom: 0,
+  moves: 0,
   ...set,
 })

@@ -348,7 +348,7 @@ describe('remount', () => {
     await mounts.store[Symbol.asyncDispose]()
 
     const after = mountAt(mounts.store, 'auth/team/deep/')
-    expect(after).toEqual({ ...before, path: 'auth/team/deep/', tokensValidFrom: mounts.clock.now() + 1 })
+    expect(after).toEqual({ ...before, path: 'auth/team/deep/', moves: 1 })
     expect(mounts.store.table.at('root', 'auth/jwt/')).toBeUndefined()
     expect(await mounts.store.viewOf(after).get('role/a')).toBe('kept')
     expect(mounts.store.enter(after)).toBeDefined()

@@ -80,7 +80,7 @@ test('it ends with the mount that issued it, and when that mount moves', async (
   await using house = await openTokenHouse()
   const { auth } = await house.login({ tokenType: 'batch' })
 
-  house.mounts.set(jwtMount.accessor, { ...jwtMount, tokensValidFrom: house.clock.now() + 1 })
+  house.mounts.set(jwtMount.accessor, { ...jwtMount, moves: 1 })
   expect(await house.tokens.lookup(auth.client_token)).toBeUndefined()
   house.mounts.set(jwtMount.accessor, { ...jwtMount, tainted: true })
   expect(await house.tokens.lookup(auth.client_token)).toBeUndefined()

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { TokenSweeper } from '../../../src/core/tokens/token-sweeper.ts'
 import { jwtMount, openTokenHouse } from '../../support/token-house.ts'
 
@@ -150,6 +150,69 @@ test('an expiry row that is no longer true is dropped, the token stays', async (
 
   expect(await house.view.listKeys('expire/')).toEqual([row])
   expect(await house.tokens.lookup(auth.client_token)).toBeDefined()
+})
+
+describe('a token whose last use is spent', () => {
+  const graceSeconds = 300
+
+  /** Spent by a request after which nobody came to take it away: the server stopped, or storage failed. */
+  const spentAndLeft = async (house: House, fields: Parameters<House['create']>[0]) => {
+    const token = await house.lookup((await house.create({ num_uses: 2, ...fields })).auth.client_token)
+    await house.tokens.spendUse(token)
+    expect((await house.tokens.spendUse(token))?.num_uses).toBe(-1)
+    return token
+  }
+
+  test.each([
+    { name: 'never ends', fields: {} },
+    { name: 'has much time left', fields: { policies: ['web'], ttl: '700h' } },
+  ])('and that $name is left to its request, and taken away by a sweep later', async ({ fields }) => {
+    await using house = await openTokenHouse()
+    const before = await rowsOf(house)
+    const token = await spentAndLeft(house, fields)
+    await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+
+    house.clock.advance(graceSeconds - 1)
+    await sweeper.sweep()
+    expect(house.revoked).toEqual([])
+
+    house.clock.advance(1)
+    await sweeper.sweep()
+    expect(house.revoked.map(({ accessor }) => accessor)).toEqual([token.accessor])
+    expect(await rowsOf(house)).toEqual(before)
+  })
+
+  test('and that ends soon has no further row', async () => {
+    await using house = await openTokenHouse()
+    await spentAndLeft(house, { policies: ['web'], ttl: `${graceSeconds}s` })
+
+    expect(await house.view.listKeys('expire/')).toHaveLength(1)
+  })
+
+  test('and that was renewed with it goes at its end, and leaves no row', async () => {
+    await using house = await openTokenHouse()
+    const before = await rowsOf(house)
+    const token = await spentAndLeft(house, { policies: ['web'], ttl: '700h' })
+    await house.renew(token, 60)
+
+    house.clock.advance(60)
+    await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+    await sweeper.sweep()
+
+    expect(await rowsOf(house)).toEqual(before)
+  })
+
+  test('leaves no row when it is revoked at once, nor does one that has its id next', async () => {
+    await using house = await openTokenHouse()
+    const before = await rowsOf(house)
+    const token = await spentAndLeft(house, { id: 'chosen' })
+    const next = await house.lookup((await house.create({ id: 'chosen' })).auth.client_token)
+    expect(next.cubbyhole_id).not.toBe(token.cubbyhole_id)
+
+    await house.revoker.revoke(next.accessor)
+
+    expect(await rowsOf(house)).toEqual(before)
+  })
 })
 
 test('a record that cannot be read stops no sweep', async () => {

@@ -61,7 +61,7 @@ test('a token is refused from the moment it expires', async () => {
 test.each([
   { name: 'is gone', now: undefined },
   { name: 'is being removed', now: { ...jwtMount, tainted: true } },
-  { name: 'was moved after they were issued', now: { ...jwtMount, tokensValidFrom: Date.UTC(2026, 0, 2, 3, 4, 6) } },
+  { name: 'was moved after they were issued', now: { ...jwtMount, moves: 1 } },
 ])('tokens end with a mount that $name, those of other mounts stay', async ({ now }) => {
   await using house = await openTokenHouse()
   const { auth } = await house.login()
@@ -76,12 +76,14 @@ test.each([
 
 test('a token issued after its mount was moved is valid', async () => {
   await using house = await openTokenHouse()
-  const moved = aMount({ path: 'auth/team/', tokensValidFrom: house.clock.now() })
+  const moved = aMount({ path: 'auth/team/', moves: 1 })
   house.mounts.set(moved.accessor, moved)
 
   const { auth } = await house.login({}, moved)
 
   expect(await house.tokens.lookup(auth.client_token)).toMatchObject({ path: 'auth/team/login', display_name: 'team-alice' })
+  house.mounts.set(moved.accessor, { ...moved, moves: 2 })
+  expect(await house.tokens.lookup(auth.client_token)).toBeUndefined()
 })
 
 test('1.3: a child outlives the expiry of no ancestor', async () => {

@@ -61,7 +61,7 @@ export async function openEngineHouse({
   const mount: Mount = {
     ...{ table: 'secret', namespace: 'root', path: 'cloud/', type: 'cloud', plugin: 'cloud', accessor: 'cloud_1234abcd', uuid, description: '' },
     config: { default_lease_ttl: 0, max_lease_ttl: 0, force_no_cache: false },
-    ...{ options: null, local: false, seal_wrap: false, external_entropy_access: false, tainted: false, tokensValidFrom: 0 },
+    ...{ options: null, local: false, seal_wrap: false, external_entropy_access: false, tainted: false, moves: 0 },
   }
   const other: Mount = { ...mount, uuid: randomUUID(), path: 'azure/', type: 'azure', accessor: 'azure_5678abcd' }
   const otherView = core.barrier.view(`mount/${other.uuid}/`)

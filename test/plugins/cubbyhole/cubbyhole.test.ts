@@ -60,6 +60,29 @@ describe('contract core-http §9.4', () => {
     expect(await server.root.write(path, undefined, { raw })).toMatchObject({ status: 400, body: errors(text) })
   })
 
+  test('an entry may have 1 MiB, and no more', async () => {
+    const path = fresh()
+    const most = 1_048_576
+    const around = '{"a":""}'.length
+
+    expect((await server.root.write(path, { a: 'x'.repeat(most - around) })).status).toBe(204)
+    const answer = await server.root.write(path, { a: 'x'.repeat(most - around + 1) })
+
+    expect(answer).toMatchObject({ status: 400, body: errors(`put failed due to value being too large; got ${most + 1} bytes, max: ${most} bytes`) })
+    expect(String((await server.root.read(path)).body.data?.['a'])).toHaveLength(most - around)
+  })
+
+  test("an entry's path may have 1,024 bytes, and no more", async () => {
+    const longest = 'é'.repeat(512)
+    const path = (rest: string) => `cubbyhole/${encodeURIComponent(rest)}`
+
+    expect((await server.root.write(path(longest), { a: 1 })).status).toBe(204)
+    expect(await server.root.write(path(`${longest}x`), { a: 1 })).toMatchObject({
+      status: 400,
+      body: errors('put failed due to key being too large; got 1025 bytes, max: 1024 bytes'),
+    })
+  })
+
   test('PATCH is not offered', async () => {
     const headers = { 'Content-Type': 'application/merge-patch+json' }
 

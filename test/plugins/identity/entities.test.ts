@@ -302,3 +302,18 @@ test('I36: of a mount that is gone the alias stays, without its path', async () 
   expect(alias).not.toHaveProperty('mount_path')
   expect(alias).not.toHaveProperty('mount_type')
 })
+
+test.each([
+  { path: 'identity/entity', fields: { name: 'x'.repeat(1_048_576) } },
+  { path: 'identity/entity/name/huge', fields: { policies: Array.from({ length: 40 }, (_, at) => `${at}${'x'.repeat(30_000)}`) } },
+  { path: 'identity/group', fields: { name: 'x'.repeat(1_048_576) } },
+  { path: 'identity/entity-alias', fields: { name: 'x'.repeat(1_048_576), mount_accessor: 'a' } },
+  { path: 'identity/group-alias', fields: { name: 'x'.repeat(1_048_576), mount_accessor: 'a' } },
+])('$path takes no names of more than 1 MiB', async ({ path, fields }) => {
+  await using server = await startTestServer()
+
+  const answer = await server.root.write(path, fields)
+
+  expect(answer.status).toBe(400)
+  expect(answer.text).toMatch(/^\{"errors":\["put failed due to value being too large; got \d{7} bytes, max: 1048576 bytes"\]\}/)
+})

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { TestServer } from '../../support/start-server.ts'
 import { startTestServer } from '../../support/start-server.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 import { aSigner } from '../jwt-auth/signer.ts'
 
 const signer = aSigner('ES256')
@@ -48,4 +49,24 @@ test('people of a mount that moved to another namespace are others there, and th
   expect(ofRoot).toMatchObject({ direct_group_ids: [group], aliases: [{ name: 'alice', mount_accessor: accessor }] })
   expect([ofRoot?.aliases?.[0]?.mount_path, groupAlias?.mount_path, groupAlias?.mount_type]).toEqual([undefined, undefined, undefined])
   expect(back).toMatchObject({ entity: first.entity, policies: ['of-group', 'powerful'] })
+})
+
+test.each(['service', 'batch'])('which %s tokens end with a move is not a matter of the clock, which may be set', async (token_type) => {
+  const clock = new FakeClock()
+  await using server = await startTestServer({ clock })
+  const { root } = server
+  await root.write('sys/auth/jj', { type: 'jwt' })
+  await root.write('auth/jj/config', { jwt_validation_pubkeys: [signer.pem] })
+  await root.write('auth/jj/role/r', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate', token_type })
+  const isAccepted = async ({ token }: { token: string }) => (await server.as(token).read('auth/token/lookup-self')).status === 200
+
+  const before = await login(server, 'auth/jj')
+  clock.advance(-3600)
+  await move(server, 'auth/jj', 'auth/kk')
+  clock.advance(-3600)
+  const after = await login(server, 'auth/kk')
+
+  expect([await isAccepted(before), await isAccepted(after)]).toEqual([false, true])
+  await move(server, 'auth/kk', 'auth/jj')
+  expect([await isAccepted(before), await isAccepted(after)]).toEqual([false, false])
 })

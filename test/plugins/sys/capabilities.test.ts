@@ -24,6 +24,16 @@ afterAll(() => server[Symbol.asyncDispose]())
 const everything = ['create', 'delete', 'list', 'patch', 'read', 'scan', 'sudo', 'update']
 
 describe('contract core-http §6.4: what the caller may do', () => {
+  test('very many paths are not judged in one go', async () => {
+    const asked = (count: number) => ({ paths: Array.from({ length: count }, (_, at) => `p${at}`).join(',') })
+
+    expect((await user.write('sys/capabilities-self', asked(10_000))).status).toBe(200)
+    expect(await user.write('sys/capabilities-self', asked(10_001))).toMatchObject({
+      status: 400,
+      body: errors('too many paths: at most 10000 at a time'),
+    })
+  })
+
   test.each([
     {
       name: '142: several paths',

@@ -280,3 +280,16 @@ test.each([
 
   expect((await caller.read('auth/token/lookup-self')).body.data).toMatchObject({ num_uses: 2 })
 })
+
+test.each([
+  { name: 'metadata', fields: { meta: { a: 'x'.repeat(1_048_576) } } },
+  { name: 'a display name', fields: { display_name: 'x'.repeat(1_048_576) } },
+  { name: 'policies', fields: { policies: Array.from({ length: 40 }, (_, at) => `${at}${'x'.repeat(30_000)}`) } },
+])('$name of more than 1 MiB is no token: each use of it would cost its size', async ({ fields }) => {
+  await using server = await startTestServer()
+
+  const answer = await server.root.write('auth/token/create', { policies: ['web'], ...fields })
+
+  expect(answer.status).toBe(400)
+  expect(answer.text).toMatch(/^\{"errors":\["put failed due to value being too large; got \d{7} bytes, max: 1048576 bytes"\]\}/)
+})

@@ -1,0 +1,14 @@
+/** At most `limit` of what a walk comes to; 0: all. */
+export async function* atMost<T>(limit: number, items: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  let found = 0
+  for await (const item of items) {
+    yield item
+    found += 1
+    if (found === limit) return
+  }
+}
+
+/** Of what a walk comes to, what is meant. */
+export async function* only<T>(items: AsyncIterable<T>, isMeant: (item: T) => boolean): AsyncGenerator<T, void, undefined> {
+  for await (const item of items) if (isMeant(item)) yield item
+}

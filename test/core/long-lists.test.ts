@@ -1,0 +1,162 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { LongLists } from '../../src/core/long-lists.ts'
+import { startTestServer } from '../support/start-server.ts'
+
+/** A client that leaves when told to. */
+function aClient() {
+  const listeners = new Set<() => void>()
+  return {
+    leave: () => {
+      for (const listener of listeners) listener()
+    },
+    listeners,
+    whenGone: (listener: () => void) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}
+
+async function* numbers(count: number): AsyncGenerator<number> {
+  for (let number = 1; number <= count; number += 1) yield number
+}
+
+/** Lets everything run that can: more turns than any walk here takes. */
+const quiet = async () => {
+  for (let turn = 0; turn < 20; turn += 1) await nextTurn()
+}
+
+/** A walk that goes as far as it may; `upTo` holds it there. */
+function walk(lists: LongLists, { count = 1000, upTo = 0 } = {}) {
+  const client = aClient()
+  const held = Promise.withResolvers<void>()
+  const state = { seen: 0, client, goOn: held.resolve, done: Promise.resolve() }
+  const run = async () => {
+    for await (const number of lists.paced(numbers(count), client)) {
+      state.seen = number
+      if (number === upTo) await held.promise
+    }
+  }
+  state.done = run()
+  state.done.catch(() => undefined)
+  return state
+}
+
+test('of several long walks one goes on at a time, in the order of asking', async () => {
+  const lists = new LongLists()
+  const first = walk(lists, { upTo: 900 })
+  const second = walk(lists, { upTo: 900 })
+  const third = walk(lists)
+  await quiet()
+  expect([first.seen, second.seen, third.seen]).toEqual([900, 499, 499])
+
+  first.goOn()
+  await first.done
+  await quiet()
+  expect([second.seen, third.seen]).toEqual([900, 499])
+
+  second.goOn()
+  await third.done
+  expect(third.seen).toBe(1000)
+})
+
+test('a short walk waits for none', async () => {
+  const lists = new LongLists()
+  const long = walk(lists, { upTo: 900 })
+  await quiet()
+
+  await walk(lists, { count: 499 }).done
+
+  long.goOn()
+  await long.done
+})
+
+test('a walk ends when its client is gone, and the next one begins', async () => {
+  const lists = new LongLists()
+  const first = walk(lists, { upTo: 900 })
+  const second = walk(lists)
+  await quiet()
+
+  first.client.leave()
+  first.goOn()
+
+  await expect(first.done).rejects.toMatchObject({ kind: 'unavailable' })
+  expect(first.seen).toBe(900)
+  await second.done
+  expect(second.seen).toBe(1000)
+  expect([first.client.listeners.size, second.client.listeners.size]).toEqual([0, 0])
+})
+
+test('who left while waiting does not begin, and holds nobody up', async () => {
+  const lists = new LongLists()
+  const first = walk(lists, { upTo: 900 })
+  const second = walk(lists)
+  const third = walk(lists)
+  await quiet()
+
+  second.client.leave()
+  first.goOn()
+
+  await expect(second.done).rejects.toMatchObject({ kind: 'unavailable' })
+  expect(second.seen).toBe(499)
+  await third.done
+})
+
+test('no more than 64 wait', async () => {
+  const lists = new LongLists()
+  const first = walk(lists, { upTo: 900 })
+  const waiting = Array.from({ length: 64 }, () => walk(lists, { count: 500 }))
+  await quiet()
+
+  await expect(walk(lists).done).rejects.toMatchObject({ kind: 'overloaded' })
+
+  first.goOn()
+  await Promise.all(waiting.map(({ done }) => done))
+  await walk(lists).done
+})
+
+test('a walk that is broken off, or fails, lets the next one begin', async () => {
+  const lists = new LongLists()
+  async function* failing() {
+    yield* numbers(700)
+    throw new Error('cannot be read')
+  }
+  const cut = async () => {
+    for await (const number of lists.paced(numbers(1000), aClient())) if (number === 800) return
+  }
+  const failed = async () => {
+    for await (const _ of lists.paced(failing(), aClient()));
+  }
+
+  const [broken, refused] = await Promise.allSettled([cut(), failed()])
+  expect([broken.status, refused.status]).toEqual(['fulfilled', 'rejected'])
+
+  const last = walk(lists)
+  await last.done
+  expect(last.seen).toBe(1000)
+})
+
+test('long lists that are asked for at once are whole, and go on where a page ended', async () => {
+  await using server = await startTestServer()
+  const { root } = server
+  const count = 620
+  const accessor = String((await root.read('sys/auth')).body.data?.['token/']?.accessor)
+  for (let from = 0; from < count; from += 62) {
+    const made = Array.from({ length: 62 }, (_, at) => root.write('identity/entity-alias', { name: `person-${from + at}`, mount_accessor: accessor }))
+    for (const answer of await Promise.all(made)) expect(answer.status).toBe(200)
+  }
+  const paths = ['identity/entity/id', 'identity/entity/name', 'identity/entity-alias/id']
+
+  const lists = await Promise.all([...paths, ...paths, ...paths].map((path) => root.list(path)))
+
+  for (const [at, { status, body }] of lists.entries()) {
+    const keys = Object.values(body.data?.keys ?? {}).map(String)
+    expect([status, new Set(keys).size]).toEqual([200, count])
+    expect(keys).toEqual(keys.toSorted())
+    const path = String(paths[at % 3])
+    if (!path.endsWith('/name')) expect(Object.keys(body.data?.key_info ?? {})).toEqual(keys)
+    const page = await root.list(`${path}?after=${keys[9]}&limit=600`)
+    expect(page.body.data?.keys).toEqual(keys.slice(10, 610))
+  }
+})
