@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net'
 import { z } from 'zod'
 import { isNetwork } from './lib/cidr.ts'
-import type { EnvironmentSettings } from './plugins/cloud/upstream/environments.ts'
+import { type EnvironmentSettings, isEnvironmentName } from './plugins/cloud/upstream/environments.ts'
 
 /** A setting that cannot be used; ends the start with exit code 2 and this one line. */
 export class SettingError extends Error {
@@ -11,6 +11,7 @@ export class SettingError extends Error {
 const durationUnits: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const sizeUnits: Record<string, number> = { '': 1, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
 
+const text = z.string().min(1, 'must not be empty')
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
 const count = z
   .string()
@@ -79,6 +80,8 @@ const mounts = list.transform((items, context) =>
   }),
 )
 
+const cloudName = z.string().refine(isEnvironmentName, 'must be CloudPublicCloud, CloudUSGovernmentCloud or CloudChinaCloud')
+
 /** Semantic version, as clients parse it. */
 const version = z.string().regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/, 'must be a semantic version')
 
@@ -117,9 +120,9 @@ export const settings = {
   storage: setting(storage, 'STORAGE', 'sqlite:data/gatehouse.db', 'sqlite:PATH, or memory: for nothing that outlives the process'),
   allowNetworkDisk: setting(flag, 'ALLOW_NETWORK_DISK', 'false', 'true: accept a database file on NFS, SMB, FUSE or 9p'),
   background: setting(z.enum(['on', 'off']), 'BACKGROUND', 'on', 'off: nothing expires by itself (to look into a copy)'),
-  sealKeyFile: setting(z.string().min(1), 'SEAL_KEY_FILE', 'data/seal.key', 'file with the seal key, 32 bytes as hex or base64'),
-  sealKey: setting(z.string().min(1), 'SEAL_KEY', undefined, 'the seal key itself, instead of the file', true),
-  sealPreviousKeyFile: setting(z.string().min(1), 'SEAL_PREVIOUS_KEY_FILE', undefined, 'the former seal key, while it is changed'),
+  sealKeyFile: setting(text, 'SEAL_KEY_FILE', 'data/seal.key', 'file with the seal key, 32 bytes as hex or base64'),
+  sealKey: setting(text, 'SEAL_KEY', undefined, 'the seal key itself, instead of the file', true),
+  sealPreviousKeyFile: setting(text, 'SEAL_PREVIOUS_KEY_FILE', undefined, 'the former seal key, while it is changed'),
   rootToken: setting(
     z.string().regex(/^[^\s.]+$/, 'must have no blanks and no dots'),
     'ROOT_TOKEN',
@@ -127,14 +130,14 @@ export const settings = {
     'npm run dev only: the root token (there: root)',
     true,
   ),
-  rootTokenFile: setting(z.string().min(1), 'ROOT_TOKEN_FILE', undefined, 'where the first root token is written (mode 0600) instead of printed'),
+  rootTokenFile: setting(text, 'ROOT_TOKEN_FILE', undefined, 'where the first root token is written (mode 0600) instead of printed'),
   defaultMounts: setting(mounts, 'DEFAULT_MOUNTS', 'auth/jwt=jwt,cloud=cloud', 'PATH=TYPE list mounted at the first start; empty: none'),
   defaultLeaseTtlMs: setting(duration, 'DEFAULT_LEASE_TTL', '768h', 'lifetime of tokens and leases that ask for none'),
   maxLeaseTtlMs: setting(duration, 'MAX_LEASE_TTL', '768h', 'longest lifetime, unless a mount is tuned otherwise'),
   logLevel: setting(z.enum(['trace', 'debug', 'info', 'warn', 'error']), 'LOG_LEVEL', 'info', 'trace, debug, info, warn or error'),
   logFormat: setting(z.enum(['json', 'text']), 'LOG_FORMAT', 'json', 'json: one object a line; text: for people (npm run dev: text)'),
   accessLog: setting(flag, 'ACCESS_LOG', 'false', 'true: a log line for each request'),
-  replicaName: setting(z.string().min(1), 'REPLICA_NAME', undefined, 'name of this process in logs (the host name)'),
+  replicaName: setting(text, 'REPLICA_NAME', undefined, 'name of this process in logs (the host name)'),
   metrics: setting(
     z.enum(['token', 'open', 'off']),
     'METRICS',
@@ -165,7 +168,7 @@ export const settings = {
 } satisfies Record<string, Setting>
 
 /**
- * What the environment gives the cloud engine, by the names its users know; empty counts as unset. Which environments there are, the engine knows.
+ * What the environment gives the cloud engine, by the names its users know; empty counts as unset.
  * Contract cloud-engine §2.3, §2.4.
  */
 export const cloudSettings = {
@@ -173,7 +176,7 @@ export const cloudSettings = {
   tenantId: setting(z.string(), 'CLOUD_TENANT_ID', undefined, 'tenant, likewise'),
   clientId: setting(z.string(), 'CLOUD_CLIENT_ID', undefined, 'client id of the root credential, likewise'),
   clientSecret: setting(z.string(), 'CLOUD_CLIENT_SECRET', undefined, 'secret of the root credential, likewise', true),
-  environment: setting(z.string(), 'CLOUD_ENVIRONMENT', undefined, 'CloudPublicCloud, CloudUSGovernmentCloud or CloudChinaCloud, likewise'),
+  environment: setting(cloudName, 'CLOUD_ENVIRONMENT', undefined, 'CloudPublicCloud, CloudUSGovernmentCloud or CloudChinaCloud, likewise'),
   authorityHost: setting(serviceAddress, 'CLOUD_AUTHORITY_HOST', undefined, 'login service of a private cloud, an https URL'),
   directoryEndpoint: setting(serviceAddress, 'CLOUD_DIRECTORY_ENDPOINT', undefined, 'directory API of a private cloud, an https URL without /v1.0'),
   resourceManagerEndpoint: setting(serviceAddress, 'CLOUD_RESOURCE_MANAGER_ENDPOINT', undefined, 'resource manager of a private cloud, an https URL'),

@@ -1,8 +1,9 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { ServiceError, StartError } from '../errors.ts'
+import { makePrivateFolder } from '../lib/private-file.ts'
 import type { StorageFaults } from './faults.ts'
 import { type CommitEngine, type CommitStats, type Group, GroupCommit, type RowWrite } from './group-commit.ts'
 import { holdLock } from './lock-file.ts'
@@ -76,7 +77,7 @@ export async function openMemory({ faults }: Pick<SqliteOptions, 'faults'> = {})
 /** Made before the engine opens it: readable by its owner only, as are the files the engine puts beside it. */
 function prepareFile(path: string): void {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makePrivateFolder(dirname(path))
     for (const file of [path, `${path}.lock`]) closeSync(openSync(file, 'a', 0o600))
   } catch (cause) {
     throw new StartError(2, `cannot open ${path}: ${engineCode(cause)}`, { cause })

@@ -83,7 +83,7 @@ describe('the SQLite file', () => {
     await writeFile(folder.file('plain'), '')
     const path = folder.file('plain/gatehouse.db')
 
-    await expect(openSqlite({ path })).rejects.toMatchObject({ exitCode: 2, message: `cannot open ${path}: EEXIST` })
+    await expect(openSqlite({ path })).rejects.toMatchObject({ exitCode: 2, message: `cannot open ${path}: ENOTDIR` })
   })
 })
 
