@@ -158,6 +158,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
   await using staging = (await isEmpty(storage)) ? await openMemory() : undefined
   const barrier = await openBarrier({
     ...(await sealKeys(config, log, storage)),
+    sealKeyChanged: () => log.info({ event: 'key_rotated' }, 'the seal key was changed: the former one does not open this store any more'),
     storage,
     clock,
     random,

@@ -208,11 +208,12 @@ test('a changed seal key: with the former one given the store opens, and then by
 
   await using changing = await startProcess({ folder: folder.path, settings: { SEAL_PREVIOUS_KEY_FILE: former } })
   await changing.stop()
-  await using changed = await startProcess({ folder: folder.path })
+  await using changed = await startProcess({ folder: folder.path, settings: { SEAL_PREVIOUS_KEY_FILE: former } })
   const self = await changed.as(token).read('auth/token/lookup-self')
   await changed.stop()
   const refused = await runServer({ folder: folder.path, settings: { SEAL_KEY_FILE: former } })
 
+  expect([changing, changed].map(({ stderr }) => stderr.includes('"event":"key_rotated"'))).toEqual([true, false])
   expect(self.status).toBe(200)
   expect(refused).toEqual({ code: 5, stdout: '', stderr: 'seal key does not open this store\n' })
 })
