@@ -4,6 +4,7 @@ import { deleteAlias, putAlias } from '../../core/identity/alias-changes.ts'
 import { listAliases } from '../../core/identity/entity-lists.ts'
 import { type Reply, resource } from '../../http/resource.ts'
 import { kvField, stringField } from '../../lib/fields.ts'
+import { aliasListOutput, aliasOutput, writtenAlias } from './alias-output.ts'
 import { type EntityParts, listed } from './entities.ts'
 import { aliasData, aliasInfo } from './entity-view.ts'
 import { examples } from './examples.ts'
@@ -17,23 +18,6 @@ const fields = z.object({
   custom_metadata: kvField.optional().describe('Texts by key; replaces all that were there'),
 })
 const input = fields.extend({ id: stringField.default('').describe('Id of the alias to update') })
-const texts = z.record(z.string(), z.string()).nullable()
-const output = z.object({
-  id: z.string(),
-  canonical_id: z.string(),
-  mount_accessor: z.string(),
-  mount_type: z.string().optional(),
-  mount_path: z.string().optional(),
-  name: z.string(),
-  metadata: texts,
-  custom_metadata: texts,
-  merged_from_canonical_ids: z.array(z.string()).nullable(),
-  namespace_id: z.string(),
-  local: z.boolean(),
-  creation_time: z.string(),
-  last_update_time: z.string(),
-})
-const listOutput = z.object({ keys: z.array(z.string()), key_info: z.record(z.string(), z.object({ name: z.string() }).loose()) })
 
 /** `identity/entity-alias*`: what entities are called at auth mounts. Contract tokens §5.3. */
 export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf }: EntityParts): void {
@@ -61,7 +45,7 @@ export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf }:
       statuses: [200, 204],
       example: examples.madeAlias,
       input,
-      output: z.object({ id: z.string(), canonical_id: z.string() }),
+      output: writtenAlias,
       handle: ({ mount, input: values }) => put(mount.namespace, values.id, values),
     },
   })
@@ -71,7 +55,7 @@ export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf }:
     list: {
       summary: 'List entity aliases by id',
       example: examples.entityAliases,
-      output: listOutput,
+      output: aliasListOutput,
       handle: async ({ mount, sent }) => {
         const aliases = await listAliases(records, mount.namespace, listRange(sent))
         return listed(aliases, (one) => aliasInfo(one, mount.namespace, mountOf))
@@ -83,7 +67,7 @@ export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf }:
     read: {
       summary: 'Read an entity alias',
       example: examples.entityAlias,
-      output,
+      output: aliasOutput,
       handle: async ({ mount, params }) => {
         const stored = await records.byAliasId(mount.namespace, params.id)
         return stored && { data: aliasData(stored.alias, stored.entity.namespace_id, mountOf) }
@@ -94,7 +78,7 @@ export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf }:
       statuses: [200, 204],
       example: examples.madeAlias,
       input: fields,
-      output: z.object({ id: z.string(), canonical_id: z.string() }),
+      output: writtenAlias,
       handle: ({ mount, params, input: values }) => put(mount.namespace, params.id, values),
     },
     delete: {
