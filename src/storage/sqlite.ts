@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
@@ -42,9 +42,10 @@ type Log = Pick<StorageStats, 'logBytes' | 'checkpoints'>
 export async function openSqlite(options: SqliteOptions): Promise<SqliteStorage> {
   const { path, allowNetworkDisk = false, faults, logGoalBytes = 4 * 1024 * 1024, logLimitBytes = 1024 * 1024 * 1024 } = options
   await using opened = new AsyncDisposableStack()
-  prepareFile(path)
-  if (!allowNetworkDisk) await refuseNetworkDisk(dirname(path))
-  opened.use(holdLock(path))
+  // one lock for one file, by whatever links it is reached
+  const place = prepareFile(path)
+  if (!allowNetworkDisk) await refuseNetworkDisk(dirname(place))
+  opened.use(holdLock(place, path))
   const connection = openFile(path)
   opened.defer(() => void connection.close())
   const reader = new RowReader(connection)
@@ -74,11 +75,14 @@ export async function openMemory({ faults }: Pick<SqliteOptions, 'faults'> = {})
   return new SqliteStorage(new RowReader(connection), { commit, log: () => ({ logBytes: 0, checkpoints: 0 }) }, opened)
 }
 
-/** Made before the engine opens it: readable by its owner only, as are the files the engine puts beside it. */
-function prepareFile(path: string): void {
+/** Made before the engine opens it: readable by its owner only, as are the files the engine puts beside it. Gives back where it really lies. */
+function prepareFile(path: string): string {
   try {
     makePrivateFolder(dirname(path))
-    for (const file of [path, `${path}.lock`]) closeSync(openSync(file, 'a', 0o600))
+    closeSync(openSync(path, 'a', 0o600))
+    const place = realpathSync(path)
+    closeSync(openSync(`${place}.lock`, 'a', 0o600))
+    return place
   } catch (cause) {
     throw new StartError(2, `cannot open ${path}: ${engineCode(cause)}`, { cause })
   }
