@@ -25,6 +25,8 @@ const duration = z
 const longestTimerMs = 2 ** 31 - 1
 /** A duration that a timer of Node.js can wait for. */
 const waitingTime = duration.refine((ms) => ms <= longestTimerMs, 'must be at most 24d')
+/** What is counted in whole seconds. */
+const lifetime = duration.refine((ms) => ms >= 1000, 'must be at least 1s')
 /** `32MiB`; inside: bytes. */
 const size = z
   .string()
@@ -64,7 +66,7 @@ const serviceAddress = z
 
 const storage = z
   .string()
-  .regex(/^(?:memory:|sqlite:.+)$/, 'must be memory: or sqlite:PATH')
+  .regex(/^(?:memory:|sqlite:(?!:memory:$).+)$/, 'must be memory: or sqlite:PATH')
   .transform((text) => (text === 'memory:' ? { kind: 'memory' as const } : { kind: 'sqlite' as const, path: text.slice('sqlite:'.length) }))
 
 const mountTypes = { auth: ['jwt', 'oidc'], secret: ['cloud', 'azure'] } as const
@@ -132,8 +134,8 @@ export const settings = {
   ),
   rootTokenFile: setting(text, 'ROOT_TOKEN_FILE', undefined, 'where the first root token is written (mode 0600) instead of printed'),
   defaultMounts: setting(mounts, 'DEFAULT_MOUNTS', 'auth/jwt=jwt,cloud=cloud', 'PATH=TYPE list mounted at the first start; empty: none'),
-  defaultLeaseTtlMs: setting(duration, 'DEFAULT_LEASE_TTL', '768h', 'lifetime of tokens and leases that ask for none'),
-  maxLeaseTtlMs: setting(duration, 'MAX_LEASE_TTL', '768h', 'longest lifetime, unless a mount is tuned otherwise'),
+  defaultLeaseTtlMs: setting(lifetime, 'DEFAULT_LEASE_TTL', '768h', 'lifetime of tokens and leases that ask for none'),
+  maxLeaseTtlMs: setting(lifetime, 'MAX_LEASE_TTL', '768h', 'longest lifetime, unless a mount is tuned otherwise'),
   logLevel: setting(z.enum(['trace', 'debug', 'info', 'warn', 'error']), 'LOG_LEVEL', 'info', 'trace, debug, info, warn or error'),
   logFormat: setting(z.enum(['json', 'text']), 'LOG_FORMAT', 'json', 'json: one object a line; text: for people (npm run dev: text)'),
   accessLog: setting(flag, 'ACCESS_LOG', 'false', 'true: a log line for each request'),
