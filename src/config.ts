@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net'
+import { resolve } from 'node:path'
 import { z } from 'zod'
 import { isNetwork } from './lib/cidr.ts'
 import { type EnvironmentSettings, isEnvironmentName } from './plugins/cloud/upstream/environments.ts'
@@ -254,6 +255,14 @@ function checkTogether(config: Config, environment: Readonly<Record<string, stri
   if (config.tls === 'auto' && !loopback.has(host) && !(isIPv4(host) && host.startsWith('127.'))) {
     throw new SettingError(`GATEHOUSE_LISTEN: plain HTTP on ${host} is refused; set GATEHOUSE_TLS=off if a proxy in front speaks TLS`)
   }
+  if (config.rootTokenFile !== undefined && isOfTheStore(config, config.rootTokenFile))
+    throw new SettingError(`GATEHOUSE_ROOT_TOKEN_FILE: ${config.rootTokenFile} is a file of the store or its seal key`)
   if (config.defaultLeaseTtlMs > config.maxLeaseTtlMs)
     throw new SettingError('GATEHOUSE_DEFAULT_LEASE_TTL: must not be above GATEHOUSE_MAX_LEASE_TTL')
+}
+
+/** Whether `path` is the database, what lies beside it, or a seal key: written over, nobody could open the store any more. */
+export function isOfTheStore({ storage, sealKeyFile, sealPreviousKeyFile }: Config, path: string): boolean {
+  const database = storage.kind === 'sqlite' ? ['', '-wal', '-shm', '.lock'].map((end) => `${storage.path}${end}`) : []
+  return [sealKeyFile, sealPreviousKeyFile ?? sealKeyFile, ...database].some((file) => resolve(file) === resolve(path))
 }

@@ -144,6 +144,15 @@ describe('a wrong value is refused in one line that names the setting', () => {
     expect(refusal({ ROOT_TOKEN: 'hvs.secret' }, { dev: true })).toBe('GATEHOUSE_ROOT_TOKEN: must have no blanks and no dots')
   })
 
+  test.each<[file: string, settings: Record<string, string>]>([
+    ['data/seal.key', {}],
+    ['data/../data/gatehouse.db', {}],
+    ['/keys/old', { SEAL_PREVIOUS_KEY_FILE: '/keys/old' }],
+    ['/a.db.lock', { STORAGE: 'sqlite:/a.db' }],
+  ])('the root token is not written over what opens the store: %s', (file, settings) => {
+    expect(refusal({ ...settings, ROOT_TOKEN_FILE: file })).toBe(`GATEHOUSE_ROOT_TOKEN_FILE: ${file} is a file of the store or its seal key`)
+  })
+
   test('the default lifetime must not be above the longest', () => {
     expect(refusal({ DEFAULT_LEASE_TTL: '2h', MAX_LEASE_TTL: '1h' })).toContain('GATEHOUSE_DEFAULT_LEASE_TTL')
     expect(refusal({ DEFAULT_LEASE_TTL: '1h', MAX_LEASE_TTL: '60m' })).toBe('accepted')
