@@ -192,7 +192,7 @@ export type Config = { readonly [Name in keyof Settings]: Value<Settings[Name]> 
   /** Development: readable log, fixed root token, memory unless a storage is given. */
   readonly dev: boolean
   readonly cloud: EnvironmentSettings
-  /** The usual `HTTPS_PROXY` and `NO_PROXY` for requests to the outside. */
+  /** The usual `HTTPS_PROXY` and `NO_PROXY` for requests to the outside, in small letters too. */
   readonly httpsProxy: string | undefined
   readonly noProxy: string | undefined
 }
@@ -211,8 +211,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const values: Record<string, unknown> = {
     dev: options.dev,
     cloud: readCloudSettings(environment),
-    httpsProxy: environment['HTTPS_PROXY'],
-    noProxy: environment['NO_PROXY'],
+    httpsProxy: environment['HTTPS_PROXY'] || environment['https_proxy'],
+    noProxy: environment['NO_PROXY'] || environment['no_proxy'],
   }
   for (const [key, entry] of Object.entries(settings) as [keyof Settings, Setting][]) {
     const name = `GATEHOUSE_${entry.name}`

@@ -207,8 +207,12 @@ describe('values', () => {
     expect(started({ DEFAULT_MOUNTS: '', OUTBOUND_DENY: '' })).toMatchObject({ defaultMounts: [], outboundDeny: [] })
   })
 
-  test('the usual proxy names are read', () => {
-    const config = readConfig({ HTTPS_PROXY: 'http://proxy:3128', NO_PROXY: '.internal' }, { dev: false, warn: () => {} })
+  test.each([
+    { HTTPS_PROXY: 'http://proxy:3128', NO_PROXY: '.internal' },
+    { https_proxy: 'http://proxy:3128', no_proxy: '.internal' },
+    { HTTPS_PROXY: 'http://proxy:3128', https_proxy: 'http://other:1', NO_PROXY: '', no_proxy: '.internal' },
+  ])('the usual proxy names are read, the capital ones first: %j', (environment) => {
+    const config = readConfig(environment, { dev: false, warn: () => {} })
 
     expect(config).toMatchObject({ httpsProxy: 'http://proxy:3128', noProxy: '.internal' })
   })
