@@ -143,9 +143,11 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   }
 }
 
-function openStorage(config: Config, { faults }: ServerParts): Promise<SqliteStorage> {
+function openStorage(config: Config, { faults, log }: ServerParts): Promise<SqliteStorage> {
   if (config.storage.kind === 'memory') return openMemory({ faults })
-  return openSqlite({ path: config.storage.path, allowNetworkDisk: config.allowNetworkDisk, faults })
+  const writesFail = (reason: string | undefined) =>
+    reason === undefined ? log.info({ event: 'storage_back' }, 'writes work again') : log.error({ event: 'storage_lost', reason }, 'writes fail')
+  return openSqlite({ path: config.storage.path, allowNetworkDisk: config.allowNetworkDisk, writesFail, faults })
 }
 
 /** Everything below HTTP. */

@@ -22,6 +22,8 @@ export type SqliteOptions = {
   logGoalBytes?: number
   /** Log size above which writes are refused as `storage is full`. */
   logLimitBytes?: number
+  /** Told why writes fail when they begin to, and undefined when they work again. */
+  writesFail?: ((reason: string | undefined) => void) | undefined
   /** Tests and benchmarks only. */
   faults?: StorageFaults
 }
@@ -51,7 +53,26 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStorage>
   const reader = new RowReader(connection)
   const writer = opened.use(new WriterThread({ path, faults: faults?.shared, logGoalBytes, logLimitBytes }))
   await writer.ready()
-  return new SqliteStorage(reader, { commit: (rows) => commitSurely(writer, reader, rows), log: () => writer.log }, opened.move())
+  const watched = watching(options.writesFail)
+  return new SqliteStorage(reader, { commit: (rows) => watched(commitSurely(writer, reader, rows)), log: () => writer.log }, opened.move())
+}
+
+/** Passes commits on and tells of the first that fails for a reason, and of the first that does not fail any more. */
+function watching(tell: SqliteOptions['writesFail'] = () => {}): (commit: Promise<void>) => Promise<void> {
+  let told: string | undefined
+  const note = (reason: string | undefined) => {
+    if (reason !== told) tell(reason)
+    told = reason
+  }
+  return async (commit) => {
+    try {
+      await commit
+    } catch (cause) {
+      note(cause instanceof Error ? cause.message : String(cause))
+      throw cause
+    }
+    note(undefined)
+  }
 }
 
 /** A thread that ended before its answer leaves the outcome open: what stands in the database decides. */
