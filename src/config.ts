@@ -1,7 +1,8 @@
 import { isIPv4 } from 'node:net'
+import { resolve } from 'node:path'
 import { z } from 'zod'
 import { isNetwork } from './lib/cidr.ts'
-import type { EnvironmentSettings } from './plugins/cloud/upstream/environments.ts'
+import { type EnvironmentSettings, isEnvironmentName } from './plugins/cloud/upstream/environments.ts'
 
 /** A setting that cannot be used; ends the start with exit code 2 and this one line. */
 export class SettingError extends Error {
@@ -11,6 +12,7 @@ export class SettingError extends Error {
 const durationUnits: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const sizeUnits: Record<string, number> = { '': 1, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
 
+const text = z.string().min(1, 'must not be empty')
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
 const count = z
   .string()
@@ -24,6 +26,8 @@ const duration = z
 const longestTimerMs = 2 ** 31 - 1
 /** A duration that a timer of Node.js can wait for. */
 const waitingTime = duration.refine((ms) => ms <= longestTimerMs, 'must be at most 24d')
+/** What is counted in whole seconds. */
+const lifetime = duration.refine((ms) => ms >= 1000, 'must be at least 1s')
 /** `32MiB`; inside: bytes. */
 const size = z
   .string()
@@ -63,7 +67,7 @@ const serviceAddress = z
 
 const storage = z
   .string()
-  .regex(/^(?:memory:|sqlite:.+)$/, 'must be memory: or sqlite:PATH')
+  .regex(/^(?:memory:|sqlite:(?!:memory:$).+)$/, 'must be memory: or sqlite:PATH')
   .transform((text) => (text === 'memory:' ? { kind: 'memory' as const } : { kind: 'sqlite' as const, path: text.slice('sqlite:'.length) }))
 
 const mountTypes = { auth: ['jwt', 'oidc'], secret: ['cloud', 'azure'] } as const
@@ -78,6 +82,8 @@ const mounts = list.transform((items, context) =>
     return { table, path: table === 'auth' ? path.slice('auth/'.length) : path, type }
   }),
 )
+
+const cloudName = z.string().refine(isEnvironmentName, 'must be CloudPublicCloud, CloudUSGovernmentCloud or CloudChinaCloud')
 
 /** Semantic version, as clients parse it. */
 const version = z.string().regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/, 'must be a semantic version')
@@ -117,9 +123,9 @@ export const settings = {
   storage: setting(storage, 'STORAGE', 'sqlite:data/gatehouse.db', 'sqlite:PATH, or memory: for nothing that outlives the process'),
   allowNetworkDisk: setting(flag, 'ALLOW_NETWORK_DISK', 'false', 'true: accept a database file on NFS, SMB, FUSE or 9p'),
   background: setting(z.enum(['on', 'off']), 'BACKGROUND', 'on', 'off: nothing expires by itself (to look into a copy)'),
-  sealKeyFile: setting(z.string().min(1), 'SEAL_KEY_FILE', 'data/seal.key', 'file with the seal key, 32 bytes as hex or base64'),
-  sealKey: setting(z.string().min(1), 'SEAL_KEY', undefined, 'the seal key itself, instead of the file', true),
-  sealPreviousKeyFile: setting(z.string().min(1), 'SEAL_PREVIOUS_KEY_FILE', undefined, 'the former seal key, while it is changed'),
+  sealKeyFile: setting(text, 'SEAL_KEY_FILE', 'data/seal.key', 'file with the seal key, 32 bytes as hex or base64'),
+  sealKey: setting(text, 'SEAL_KEY', undefined, 'the seal key itself, instead of the file', true),
+  sealPreviousKeyFile: setting(text, 'SEAL_PREVIOUS_KEY_FILE', undefined, 'the former seal key, while it is changed'),
   rootToken: setting(
     z.string().regex(/^[^\s.]+$/, 'must have no blanks and no dots'),
     'ROOT_TOKEN',
@@ -127,14 +133,14 @@ export const settings = {
     'npm run dev only: the root token (there: root)',
     true,
   ),
-  rootTokenFile: setting(z.string().min(1), 'ROOT_TOKEN_FILE', undefined, 'where the first root token is written (mode 0600) instead of printed'),
+  rootTokenFile: setting(text, 'ROOT_TOKEN_FILE', undefined, 'where the first root token is written (mode 0600) instead of printed'),
   defaultMounts: setting(mounts, 'DEFAULT_MOUNTS', 'auth/jwt=jwt,cloud=cloud', 'PATH=TYPE list mounted at the first start; empty: none'),
-  defaultLeaseTtlMs: setting(duration, 'DEFAULT_LEASE_TTL', '768h', 'lifetime of tokens and leases that ask for none'),
-  maxLeaseTtlMs: setting(duration, 'MAX_LEASE_TTL', '768h', 'longest lifetime, unless a mount is tuned otherwise'),
+  defaultLeaseTtlMs: setting(lifetime, 'DEFAULT_LEASE_TTL', '768h', 'lifetime of tokens and leases that ask for none'),
+  maxLeaseTtlMs: setting(lifetime, 'MAX_LEASE_TTL', '768h', 'longest lifetime, unless a mount is tuned otherwise'),
   logLevel: setting(z.enum(['trace', 'debug', 'info', 'warn', 'error']), 'LOG_LEVEL', 'info', 'trace, debug, info, warn or error'),
   logFormat: setting(z.enum(['json', 'text']), 'LOG_FORMAT', 'json', 'json: one object a line; text: for people (npm run dev: text)'),
   accessLog: setting(flag, 'ACCESS_LOG', 'false', 'true: a log line for each request'),
-  replicaName: setting(z.string().min(1), 'REPLICA_NAME', undefined, 'name of this process in logs (the host name)'),
+  replicaName: setting(text, 'REPLICA_NAME', undefined, 'name of this process in logs (the host name)'),
   metrics: setting(
     z.enum(['token', 'open', 'off']),
     'METRICS',
@@ -165,7 +171,7 @@ export const settings = {
 } satisfies Record<string, Setting>
 
 /**
- * What the environment gives the cloud engine, by the names its users know; empty counts as unset. Which environments there are, the engine knows.
+ * What the environment gives the cloud engine, by the names its users know; empty counts as unset.
  * Contract cloud-engine §2.3, §2.4.
  */
 export const cloudSettings = {
@@ -173,7 +179,7 @@ export const cloudSettings = {
   tenantId: setting(z.string(), 'CLOUD_TENANT_ID', undefined, 'tenant, likewise'),
   clientId: setting(z.string(), 'CLOUD_CLIENT_ID', undefined, 'client id of the root credential, likewise'),
   clientSecret: setting(z.string(), 'CLOUD_CLIENT_SECRET', undefined, 'secret of the root credential, likewise', true),
-  environment: setting(z.string(), 'CLOUD_ENVIRONMENT', undefined, 'CloudPublicCloud, CloudUSGovernmentCloud or CloudChinaCloud, likewise'),
+  environment: setting(cloudName, 'CLOUD_ENVIRONMENT', undefined, 'CloudPublicCloud, CloudUSGovernmentCloud or CloudChinaCloud, likewise'),
   authorityHost: setting(serviceAddress, 'CLOUD_AUTHORITY_HOST', undefined, 'login service of a private cloud, an https URL'),
   directoryEndpoint: setting(serviceAddress, 'CLOUD_DIRECTORY_ENDPOINT', undefined, 'directory API of a private cloud, an https URL without /v1.0'),
   resourceManagerEndpoint: setting(serviceAddress, 'CLOUD_RESOURCE_MANAGER_ENDPOINT', undefined, 'resource manager of a private cloud, an https URL'),
@@ -186,7 +192,7 @@ export type Config = { readonly [Name in keyof Settings]: Value<Settings[Name]> 
   /** Development: readable log, fixed root token, memory unless a storage is given. */
   readonly dev: boolean
   readonly cloud: EnvironmentSettings
-  /** The usual `HTTPS_PROXY` and `NO_PROXY` for requests to the outside. */
+  /** The usual `HTTPS_PROXY` and `NO_PROXY` for requests to the outside, in small letters too. */
   readonly httpsProxy: string | undefined
   readonly noProxy: string | undefined
 }
@@ -205,8 +211,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const values: Record<string, unknown> = {
     dev: options.dev,
     cloud: readCloudSettings(environment),
-    httpsProxy: environment['HTTPS_PROXY'],
-    noProxy: environment['NO_PROXY'],
+    httpsProxy: environment['HTTPS_PROXY'] || environment['https_proxy'],
+    noProxy: environment['NO_PROXY'] || environment['no_proxy'],
   }
   for (const [key, entry] of Object.entries(settings) as [keyof Settings, Setting][]) {
     const name = `GATEHOUSE_${entry.name}`
@@ -249,6 +255,14 @@ function checkTogether(config: Config, environment: Readonly<Record<string, stri
   if (config.tls === 'auto' && !loopback.has(host) && !(isIPv4(host) && host.startsWith('127.'))) {
     throw new SettingError(`GATEHOUSE_LISTEN: plain HTTP on ${host} is refused; set GATEHOUSE_TLS=off if a proxy in front speaks TLS`)
   }
+  if (config.rootTokenFile !== undefined && isOfTheStore(config, config.rootTokenFile))
+    throw new SettingError(`GATEHOUSE_ROOT_TOKEN_FILE: ${config.rootTokenFile} is a file of the store or its seal key`)
   if (config.defaultLeaseTtlMs > config.maxLeaseTtlMs)
     throw new SettingError('GATEHOUSE_DEFAULT_LEASE_TTL: must not be above GATEHOUSE_MAX_LEASE_TTL')
+}
+
+/** Whether `path` is the database, what lies beside it, or a seal key: written over, nobody could open the store any more. */
+export function isOfTheStore({ storage, sealKeyFile, sealPreviousKeyFile }: Config, path: string): boolean {
+  const database = storage.kind === 'sqlite' ? ['', '-wal', '-shm', '.lock'].map((end) => `${storage.path}${end}`) : []
+  return [sealKeyFile, sealPreviousKeyFile ?? sealKeyFile, ...database].some((file) => resolve(file) === resolve(path))
 }

@@ -8,7 +8,7 @@ const maxWaitingBytes = 1 << 20
 
 /**
  * One JSON object a line on standard error: `time` (RFC 3339), `level` (word), `event`, `msg`, `replica`. A reader that does not keep up loses
- * lines, it never holds the server up. Contract operations §6.
+ * lines, it never holds the server up; nor does a log that cannot be written, on a full disk or a closed terminal. Contract operations §6.
  */
 export async function openLog(config: Pick<Config, 'logLevel' | 'logFormat' | 'replicaName'>): Promise<Log> {
   return pino(
@@ -23,7 +23,12 @@ export async function openLog(config: Pick<Config, 'logLevel' | 'logFormat' | 'r
   )
 }
 
-const standardError = () => pino.destination({ fd: 2, sync: false, maxLength: maxWaitingBytes })
+function standardError() {
+  const destination = pino.destination({ fd: 2, sync: false, maxLength: maxWaitingBytes })
+  // there is nowhere to tell it: lines wait for the next one, and do not hold up the end of the process
+  destination.once('error', () => process.once('beforeExit', () => destination.destroy()))
+  return destination.on('error', () => {})
+}
 
 async function readable(): Promise<DestinationStream> {
   const { prettyFactory } = await import('pino-pretty')

@@ -15,6 +15,8 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
   const stopping = new AbortController()
   // npm sends a second one after Ctrl-C: it must not cut off what the first one lets finish
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort())
+  // by itself it would end the process in the middle of its requests, under `nohup` too: Node.js takes back that it is ignored
+  process.on('SIGHUP', () => (config.dev ? stopping.abort() : log.info({ event: 'hangup' }, 'SIGHUP: nothing is read anew before a restart')))
   try {
     const server = await startServer(config, { log, rootToken: rootTokenTeller(config) })
     if (config.dev) process.stderr.write('Development mode: everything here is for trying out, do not use it in production.\n')

@@ -146,9 +146,11 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   }
 }
 
-function openStorage(config: Config, { faults }: ServerParts): Promise<SqliteStorage> {
+function openStorage(config: Config, { faults, log }: ServerParts): Promise<SqliteStorage> {
   if (config.storage.kind === 'memory') return openMemory({ faults })
-  return openSqlite({ path: config.storage.path, allowNetworkDisk: config.allowNetworkDisk, faults })
+  const writesFail = (reason: string | undefined) =>
+    reason === undefined ? log.info({ event: 'storage_back' }, 'writes work again') : log.error({ event: 'storage_lost', reason }, 'writes fail')
+  return openSqlite({ path: config.storage.path, allowNetworkDisk: config.allowNetworkDisk, writesFail, faults })
 }
 
 /** Everything below HTTP. */
@@ -161,6 +163,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
   await using staging = (await isEmpty(storage)) ? await openMemory() : undefined
   const barrier = await openBarrier({
     ...(await sealKeys(config, log, storage)),
+    sealKeyChanged: () => log.info({ event: 'key_rotated' }, 'the seal key was changed: the former one does not open this store any more'),
     storage,
     clock,
     random,

@@ -116,6 +116,10 @@ describe('a wrong value is refused in one line that names the setting', () => {
     ['DEFAULT_MOUNTS', 'a=cloud=cloud'],
     ['DEFAULT_LEASE_TTL', '-1h'],
     ['MAX_LEASE_TTL', '1w'],
+    ['DEFAULT_LEASE_TTL', '999ms'],
+    ['MAX_LEASE_TTL', '0s'],
+    ['STORAGE', 'sqlite::memory:'],
+    ['REPLICA_NAME', ''],
     ['LOG_LEVEL', 'loud'],
     ['LOG_FORMAT', 'xml'],
     ['ACCESS_LOG', '1'],
@@ -138,6 +142,15 @@ describe('a wrong value is refused in one line that names the setting', () => {
 
   test('a secret is not in the text', () => {
     expect(refusal({ ROOT_TOKEN: 'hvs.secret' }, { dev: true })).toBe('GATEHOUSE_ROOT_TOKEN: must have no blanks and no dots')
+  })
+
+  test.each<[file: string, settings: Record<string, string>]>([
+    ['data/seal.key', {}],
+    ['data/../data/gatehouse.db', {}],
+    ['/keys/old', { SEAL_PREVIOUS_KEY_FILE: '/keys/old' }],
+    ['/a.db.lock', { STORAGE: 'sqlite:/a.db' }],
+  ])('the root token is not written over what opens the store: %s', (file, settings) => {
+    expect(refusal({ ...settings, ROOT_TOKEN_FILE: file })).toBe(`GATEHOUSE_ROOT_TOKEN_FILE: ${file} is a file of the store or its seal key`)
   })
 
   test('the default lifetime must not be above the longest', () => {
@@ -194,8 +207,12 @@ describe('values', () => {
     expect(started({ DEFAULT_MOUNTS: '', OUTBOUND_DENY: '' })).toMatchObject({ defaultMounts: [], outboundDeny: [] })
   })
 
-  test('the usual proxy names are read', () => {
-    const config = readConfig({ HTTPS_PROXY: 'http://proxy:3128', NO_PROXY: '.internal' }, { dev: false, warn: () => {} })
+  test.each([
+    { HTTPS_PROXY: 'http://proxy:3128', NO_PROXY: '.internal' },
+    { https_proxy: 'http://proxy:3128', no_proxy: '.internal' },
+    { HTTPS_PROXY: 'http://proxy:3128', https_proxy: 'http://other:1', NO_PROXY: '', no_proxy: '.internal' },
+  ])('the usual proxy names are read, the capital ones first: %j', (environment) => {
+    const config = readConfig(environment, { dev: false, warn: () => {} })
 
     expect(config).toMatchObject({ httpsProxy: 'http://proxy:3128', noProxy: '.internal' })
   })

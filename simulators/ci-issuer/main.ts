@@ -1,11 +1,9 @@
 import { once } from 'node:events'
-import { parseArgs } from 'node:util'
+import { startByHand } from '../by-hand.ts'
 import { startIssuer } from './issuer.ts'
 
 /** `node simulators/ci-issuer/main.ts [--port 9000]`: an issuer for a person with curl. Ends with Ctrl-C. */
-const { values } = parseArgs({ options: { port: { type: 'string', default: '0' } } })
-
-await using issuer = await startIssuer({ port: Number(values.port), controls: true })
+await using issuer = await startByHand((port) => startIssuer({ port, controls: true }))
 process.stdout.write(`Issuer: ${issuer.url}
 
   JWT=$(curl -s ${issuer.url}/token -d '{"provider": "github", "claims": {"repository": "acme/shop", "aud": "gatehouse"}}')

@@ -1,11 +1,9 @@
 import { once } from 'node:events'
-import { parseArgs } from 'node:util'
+import { startByHand } from '../by-hand.ts'
 import { startDirectory } from './directory.ts'
 
 /** `node simulators/directory/main.ts [--port 9300]`: the cloud for a person with curl; also takes `--port` + 1, 2 and 3. Ends with Ctrl-C. */
-const { values } = parseArgs({ options: { port: { type: 'string', default: '0' } } })
-
-await using directory = await startDirectory({ port: Number(values.port), controls: true })
+await using directory = await startByHand((port) => startDirectory({ port, controls: true }))
 process.stdout.write(`The stand-in for the cloud listens. For the terminal of the server, before it starts:
 
 export CLOUD_AUTHORITY_HOST=${directory.authorityUrl}

@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { type Config, readConfig } from '../config.ts'
+import { type Config, isOfTheStore, readConfig } from '../config.ts'
 import { type Barrier, isEmpty, openBarrier } from '../core/barrier/barrier.ts'
 import { loadSealKey } from '../core/barrier/seal.ts'
 import type { View } from '../core/barrier/view.ts'
@@ -22,6 +22,7 @@ import { CommandError, runCommand, UsageError } from './command.ts'
 await runCommand(async () => {
   const { out } = readArguments(process.argv.slice(2))
   const config = readConfig(process.env, { dev: false, warn: (text) => process.stderr.write(`warning: ${text}\n`) })
+  if (out !== undefined && isOfTheStore(config, out)) throw new UsageError(`${out} is a file of the store or its seal key`)
   await using storage = await openStore(config)
   const sealer = await openSealed(config, storage)
   const root = sealer.view('')

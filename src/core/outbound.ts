@@ -84,7 +84,7 @@ export class OutboundClient {
     }
     if (httpsProxy !== undefined && httpsProxy !== '') {
       const proxy = URL.parse(httpsProxy.includes('://') ? httpsProxy : `http://${httpsProxy}`)
-      if (proxy === null) throw new StartError(2, 'HTTPS_PROXY: must be a URL like http://proxy:3128')
+      if (proxy === null || !/^https?:$/.test(proxy.protocol)) throw new StartError(2, 'HTTPS_PROXY: must be a URL like http://proxy:3128')
       this.#proxyAgent = { env: { HTTPS_PROXY: proxy.href, NO_PROXY: noProxy ?? '' }, host: bareHost(proxy) }
     }
   }

@@ -3,20 +3,21 @@ import { StartError } from '../errors.ts'
 import { engineCode } from './storage-error.ts'
 
 /**
- * Keeps a second server away from the database at `path`, while other programs can still read it. Throws a StartError (3) with the holder's process id.
+ * Keeps a second server away from the database at `path`, while other programs can still read it. Throws a StartError (3) with the holder's process id
+ * and `name`, what the operator calls the file.
  *
  * The lock is the operating system's own, on `<path>.lock`, so that it ends with the process however that ends, holds between containers that do not
  * see each other's processes, and needs no guess whether a recorded process still lives. SQLite is the way to it that Node offers: an open write
  * transaction on a database of its own, whose `user_version` tells who holds it.
  */
-export function holdLock(path: string): Disposable {
+export function holdLock(path: string, name = path): Disposable {
   const connection = new Database(`${path}.lock`, { timeout: 0 })
   try {
     connection.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${process.pid}; COMMIT; BEGIN IMMEDIATE`)
   } catch (cause) {
     const holder = engineCode(cause) === 'SQLITE_BUSY' ? readHolder(connection) : undefined
     connection.close()
-    throw holder === undefined ? cause : new StartError(3, `cannot open ${path}: in use by process ${holder}`, { cause })
+    throw holder === undefined ? cause : new StartError(3, `cannot open ${name}: in use by process ${holder}`, { cause })
   }
   return { [Symbol.dispose]: () => connection.close() }
 }

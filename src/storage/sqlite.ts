@@ -1,8 +1,9 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, openSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { ServiceError, StartError } from '../errors.ts'
+import { makePrivateFolder } from '../lib/private-file.ts'
 import type { StorageFaults } from './faults.ts'
 import { type CommitEngine, type CommitStats, type Group, GroupCommit, type RowWrite } from './group-commit.ts'
 import { holdLock } from './lock-file.ts'
@@ -21,6 +22,8 @@ export type SqliteOptions = {
   logGoalBytes?: number
   /** Log size above which writes are refused as `storage is full`. */
   logLimitBytes?: number
+  /** Told why writes fail when they begin to, and undefined when they work again. */
+  writesFail?: ((reason: string | undefined) => void) | undefined
   /** Tests and benchmarks only. */
   faults?: StorageFaults
 }
@@ -41,15 +44,35 @@ type Log = Pick<StorageStats, 'logBytes' | 'checkpoints'>
 export async function openSqlite(options: SqliteOptions): Promise<SqliteStorage> {
   const { path, allowNetworkDisk = false, faults, logGoalBytes = 4 * 1024 * 1024, logLimitBytes = 1024 * 1024 * 1024 } = options
   await using opened = new AsyncDisposableStack()
-  prepareFile(path)
-  if (!allowNetworkDisk) await refuseNetworkDisk(dirname(path))
-  opened.use(holdLock(path))
+  // one lock for one file, by whatever links it is reached
+  const place = prepareFile(path)
+  if (!allowNetworkDisk) await refuseNetworkDisk(dirname(place))
+  opened.use(holdLock(place, path))
   const connection = openFile(path)
   opened.defer(() => void connection.close())
   const reader = new RowReader(connection)
   const writer = opened.use(new WriterThread({ path, faults: faults?.shared, logGoalBytes, logLimitBytes }))
   await writer.ready()
-  return new SqliteStorage(reader, { commit: (rows) => commitSurely(writer, reader, rows), log: () => writer.log }, opened.move())
+  const watched = watching(options.writesFail)
+  return new SqliteStorage(reader, { commit: (rows) => watched(commitSurely(writer, reader, rows)), log: () => writer.log }, opened.move())
+}
+
+/** Passes commits on and tells of the first that fails for a reason, and of the first that does not fail any more. */
+function watching(tell: SqliteOptions['writesFail'] = () => {}): (commit: Promise<void>) => Promise<void> {
+  let told: string | undefined
+  const note = (reason: string | undefined) => {
+    if (reason !== told) tell(reason)
+    told = reason
+  }
+  return async (commit) => {
+    try {
+      await commit
+    } catch (cause) {
+      note(cause instanceof Error ? cause.message : String(cause))
+      throw cause
+    }
+    note(undefined)
+  }
 }
 
 /** A thread that ended before its answer leaves the outcome open: what stands in the database decides. */
@@ -73,11 +96,14 @@ export async function openMemory({ faults }: Pick<SqliteOptions, 'faults'> = {})
   return new SqliteStorage(new RowReader(connection), { commit, log: () => ({ logBytes: 0, checkpoints: 0 }) }, opened)
 }
 
-/** Made before the engine opens it: readable by its owner only, as are the files the engine puts beside it. */
-function prepareFile(path: string): void {
+/** Made before the engine opens it: readable by its owner only, as are the files the engine puts beside it. Gives back where it really lies. */
+function prepareFile(path: string): string {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    for (const file of [path, `${path}.lock`]) closeSync(openSync(file, 'a', 0o600))
+    makePrivateFolder(dirname(path))
+    closeSync(openSync(path, 'a', 0o600))
+    const place = realpathSync(path)
+    closeSync(openSync(`${place}.lock`, 'a', 0o600))
+    return place
   } catch (cause) {
     throw new StartError(2, `cannot open ${path}: ${engineCode(cause)}`, { cause })
   }

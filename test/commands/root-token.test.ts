@@ -44,6 +44,17 @@ test('root-token --out writes it for its owner only, and prints where', async ()
   expect(self.status).toBe(200)
 })
 
+test.each(['data/seal.key', './data/gatehouse.db', 'data/gatehouse.db-wal'])('root-token does not write over %s', async (out) => {
+  await using folder = await temporaryFolder()
+  await aStoppedServer(folder.path)
+  const before = await readFile(folder.file('data/seal.key'), 'utf8')
+
+  const refused = await rootToken(folder.path, ['--out', out])
+
+  expect(refused).toEqual({ code: 2, stdout: '', stderr: `${out} is a file of the store or its seal key\n` })
+  expect(await readFile(folder.file('data/seal.key'), 'utf8')).toBe(before)
+})
+
 test('root-token whose file can not be written makes none', async () => {
   await using folder = await temporaryFolder()
   await aStoppedServer(folder.path)

@@ -1,5 +1,8 @@
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { readFile } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type ServerProcess, startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -190,4 +193,21 @@ test('GATEHOUSE_ACCESS_LOG=true: one line for each request, with its route and w
     )
     expect(line).toMatchObject({ remote_address: '127.0.0.1', duration_ms: expect.any(Number) })
   }
+})
+
+test('a log that cannot be written ends no server: a full disk', async () => {
+  await using folder = await temporaryFolder()
+  await using full = await open('/dev/full', 'w')
+  const program = join(import.meta.dirname, '../../src/main.ts')
+  const server = spawn(process.execPath, [program], {
+    cwd: folder.path,
+    env: { GATEHOUSE_LISTEN: '127.0.0.1:0' },
+    stdio: ['ignore', 'pipe', full.fd],
+  })
+  const ended = once(server, 'exit')
+  await Promise.race([once(server.stdout ?? server, 'data'), ended])
+
+  server.kill('SIGTERM')
+
+  expect(await ended).toEqual([0, null])
 })

@@ -21,6 +21,7 @@ test.each([
   { name: 'SEAL_KEY', value: 'not-a-key-but-secret' },
   { name: 'DEFAULT_MOUNTS', value: 'auth/jwt=jwt,auth/jwt=oidc' },
   { name: 'DEFAULT_MOUNTS', value: 'sys=cloud' },
+  { name: 'SEAL_KEY_FILE', value: '' },
 ])('GATEHOUSE_$name=$value ends the start with 2 and one line that names the setting', async ({ name, value }) => {
   await using folder = await temporaryFolder()
 
@@ -30,6 +31,36 @@ test.each([
   expect(plainLines(refused.stderr)).toEqual([expect.stringMatching(new RegExp(`^GATEHOUSE_${name}\\b.+`))])
   expect(refused.stderr).not.toContain('but-secret')
   expect(refused.stdout).toBe('')
+})
+
+test.each([
+  { name: 'CLOUD_ENVIRONMENT', value: 'CloudGermany' },
+  { name: 'HTTPS_PROXY', value: 'socks5://proxy:1080' },
+])('$name=$value does, too', async ({ name, value }) => {
+  await using folder = await temporaryFolder()
+
+  const refused = await runServer({ folder: folder.path, environment: { [name]: value } })
+
+  expect([refused.code, plainLines(refused.stderr)]).toEqual([2, [expect.stringMatching(new RegExp(`^${name}: must be`))]])
+})
+
+// `mkdir` of Node.js never ends there when it is told to make what is above, too
+test('a folder that cannot be made ends the start with one line: where the system says it is not there', async () => {
+  await using folder = await temporaryFolder()
+
+  const refused = await runServer({ folder: folder.path, settings: { STORAGE: 'sqlite:/proc/gatehouse/g.db' } })
+
+  expect(refused).toEqual({ code: 2, stdout: '', stderr: 'cannot open /proc/gatehouse/g.db: ENOENT\n' })
+})
+
+test('a seal key that cannot be made or read ends the start with 5 and the cause', async () => {
+  await using folder = await temporaryFolder()
+
+  const unmade = await runServer({ folder: folder.path, settings: { SEAL_KEY_FILE: '/proc/gatehouse/key' } })
+  const unread = await runServer({ folder: folder.path, settings: { SEAL_KEY_FILE: '/proc' } })
+
+  expect([unmade.code, unmade.stderr]).toEqual([5, 'seal key file /proc/gatehouse/key can not be made: ENOENT\n'])
+  expect([unread.code, unread.stderr]).toEqual([5, 'seal key file /proc can not be read: EISDIR\n'])
 })
 
 test('an argument nobody knows ends the start with 2', async () => {
@@ -177,11 +208,12 @@ test('a changed seal key: with the former one given the store opens, and then by
 
   await using changing = await startProcess({ folder: folder.path, settings: { SEAL_PREVIOUS_KEY_FILE: former } })
   await changing.stop()
-  await using changed = await startProcess({ folder: folder.path })
+  await using changed = await startProcess({ folder: folder.path, settings: { SEAL_PREVIOUS_KEY_FILE: former } })
   const self = await changed.as(token).read('auth/token/lookup-self')
   await changed.stop()
   const refused = await runServer({ folder: folder.path, settings: { SEAL_KEY_FILE: former } })
 
+  expect([changing, changed].map(({ stderr }) => stderr.includes('"event":"key_rotated"'))).toEqual([true, false])
   expect(self.status).toBe(200)
   expect(refused).toEqual({ code: 5, stdout: '', stderr: 'seal key does not open this store\n' })
 })

@@ -31,6 +31,25 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends an idle server with 0, and th
   expect((await next.as(server.rootToken).read('auth/token/lookup-self')).status).toBe(200)
 })
 
+test('SIGHUP is noted and ends nothing', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path })
+
+  server.signal('SIGHUP')
+  await server.logged('"event":"hangup"')
+  const self = await server.as(server.rootToken).read('auth/token/lookup-self')
+  const ended = await server.stop()
+
+  expect([self.status, ended.code]).toEqual([200, 0])
+})
+
+test('a closed terminal ends a development server', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path, args: ['--dev'] })
+
+  expect((await server.stop('SIGHUP')).code).toBe(0)
+})
+
 test('a stopping server says not ready at once, and serves on until the end of GATEHOUSE_DRAIN_DELAY, whatever signals follow', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({ folder: folder.path, args: ['--dev'], settings: { DRAIN_DELAY: '2s' } })

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { mkdir, readdir, stat, symlink } from 'node:fs/promises'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { openSqlite } from '../../src/storage/sqlite.ts'
@@ -52,4 +52,21 @@ test('a server that could not open the database leaves the lock free', async () 
   await using storage = await openSqlite({ path })
 
   expect(await storage.listKeys('')).toEqual([])
+})
+
+test('a database is in use by whatever link it is reached', async () => {
+  await using folder = await temporaryFolder()
+  await mkdir(folder.file('disk'))
+  await symlink(folder.file('disk/gatehouse.db'), folder.file('file.db'))
+  await symlink(folder.file('disk'), folder.file('folder'))
+  const path = folder.file('file.db')
+  await using _storage = await openSqlite({ path })
+
+  for (const other of [folder.file('disk/gatehouse.db'), folder.file('folder/gatehouse.db'), path]) {
+    await expect(openSqlite({ path: other })).rejects.toMatchObject({
+      exitCode: 3,
+      message: `cannot open ${other}: in use by process ${process.pid}`,
+    })
+  }
+  expect(await readdir(folder.path)).toEqual(['disk', 'file.db', 'folder'])
 })

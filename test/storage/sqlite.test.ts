@@ -83,7 +83,7 @@ describe('the SQLite file', () => {
     await writeFile(folder.file('plain'), '')
     const path = folder.file('plain/gatehouse.db')
 
-    await expect(openSqlite({ path })).rejects.toMatchObject({ exitCode: 2, message: `cannot open ${path}: EEXIST` })
+    await expect(openSqlite({ path })).rejects.toMatchObject({ exitCode: 2, message: `cannot open ${path}: ENOTDIR` })
   })
 })
 
@@ -105,6 +105,22 @@ describe('the SQLite writer', () => {
 
     expect((await storage.get('a'))?.value.toString()).toBe('before and after')
     expect(storage.stats()).toMatchObject({ commits: 2, failedCommits: 1 })
+  })
+
+  test('tells why writes fail once for each reason, and when they work again', async () => {
+    await using folder = await temporaryFolder()
+    const faults = new StorageFaults()
+    const told: (string | undefined)[] = []
+    await using storage = await openSqlite({ path: folder.file('gatehouse.db'), faults, writesFail: (reason) => told.push(reason) })
+    await storage.update('a', () => value('before'))
+    for (const failure of ['full', 'full', 'read-only'] as const) {
+      faults.arm('storage.before-commit', failure)
+      await expect(storage.update('a', () => value('lost'))).rejects.toThrow('storage is')
+    }
+    await storage.update('a', () => value('after'))
+    await storage.update('a', () => value('later'))
+
+    expect(told).toEqual(['storage is full', 'storage is read-only', undefined])
   })
 
   test.each([

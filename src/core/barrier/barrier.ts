@@ -25,6 +25,8 @@ export type BarrierParts = {
   sealKey: Uint8Array
   /** The seal key before this one: the root key is sealed anew at once if only this opens it. Contract operations §2. */
   previousSealKey?: Uint8Array
+  /** Told when that has happened, and is on the disk. */
+  sealKeyChanged?: () => void
   clock: Clock
   random: Random
   log: BarrierLog
@@ -140,13 +142,14 @@ async function stage(parts: BarrierParts, { staging, fill }: FirstStart, keys: R
 const sealRootKey = (rootKey: Uint8Array, sealKey: Uint8Array, random: Random) =>
   sealValue({ term: 0, key: sealKey, nonces: new NonceSource(random) }, rootKeyKey, rootKey)
 
-async function openRootKey({ storage, sealKey, previousSealKey, random }: BarrierParts): Promise<Buffer> {
+async function openRootKey({ storage, sealKey, previousSealKey, sealKeyChanged, random }: BarrierParts): Promise<Buffer> {
   const record = await storage.get(rootKeyKey)
   const opened = record === undefined ? undefined : tryOpen(sealKey, record)
   if (opened !== undefined) return opened
   const previous = record === undefined || previousSealKey === undefined ? undefined : tryOpen(previousSealKey, record)
   if (record === undefined || previous === undefined) throw new StartError(5, 'seal key does not open this store')
-  await storage.write([{ key: rootKeyKey, value: sealRootKey(previous, sealKey, random), expect: record.revision }])
+  const isWritten = await storage.write([{ key: rootKeyKey, value: sealRootKey(previous, sealKey, random), expect: record.revision }])
+  if (isWritten) sealKeyChanged?.()
   return previous
 }
 

@@ -1,8 +1,9 @@
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readFile } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
+import { makePrivateFolder, systemCode } from '../../lib/private-file.ts'
 
 /** Bytes of every key here: seal key, root key, data keys. */
 export const keyBytes = 32
@@ -18,7 +19,9 @@ export function parseSealKey(text: string): Buffer | undefined {
 /** The key of a file. Throws a StartError (5) when the file is missing, unreadable, or holds none. */
 export async function readSealKeyFile(path: string): Promise<Buffer> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new StartError(5, isMissing(cause) ? `seal key file ${path} is missing` : `seal key file ${path} can not be read`, { cause })
+    throw new StartError(5, isMissing(cause) ? `seal key file ${path} is missing` : `seal key file ${path} can not be read: ${systemCode(cause)}`, {
+      cause,
+    })
   })
   const key = parseSealKey(text)
   if (key === undefined) throw new StartError(5, `seal key file ${path} does not hold 32 bytes as hex or base64`)
@@ -28,7 +31,7 @@ export async function readSealKeyFile(path: string): Promise<Buffer> {
 /** Makes a key file that only its owner can read; it is on the disk when this resolves. Throws `EEXIST` rather than overwrite. */
 export async function makeSealKeyFile(path: string): Promise<Buffer> {
   const key = randomBytes(keyBytes)
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  makePrivateFolder(dirname(path))
   await using file = await open(path, 'wx', 0o600)
   await file.writeFile(key.toString('hex') + '\n')
   await file.sync()
@@ -60,7 +63,7 @@ export async function loadSealKey({ text, file, storeIsEmpty }: SealKeySource): 
     try {
       return { key: await makeSealKeyFile(file), made: true }
     } catch (cause) {
-      if (!hasCode(cause, 'EEXIST')) throw new StartError(5, `seal key file ${file} can not be made`, { cause })
+      if (!hasCode(cause, 'EEXIST')) throw new StartError(5, `seal key file ${file} can not be made: ${systemCode(cause)}`, { cause })
     }
   }
   return { key: await readSealKeyFile(file), made: false }

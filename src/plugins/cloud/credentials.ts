@@ -16,7 +16,7 @@ import { type Preflight, preflight } from './preflight.ts'
 import { type ReapedObject, reap } from './reaper.ts'
 import { renewalTerms, roleOf } from './renew.ts'
 import { revokeCredential } from './revoke.ts'
-import { classify, pause, UpstreamError, type UpstreamCall } from './upstream/index.ts'
+import { callerError, classify, pause, UpstreamError, type UpstreamCall } from './upstream/index.ts'
 import { whois } from './whois.ts'
 
 export type CloudCredentialsParts = {
@@ -47,7 +47,7 @@ const tickMs = 5_000
 
 /** What fails upstream is what the undoing waits for. */
 function laterIfUpstream(error: unknown): Undone {
-  if (error instanceof UpstreamError) return { done: false, later: error.message }
+  if (error instanceof UpstreamError) return { done: false, later: callerError(error).message }
   throw error
 }
 

@@ -38,7 +38,8 @@ export async function preflight(parts: Omit<Surroundings, 'upstream'>): Promise<
   const upstream = await state.upstream()
   const around = { ...parts, upstream }
   const signedIn = await check('sign_in', async () => {
-    await upstream.tokens.token('directory', call)
+    // a kept token would tell of the permissions, and the secret, of an hour ago
+    await upstream.tokens.fresh('directory', call)
     return { ok: true, detail: `client ${upstream.settings.clientId}` }
   })
   if (signedIn) {

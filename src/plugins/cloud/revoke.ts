@@ -9,7 +9,7 @@ import { isGone } from './managed-application.ts'
 import type { MountState, ReadyUpstream } from './mount-state.ts'
 import { tagOf } from './upstream-names.ts'
 import { forEachOf } from './upstream-work.ts'
-import { type UpstreamCall, UpstreamError } from './upstream/index.ts'
+import { callerError, type UpstreamCall, UpstreamError } from './upstream/index.ts'
 
 export type RevocationParts = {
   readonly state: MountState
@@ -119,7 +119,7 @@ async function removed(removal: Promise<void>, text: string): Promise<boolean> {
     return true
   } catch (error) {
     if (isGone(error)) return false
-    throw error instanceof UpstreamError ? fail('upstream', [text, error.message].filter((part) => part !== '').join(': '), { cause: error }) : error
+    throw error instanceof UpstreamError ? fail('upstream', callerError(error, text).message, { cause: error }) : error
   }
 }
 

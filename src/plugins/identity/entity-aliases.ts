@@ -5,6 +5,7 @@ import { aliasesOf } from '../../core/identity/entity-lists.ts'
 import { type Reply, resource } from '../../http/resource.ts'
 import { kvField, stringField } from '../../lib/fields.ts'
 import { atMost } from '../../lib/walks.ts'
+import { aliasListOutput, aliasOutput, writtenAlias } from './alias-output.ts'
 import { type EntityParts, listed } from './entities.ts'
 import { aliasData, aliasInfo } from './entity-view.ts'
 import { examples } from './examples.ts'
@@ -18,23 +19,6 @@ const fields = z.object({
   custom_metadata: kvField.optional().describe('Texts by key; replaces all that were there'),
 })
 const input = fields.extend({ id: stringField.default('').describe('Id of the alias to update') })
-const texts = z.record(z.string(), z.string()).nullable()
-const output = z.object({
-  id: z.string(),
-  canonical_id: z.string(),
-  mount_accessor: z.string(),
-  mount_type: z.string().optional(),
-  mount_path: z.string().optional(),
-  name: z.string(),
-  metadata: texts,
-  custom_metadata: texts,
-  merged_from_canonical_ids: z.array(z.string()).nullable(),
-  namespace_id: z.string(),
-  local: z.boolean(),
-  creation_time: z.string(),
-  last_update_time: z.string(),
-})
-const listOutput = z.object({ keys: z.array(z.string()), key_info: z.record(z.string(), z.object({ name: z.string() }).loose()) })
 
 /** `identity/entity-alias*`: what entities are called at auth mounts. Contract tokens §5.3. */
 export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf, longLists }: EntityParts): void {
@@ -62,7 +46,7 @@ export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf, l
       statuses: [200, 204],
       example: examples.madeAlias,
       input,
-      output: z.object({ id: z.string(), canonical_id: z.string() }),
+      output: writtenAlias,
       handle: ({ mount, input: values }) => put(mount.namespace, values.id, values),
     },
   })
@@ -72,7 +56,7 @@ export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf, l
     list: {
       summary: 'List entity aliases by id',
       example: examples.entityAliases,
-      output: listOutput,
+      output: aliasListOutput,
       handle: ({ mount, sent, whenGone }) => {
         const { after, limit } = listRange(sent)
         const aliases = longLists.paced(aliasesOf(records, mount.namespace, after), { whenGone })
@@ -85,7 +69,7 @@ export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf, l
     read: {
       summary: 'Read an entity alias',
       example: examples.entityAlias,
-      output,
+      output: aliasOutput,
       handle: async ({ mount, params }) => {
         const stored = await records.byAliasId(mount.namespace, params.id)
         return stored && { data: aliasData(stored.alias, stored.entity.namespace_id, mountOf) }
@@ -96,7 +80,7 @@ export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf, l
       statuses: [200, 204],
       example: examples.madeAlias,
       input: fields,
-      output: z.object({ id: z.string(), canonical_id: z.string() }),
+      output: writtenAlias,
       handle: ({ mount, params, input: values }) => put(mount.namespace, params.id, values),
     },
     delete: {

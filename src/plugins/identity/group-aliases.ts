@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { type Reply, resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import { atMost } from '../../lib/walks.ts'
+import { aliasListOutput, aliasOutput, writtenAlias } from './alias-output.ts'
 import { listed } from './entities.ts'
 import { examples } from './examples.ts'
 import { groupAliasData, groupAliasInfo } from './group-view.ts'
@@ -15,22 +16,6 @@ const fields = z.object({
   canonical_id: stringField.default('').describe('Id of an external group; without one, a new group is made for a new alias'),
 })
 const input = fields.extend({ id: stringField.optional().describe('Id of the group alias to update') })
-const texts = z.record(z.string(), z.string()).nullable()
-const written = z.object({ id: z.string(), canonical_id: z.string() })
-const output = written.extend({
-  mount_accessor: z.string(),
-  mount_type: z.string().optional(),
-  mount_path: z.string().optional(),
-  name: z.string(),
-  metadata: texts,
-  custom_metadata: texts,
-  merged_from_canonical_ids: z.array(z.string()).nullable(),
-  namespace_id: z.string(),
-  local: z.boolean(),
-  creation_time: z.string(),
-  last_update_time: z.string(),
-})
-const listOutput = z.object({ keys: z.array(z.string()), key_info: z.record(z.string(), z.object({ name: z.string() }).loose()) })
 
 /** `identity/group-alias*`: what providers call external groups. Contract tokens §5.1, §5.5. */
 export function groupAliasRoutes(app: FastifyInstance, { groups, mountOf, longLists }: GroupPluginParts): void {
@@ -52,7 +37,7 @@ export function groupAliasRoutes(app: FastifyInstance, { groups, mountOf, longLi
       statuses: [200, 204],
       example: examples.madeGroupAlias,
       input,
-      output: written,
+      output: writtenAlias,
       handle: ({ mount, input: { id, ...values } }) => put(mount.namespace, id, values),
     },
   })
@@ -62,7 +47,7 @@ export function groupAliasRoutes(app: FastifyInstance, { groups, mountOf, longLi
     list: {
       summary: 'List group aliases by id',
       example: examples.groupAliases,
-      output: listOutput,
+      output: aliasListOutput,
       handle: ({ mount, sent, whenGone }) => {
         const { after, limit } = listRange(sent)
         const aliases = longLists.paced(groups.aliasesIn(mount.namespace, after), { whenGone })
@@ -75,7 +60,7 @@ export function groupAliasRoutes(app: FastifyInstance, { groups, mountOf, longLi
     read: {
       summary: 'Read a group alias',
       example: examples.groupAlias,
-      output,
+      output: aliasOutput,
       handle: async ({ mount, params }) => {
         const alias = (await groups.byAliasId(mount.namespace, params.id))?.alias ?? undefined
         return alias && { data: groupAliasData(alias, mount.namespace, mountOf) }
@@ -86,7 +71,7 @@ export function groupAliasRoutes(app: FastifyInstance, { groups, mountOf, longLi
       statuses: [200, 204],
       example: examples.madeGroupAlias,
       input: fields,
-      output: written,
+      output: writtenAlias,
       handle: ({ mount, params, input: values }) => put(mount.namespace, params.id, values),
     },
     delete: {

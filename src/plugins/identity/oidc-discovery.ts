@@ -3,8 +3,7 @@ import { z } from 'zod'
 import { signingAlgorithms } from '../../core/identity-tokens/signing-key.ts'
 import { type Reply, resource, unknownPaths } from '../../http/resource.ts'
 import { examples } from './examples.ts'
-import type { IdentityTokenParts } from './oidc.ts'
-import { placeOf } from './oidc-place.ts'
+import { type IdentityTokenParts, placeOf } from './oidc-place.ts'
 
 /** The longest that others may keep keys: a key that was taken back should not live on with them for a day. */
 const maxAgeSeconds = 3600

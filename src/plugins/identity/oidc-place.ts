@@ -1,5 +1,11 @@
-import type { IssuerPlace } from '../../core/identity-tokens/identity-tokens.ts'
+import type { IdentityTokens, IssuerPlace } from '../../core/identity-tokens/identity-tokens.ts'
 import type { Exchange } from '../../http/resource.ts'
+
+export type IdentityTokenParts = {
+  readonly identityTokens: IdentityTokens
+  /** Milliseconds since the epoch. */
+  now(): number
+}
 
 /** The issuer a request is for. A mount without its namespace would be a bug of the router. */
 export function placeOf({ call, mount }: Pick<Exchange<unknown, unknown>, 'call' | 'mount'>): IssuerPlace {

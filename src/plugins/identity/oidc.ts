@@ -1,19 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { IdentityTokens } from '../../core/identity-tokens/identity-tokens.ts'
 import { resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import { examples } from './examples.ts'
 import { discoveryRoutes } from './oidc-discovery.ts'
 import { namedKeyRoutes } from './oidc-keys.ts'
-import { placeOf } from './oidc-place.ts'
+import { type IdentityTokenParts, placeOf } from './oidc-place.ts'
 import { identityTokenRoleRoutes } from './oidc-roles.ts'
-
-export type IdentityTokenParts = {
-  readonly identityTokens: IdentityTokens
-  /** Milliseconds since the epoch. */
-  now(): number
-}
 
 const explicitIssuer =
   'If "issuer" is set explicitly, all tokens must be validated against that address, including those issued by secondary clusters. ' +

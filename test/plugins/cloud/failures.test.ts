@@ -137,6 +137,18 @@ describe('a failure leaves nothing behind', () => {
     },
   )
 
+  test('a right that is missing is named where the rest is told of: debris, and a lease that cannot be revoked', async () => {
+    const made = await creds()
+    house.directory.fault(status('putRoleAssignment', 400, { code: 'Request_BadRequest', message: 'no', times: null }))
+    house.directory.fault(status('deleteApplication', 403, { code: 'Authorization_RequestDenied', message: 'no', times: null }))
+    await creds()
+    const revoked = await house.root.write('sys/leases/revoke', { lease_id: made.body.lease_id })
+
+    const named = 'Authorization_RequestDenied: no; missing permission: Application.ReadWrite.OwnedBy'
+    await until(async () => (await debris(house)).some(({ error }) => String(error) === named))
+    expect(String(revoked.body['errors']?.[0])).toContain(named)
+  })
+
   test('while upstream is away it is debris, told with its tries; when it comes back it is gone', async () => {
     house.directory.fault(status('putRoleAssignment', 400, { code: 'Request_BadRequest', message: 'no', times: null }))
     house.directory.fault(status('deleteApplication', 500, { code: 'InternalServerError', message: 'down', times: null }))

@@ -168,6 +168,30 @@ describe('config/check', () => {
     expect((await check()).ok).toBe(false)
   })
 
+  test('tells of this moment: of permissions granted, and of a secret removed, since the last request', async () => {
+    house.directory.change({ directoryPermissions: 'None' })
+    expect(await byName('directory_permissions')).toMatchObject({ ok: false })
+    house.directory.change({ directoryPermissions: 'All' })
+    expect(await byName('directory_permissions')).toMatchObject({ ok: true })
+
+    const { keyId, secretText } = house.directory.hand.addPassword(house.directory.rootApplicationId)
+    await house.root.write('cloud/config', { client_secret: secretText })
+    expect(await byName('sign_in')).toMatchObject({ ok: true })
+    house.directory.hand.remove(keyId)
+    expect(await byName('sign_in')).toMatchObject({ ok: false, detail: expect.stringContaining('7000215') })
+  })
+
+  test('a credential that was refused for a permission is made at the next request once that is granted', async () => {
+    house.directory.change({ directoryPermissions: 'None' })
+    expect((await house.root.read('cloud/config/check')).status).toBe(200)
+    const refused = await house.root.read('cloud/creds/ci')
+    expect(refused).toMatchObject({ status: 400, body: { errors: [expect.stringContaining('missing permission: Application.ReadWrite.OwnedBy')] } })
+
+    house.directory.change({ directoryPermissions: 'All' })
+
+    expect((await house.root.read('cloud/creds/ci')).status).toBe(200)
+  })
+
   test('a secret that is refused, and a mount without configuration, end it early', async () => {
     await house.root.write('cloud/config', { client_secret: 'wrong' })
     expect((await check()).checks).toMatchObject([

@@ -16,6 +16,8 @@ export type TokenClaims = { readonly appId: string | undefined; readonly objectI
 export type TokenSource = {
   /** Kept until shortly before its end; callers at the same time share one request. */
   token(resource: TokenResource, call: UpstreamCall): Promise<string>
+  /** One request, with the rights and the secret of this moment; its token is kept in the place of the former, which stays when this fails. */
+  fresh(resource: TokenResource, call: UpstreamCall): Promise<string>
   /** The claims of the kept token, read, not verified: it comes from its issuer directly. */
   claims(resource: TokenResource, call: UpstreamCall): Promise<TokenClaims>
   /** The kept tokens are not used again; with a token, only if it is still the kept one. */
@@ -58,6 +60,10 @@ export class RootTokens implements TokenSource {
     const kept = this.#kept.get(resource)
     if (kept !== undefined && kept.until > this.#clock.now()) return kept.token
     return await within(call, this.#clock, this.#running.get(resource) ?? this.#request(resource, call.correlationId))
+  }
+
+  async fresh(resource: TokenResource, call: UpstreamCall): Promise<string> {
+    return await within(call, this.#clock, this.#request(resource, call.correlationId))
   }
 
   async claims(resource: TokenResource, call: UpstreamCall): Promise<TokenClaims> {

@@ -142,7 +142,22 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
 
     expect(classify(error)).toEqual({ kind: 'denied', permission: expect.stringMatching(/^(?:Application|GroupMember|Organization|Microsoft)\./) })
-    expect(requestsOf(operation)).toHaveLength(1)
+    expect([requestsOf(operation).length, requestsOf('token').length]).toEqual([1, 0])
+  })
+
+  test('after a refusal the next request comes with a new token, and with it the permissions granted since', async () => {
+    const prepared = await begin()
+    aimed.directory.fault({
+      kind: 'status',
+      status: 403,
+      code: service === 'directory' ? 'Authorization_RequestDenied' : 'AuthorizationFailed',
+      operation,
+    })
+    await failureOf(run(aimed.upstream, prepared, aimed.call()))
+
+    await run(aimed.upstream, prepared, aimed.call())
+
+    expect([requestsOf(operation).length, requestsOf('token').length]).toEqual([2, 1])
   })
 
   test('no answer: the deadline ends it', async () => {

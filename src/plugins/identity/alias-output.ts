@@ -1,0 +1,26 @@
+import { z } from 'zod'
+
+const texts = z.record(z.string(), z.string()).nullable()
+
+/** An alias, of an entity or of a group, as it is shown. */
+export const aliasOutput = z.object({
+  id: z.string(),
+  canonical_id: z.string(),
+  mount_accessor: z.string(),
+  mount_type: z.string().optional(),
+  mount_path: z.string().optional(),
+  name: z.string(),
+  metadata: texts,
+  custom_metadata: texts,
+  merged_from_canonical_ids: z.array(z.string()).nullable(),
+  namespace_id: z.string(),
+  local: z.boolean(),
+  creation_time: z.string(),
+  last_update_time: z.string(),
+})
+
+/** What a write answers. */
+export const writtenAlias = aliasOutput.pick({ id: true, canonical_id: true })
+
+/** The ids of aliases, and what each is called. */
+export const aliasListOutput = z.object({ keys: z.array(z.string()), key_info: z.record(z.string(), z.object({ name: z.string() }).loose()) })
