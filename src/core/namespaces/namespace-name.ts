@@ -1,4 +1,5 @@
 import { excerpt, quoted } from '../../lib/go-text.ts'
+import { headerText } from '../../lib/header-text.ts'
 import type { Namespace } from './namespace.ts'
 
 /** The longest full path a namespace may have, in UTF-16 units. */
@@ -23,14 +24,10 @@ export function nameFault(parent: Namespace, name: string): string | undefined {
   return undefined
 }
 
-/**
- * The segments a namespace header names, none for the root; undefined for one that leads out of the root. Node.js reads headers as Latin-1, clients
- * write them as UTF-8. Contract core-http §5.2.
- */
+/** The segments a namespace header names, none for the root; undefined for one that leads out of the root. Contract core-http §5.2. */
 export function segmentsOfHeader(header: string): string[] | undefined {
-  const text = /^[\0-\x7f]*$/.test(header) ? header : Buffer.from(header, 'latin1').toString('utf8')
   const segments: string[] = []
-  for (const segment of text.split('/')) {
+  for (const segment of headerText(header).split('/')) {
     if (segment === '' || segment === '.') continue
     if (segment !== '..') segments.push(segment)
     else if (segments.pop() === undefined) return undefined
