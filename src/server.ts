@@ -52,6 +52,7 @@ import { startMetricsListener } from './http/metrics-listener.ts'
 import { explorerUrl, mountRouter } from './http/mount-router.ts'
 import { readyRead } from './http/ready-read.ts'
 import { tokenOf } from './http/request-headers.ts'
+import { Buckets } from './lib/buckets.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { systemCode } from './lib/private-file.ts'
 import { type Random, systemRandom } from './lib/random.ts'
@@ -498,6 +499,7 @@ async function buildApp(
     required: config.trustedProxyRequired,
   })
   const counts = storedCounts({ tokens, view: core.core, clock })
+  const strangersWraps = new Buckets(clock, { capacity: 10, refillMs: 6000 })
   const mountName = (mount: Mount) => `${namespaces.byId(mount.namespace)?.path ?? ''}${mount.path}`
   const metrics = new Metrics(
     serverGauges({
@@ -560,8 +562,12 @@ async function buildApp(
       if (caller === undefined || mount === undefined) throw new Error('a secret was made for nobody')
       return leases.issue({ caller, mount, path, secret })
     },
-    wrap: async (call, body, { accessor: wrappedAccessor = '', leaseId }) => {
+    wrap: async (call, body, { accessor, leaseId }) => {
+      const wrappedAccessor = accessor ?? ''
       const namespace = call.namespace?.id ?? 'root'
+      // a login is paid for with a credential; what is open to all is not, and would be kept for as long as a stranger says
+      if (call.caller === undefined && accessor === undefined && !strangersWraps.take(call.remoteAddress))
+        throw refuse('throttled', 'too many answers were wrapped for a client without a token')
       try {
         return await wrapper.wrap({ namespace, path: call.path, ttl: call.wrapTtl, body, wrappedAccessor })
       } catch (error) {

@@ -88,10 +88,12 @@ export function wrappedEnvelope(info: WrapInfo): string {
   return `{${head},"wrap_info":${JSON.stringify(info)},"warnings":null,"auth":null,"mount_type":""}\n`
 }
 
-const ownKeys = new Set(['request_id', 'lease_id', 'renewable', 'lease_duration', 'data', 'wrap_info', 'warnings', 'auth', 'mount_type'])
+const ownKeys = new Set(
+  ['request_id', 'lease_id', 'renewable', 'lease_duration', 'data', 'wrap_info', 'warnings', 'auth', 'mount_type'].map((key) => key.toUpperCase()),
+)
 
-/** The keys of `data` beside the envelope's own, which are never overwritten. */
+/** The keys of `data` beside the envelope's own, which are never overwritten: not in other letters either, as Go's clients take `Auth` for `auth`. */
 function topLevelCopies(data: object): string {
-  const text = stringifyJson(Object.fromEntries(Object.entries(data).filter(([key]) => !ownKeys.has(key)))).slice(1, -1)
+  const text = stringifyJson(Object.fromEntries(Object.entries(data).filter(([key]) => !ownKeys.has(key.toUpperCase())))).slice(1, -1)
   return text === '' ? '' : `${text},`
 }

@@ -4,6 +4,7 @@ import { rootNamespace } from '../core/namespaces/namespace.ts'
 import type { NamespacePlace } from '../core/namespaces/namespace-tree.ts'
 import type { Random } from '../lib/random.ts'
 import type { Call, EarlyReply, Operation } from './call.ts'
+import { firstValueOf } from './request-headers.ts'
 import { cleanTarget, decodePath, firstOf, hasUnprintable, isRelative } from './target.ts'
 
 export type RouterParts = {
@@ -91,6 +92,8 @@ type Places = Pick<RouterParts, 'namespaceOf' | 'resolve'>
 /** Nothing stands between this and the process: what would be thrown here becomes an answer. */
 function located(verb: string, request: IncomingMessage, places: Places): Located {
   try {
+    if (request.headers['x-vault-namespace']?.includes(',') === true)
+      request.headers['x-vault-namespace'] = firstValueOf(request, 'x-vault-namespace')
     return locate(verb, request.url ?? '/', request.headers['x-vault-namespace'], places)
   } catch {
     return early({ kind: 'refusal', status: 500, text: 'internal error' })

@@ -12,29 +12,32 @@ function valuesOf(request: IncomingMessage, name: string): string[] {
   return values
 }
 
+/** The first value of a header that ought to come once, as sent; empty when there is none. Some clients, and proxies before them, send one twice. */
+export function firstValueOf(request: IncomingMessage, name: string): string {
+  const sent = request.headers[name]
+  if (sent === undefined) return ''
+  return sent.includes(',') ? (valuesOf(request, name)[0] ?? '') : String(sent)
+}
+
 /** The token of a request: `X-Vault-Token`, else the first `Authorization: Bearer`; empty if neither. Contract core-http §1.7. */
 export function tokenOf(request: IncomingMessage): string {
-  const sent = request.headers['x-vault-token']
-  if (typeof sent === 'string' && sent !== '') {
-    const first = sent.includes(',') ? valuesOf(request, 'x-vault-token')[0] : sent
-    const token = headerText(first ?? '').trim()
-    if (token !== '') return token
-  }
+  const token = headerText(firstValueOf(request, 'x-vault-token')).trim()
+  if (token !== '') return token
   const authorization = request.headers.authorization
   if (authorization === undefined) return ''
   const bearer = authorization.startsWith('Bearer ') ? authorization : valuesOf(request, 'authorization').find((value) => value.startsWith('Bearer '))
-  return headerText(bearer?.slice(7) ?? '').trim()
+  return bearer === undefined ? '' : headerText(bearer.slice(7)).trim()
 }
 
 /** Seconds asked for by `X-Vault-Wrap-TTL`, 0 for none. Contract core-http §1.7. */
 export function wrapTtlOf(request: IncomingMessage): number {
-  const sent = request.headers['x-vault-wrap-ttl']
-  if (sent === undefined || sent === '') return 0
-  const ttl = parseDuration(headerText(String(sent)), { signed: true })
+  const sent = headerText(firstValueOf(request, 'x-vault-wrap-ttl'))
+  if (sent === '') return 0
+  const ttl = parseDuration(sent, { signed: true })
   if ('error' in ttl) throw refuse('invalid', `error parsing X-Vault-Wrap-TTL header: ${ttl.error}`)
   if (ttl.seconds < 0) throw refuse('invalid', 'error parsing X-Vault-Wrap-TTL header: requested wrap ttl cannot be negative')
   // part of a second is a wish too
-  return ttl.seconds === 0 && /[1-9]/.test(String(sent)) ? 0.001 : ttl.seconds
+  return ttl.seconds === 0 && /[1-9]/.test(sent) ? 0.001 : ttl.seconds
 }
 
 /** `X-Vault-MFA` is read for its form; no method is configured that it could serve. True when it was sent. */

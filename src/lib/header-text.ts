@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 
-const ascii = /^[\0-\x7f]*$/
-
-/** What a client wrote into a header: Node.js reads it as Latin-1, clients write UTF-8. */
-export const headerText = (value: string): string => (ascii.test(value) ? value : Buffer.from(value, 'latin1').toString('utf8'))
+/** The value of a header as it was meant: Node.js reads headers as Latin-1, clients write them as UTF-8. */
+export function headerText(value: string): string {
+  return /^[\0-\x7f]*$/.test(value) ? value : Buffer.from(value, 'latin1').toString('utf8')
+}

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Json } from '../support/client.ts'
 import { caused, errors, errorText, notAccepted } from '../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { head, openWire } from './wire.ts'
@@ -137,6 +138,8 @@ describe('contract core-http §1.3: from URL to path', () => {
   })
 })
 
+const bodyOf = (answer: { body: string } | undefined): Json => JSON.parse(Buffer.from(answer?.body ?? '', 'latin1').toString())
+
 describe('contract core-http §1.7: headers', () => {
   test.each<{ name: string; headers: Record<string, string>; status: number }>([
     { name: 'blanks around the token', headers: { 'X-Vault-Token': '  root\t' }, status: 200 },
@@ -167,6 +170,46 @@ describe('contract core-http §1.7: headers', () => {
       using wire = await openWire(server.url)
       wire.send(head('GET', `/v1/${self}`, [...lines]))
       expect((await wire.answer())?.status).toBe(status)
+    }
+  })
+
+  test.each([
+    { name: 'X-Vault-Token', line: (id: string) => `X-Vault-Token: ${id}` },
+    { name: 'Authorization', line: (id: string) => `Authorization: Bearer ${id}` },
+  ])('a token of other letters is taken from $name in UTF-8, as clients send it', async ({ name, line }) => {
+    // its last letter ends with the byte of a no-break space
+    const id = `tökén-日-${name}à`
+    await server.root.write('auth/token/create', { id, policies: ['default'] })
+    using wire = await openWire(server.url)
+
+    wire.send(head('GET', `/v1/${self}`, [line(Buffer.from(id).toString('latin1'))]))
+
+    expect(bodyOf(await wire.answer())).toMatchObject({ data: { id } })
+  })
+
+  test('of two namespaces the first counts, and comes back', async () => {
+    await server.root.write('sys/namespaces/twice')
+    for (const [sent, status] of [
+      [['twice', 'twice'], 200],
+      [['twice', 'nope'], 200],
+      [['nope', 'twice'], 404],
+      [['nope, twice'], 404],
+    ] as const) {
+      using wire = await openWire(server.url)
+      wire.send(head('GET', '/v1/sys/auth', ['X-Vault-Token: root', ...sent.map((name) => `X-Vault-Namespace: ${name}`)]))
+      const answer = await wire.answer()
+      expect([answer?.status, answer?.headers['x-vault-namespace']]).toEqual([status, sent[0]])
+    }
+  })
+
+  test('of two wishes for wrapping the first counts', async () => {
+    for (const [sent, ttl] of [
+      [['60', '90'], 60],
+      [['0', '90'], undefined],
+    ] as const) {
+      using wire = await openWire(server.url)
+      wire.send(head('GET', `/v1/${self}`, ['X-Vault-Token: root', ...sent.map((value) => `X-Vault-Wrap-TTL: ${value}`)]))
+      expect(bodyOf(await wire.answer()).wrap_info?.ttl).toBe(ttl)
     }
   })
 

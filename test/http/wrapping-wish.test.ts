@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startIssuer } from '../../simulators/ci-issuer/issuer.ts'
 import type { Answer, CallOptions } from '../support/client.ts'
 import { caused, errors, notAllowed } from '../support/error-bodies.ts'
+import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 let server: TestServer
@@ -96,6 +98,46 @@ describe('contract core-http §9.1: what is wrapped', () => {
     const inner = await unwrapped(await server.root.list('cubbyhole/many', wish()))
 
     expect(inner.body.data?.keys).toHaveLength(1200)
+  })
+})
+
+describe('a stranger’s wishes for what is open to all', () => {
+  test('are met ten times at once, then once each six seconds, for each client address', async () => {
+    const clock = new FakeClock()
+    await using host = await startTestServer({ clock })
+    const ask = (options: CallOptions = {}) => host.anonymous.read('sys/internal/specs/openapi', { ...wish('9000000000'), ...options })
+    const statuses = async (count: number) => {
+      const answers = []
+      for (let at = 0; at < count; at++) answers.push(await ask())
+      return answers.map(({ status }) => status)
+    }
+
+    expect(await statuses(11)).toEqual([...Array.from({ length: 10 }, () => 200), 429])
+    const refused = await ask()
+    expect(refused.body).toEqual(errors('too many answers were wrapped for a client without a token'))
+    expect(refused.headers['retry-after']).toBeDefined()
+    clock.advance(6)
+    expect(await statuses(2)).toEqual([200, 429])
+    expect((await ask({ localAddress: '127.0.0.2' })).status).toBe(200)
+    expect((await host.anonymous.read('sys/internal/specs/openapi')).status).toBe(200)
+  })
+
+  test.each(['service', 'batch'])('do not count when they are logins, with %s tokens, or calls of a token', async (type) => {
+    await using issuer = await startIssuer()
+    const clock = new FakeClock()
+    await using host = await startTestServer({ clock })
+    await host.root.write('auth/jwt/config', { oidc_discovery_url: issuer.url })
+    await host.root.write('auth/jwt/role/ci', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gatehouse', token_type: type })
+    const jwt = await issuer.signPipeline('github', { aud: 'gatehouse' })
+
+    for (let at = 0; at < 12; at++) {
+      const login = await host.anonymous.write('auth/jwt/login', { role: 'ci', jwt }, wish())
+      expect(login.body.wrap_info?.creation_path).toBe('auth/jwt/login')
+      // opened by itself, and wrapped anew
+      const again = await host.as(String(login.body.wrap_info?.token)).write('sys/wrapping/unwrap', undefined, wish())
+      expect(again.body.wrap_info?.ttl).toBe(60)
+      expect((await host.root.read('sys/mounts', wish())).status).toBe(200)
+    }
   })
 })
 

@@ -24,9 +24,7 @@ export function nameFault(parent: Namespace, name: string): string | undefined {
   return undefined
 }
 
-/**
- * The segments a namespace header names, none for the root; undefined for one that leads out of the root. Contract core-http §5.2.
- */
+/** The segments a namespace header names, none for the root; undefined for one that leads out of the root. Contract core-http §5.2. */
 export function segmentsOfHeader(header: string): string[] | undefined {
   const segments: string[] = []
   for (const segment of headerText(header).split('/')) {

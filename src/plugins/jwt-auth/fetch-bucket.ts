@@ -1,8 +1,8 @@
+import { Buckets } from '../../lib/buckets.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { JwkSet } from './jwk-set.ts'
 
-const capacity = 10
-const refillMs = 6000
+const size = { capacity: 10, refillMs: 6000 }
 const pruneAbove = 1000
 /** Longer than a bucket that is asked for stays empty. */
 const newsMs = 30_000
@@ -18,42 +18,34 @@ type News = { readonly set: WeakRef<JwkSet>; readonly caPem: string; readonly at
  * by all mounts; so is what was fetched, or who empties a bucket at one mount would keep new keys from the others. Contract README "JWKS refetch".
  */
 export class FetchBuckets {
-  readonly #levelByUrl = new Map<string, { tokens: number; at: number; news: News | undefined }>()
+  readonly #buckets: Buckets
+  readonly #newsByUrl = new Map<string, News>()
   readonly #clock: Clock
 
   constructor(clock: Clock) {
     this.#clock = clock
+    this.#buckets = new Buckets(clock, size)
   }
 
   /** True if a fetch may be made now; it is then counted. */
   take(url: string): boolean {
-    const now = this.#clock.now()
-    if (this.#levelByUrl.size > pruneAbove) this.#dropFull(now)
-    const tokens = this.#tokensOf(url, now)
-    const allowed = tokens >= 1
-    this.#levelByUrl.set(url, { tokens: allowed ? tokens - 1 : tokens, at: now, news: this.#levelByUrl.get(url)?.news })
-    return allowed
+    return this.#buckets.take(url)
   }
 
   /** Keeps what a fetch brought for those who may not make one. */
   keepNews({ url, caPem }: Source, set: JwkSet): void {
-    const level = this.#levelByUrl.get(url)
-    if (level !== undefined) level.news = { set: new WeakRef(set), caPem, at: this.#clock.now() }
+    const now = this.#clock.now()
+    if (this.#newsByUrl.size > pruneAbove) this.#dropOld(now)
+    this.#newsByUrl.set(url, { set: new WeakRef(set), caPem, at: now })
   }
 
   /** What any mount fetched from there a moment ago. */
   newsOf({ url, caPem }: Source): JwkSet | undefined {
-    const news = this.#levelByUrl.get(url)?.news
+    const news = this.#newsByUrl.get(url)
     return news !== undefined && news.caPem === caPem && this.#clock.now() < news.at + newsMs ? news.set.deref() : undefined
   }
 
-  #tokensOf(url: string, now: number): number {
-    const level = this.#levelByUrl.get(url)
-    return level === undefined ? capacity : Math.min(capacity, level.tokens + Math.max(0, now - level.at) / refillMs)
-  }
-
-  /** A full bucket is as good as none. */
-  #dropFull(now: number): void {
-    for (const url of this.#levelByUrl.keys()) if (this.#tokensOf(url, now) >= capacity) this.#levelByUrl.delete(url)
+  #dropOld(now: number): void {
+    for (const [url, { at }] of this.#newsByUrl) if (now >= at + newsMs) this.#newsByUrl.delete(url)
   }
 }

@@ -1,0 +1,232 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Json } from '../support/client.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+
+/*
+ * What Terraform's Vault provider sends for its resources, by way of Go's client library: PUT with every field of the resource, empty ones included, then a
+ * read. What differs from what was written is a change that each plan shows anew; what is `null` or has another type, it cannot take up.
+ */
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const put = (path: string, data: object) => server.root.call('PUT', path, data, { headers: { 'X-Vault-Request': 'true' } })
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Only the fields that were written; lists are sets to the provider, and one that is not there is empty. */
+function asWritten(fields: Fields, data: Json | undefined): Fields {
+  const emptyOf = (value: unknown) => (Array.isArray(value) ? [] : typeof value === 'object' ? {} : undefined)
+  const sorted = (value: unknown) => (Array.isArray(value) ? [...value].toSorted() : value)
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, sorted(data?.[name] ?? emptyOf(value))]))
+}
+
+type Resource = { readonly name: string; readonly path: string; readonly full: Fields; readonly bare: Fields }
+
+const resources: readonly Resource[] = [
+  {
+    name: 'vault_jwt_auth_backend_role',
+    path: 'auth/jwt/role/deploy',
+    full: {
+      role_type: 'jwt',
+      bound_audiences: ['a', 'b'],
+      user_claim: '/sub/x',
+      user_claim_json_pointer: true,
+      allowed_redirect_uris: ['http://localhost:8250/oidc/callback'],
+      oidc_scopes: ['email', 'profile'],
+      bound_claims_type: 'glob',
+      bound_subject: 's',
+      bound_claims: { one: ['v'], ref: ['refs/heads/*', 'x,y'] },
+      claim_mappings: { '/a/b': 'ab', lang: 'language' },
+      groups_claim: '/groups',
+      clock_skew_leeway: -1,
+      expiration_leeway: 30,
+      not_before_leeway: 60,
+      verbose_oidc_logging: true,
+      max_age: 300,
+      token_ttl: 3600,
+      token_max_ttl: 7200,
+      token_explicit_max_ttl: 7200,
+      token_period: 0,
+      token_num_uses: 7,
+      token_type: 'service',
+      token_policies: ['dev', 'prod'],
+      token_bound_cidrs: ['10.0.0.0/8'],
+      token_no_default_policy: true,
+    },
+    bare: {
+      role_type: 'jwt',
+      bound_audiences: ['a'],
+      user_claim: 'sub',
+      user_claim_json_pointer: false,
+      allowed_redirect_uris: [],
+      oidc_scopes: [],
+      bound_claims_type: 'string',
+      bound_subject: '',
+      bound_claims: {},
+      claim_mappings: {},
+      groups_claim: '',
+      clock_skew_leeway: 0,
+      expiration_leeway: 0,
+      not_before_leeway: 0,
+      verbose_oidc_logging: false,
+      max_age: 0,
+      token_ttl: 0,
+      token_max_ttl: 0,
+      token_explicit_max_ttl: 0,
+      token_period: 0,
+      token_num_uses: 0,
+      token_type: 'default',
+      token_policies: [],
+      token_bound_cidrs: [],
+      token_no_default_policy: false,
+    },
+  },
+  {
+    name: 'vault_token_auth_backend_role',
+    path: 'auth/token/roles/deploy',
+    full: {
+      allowed_policies: ['dev', 'test'],
+      allowed_policies_glob: ['x/*'],
+      disallowed_policies: ['default'],
+      disallowed_policies_glob: ['y*'],
+      orphan: true,
+      renewable: false,
+      path_suffix: 'suffix',
+      allowed_entity_aliases: ['ci-*'],
+      token_period: 86_400,
+      token_explicit_max_ttl: 115_200,
+      token_type: 'service',
+      token_no_default_policy: true,
+    },
+    bare: {
+      allowed_policies: [],
+      allowed_policies_glob: [],
+      disallowed_policies: [],
+      disallowed_policies_glob: [],
+      orphan: false,
+      renewable: true,
+      path_suffix: '',
+      allowed_entity_aliases: [],
+      token_period: 0,
+      token_explicit_max_ttl: 0,
+      token_type: 'default-service',
+      token_no_default_policy: false,
+    },
+  },
+  {
+    name: 'vault_identity_oidc_key',
+    path: 'identity/oidc/key/deploy',
+    full: { algorithm: 'ES256', rotation_period: 3600, verification_ttl: 6000, allowed_client_ids: ['a', 'b'] },
+    bare: { algorithm: 'ES256', rotation_period: 86_400, verification_ttl: 86_400, allowed_client_ids: [] },
+  },
+  {
+    name: 'vault_namespace',
+    path: 'sys/namespaces/deploy',
+    full: { custom_metadata: { team: 'shop' } },
+    bare: { custom_metadata: {} },
+  },
+]
+
+describe.each(resources)('$name', ({ path, full, bare }) => {
+  test('reads as it was written, with everything and with nothing', async () => {
+    expect((await server.root.read(path)).status).toBe(404)
+    for (const fields of [full, bare, full]) {
+      expect((await put(path, fields)).status).toBeLessThan(300)
+      const read = (await server.root.read(path)).body.data
+      expect(asWritten(fields, read)).toEqual(fields)
+      await put(path, fields)
+      expect((await server.root.read(path)).body.data).toEqual(read)
+    }
+    expect((await server.root.delete(path)).status).toBeLessThan(300)
+  })
+})
+
+const identities = [
+  {
+    kind: 'entity',
+    full: { name: 'deploy', metadata: { a: 'b' }, policies: ['p', 'q'], disabled: true },
+    bare: { name: 'deploy two', metadata: {}, policies: [], disabled: false },
+  },
+  {
+    kind: 'group',
+    full: { name: 'deploy', type: 'internal', metadata: { a: 'b' }, policies: ['p', 'q'], member_group_ids: [] },
+    bare: { name: 'deploy two', type: 'internal', metadata: {}, policies: [], member_entity_ids: [] },
+  },
+]
+
+test.each(identities)(
+  'vault_identity_$kind: made by name, changed by id; a second of the name is told by an empty answer',
+  async ({ kind, full, bare }) => {
+    const made = await put(`identity/${kind}`, full)
+    expect(made.body.data).toMatchObject({ name: 'deploy' })
+    const path = `identity/${kind}/id/${String(made.body.data?.['id'])}`
+    expect((await put(`identity/${kind}`, full)).status).toBe(204)
+    for (const fields of [full, bare, full]) {
+      expect((await put(path, fields)).status).toBe(204)
+      expect(asWritten(fields, (await server.root.read(path)).body.data)).toEqual(fields)
+    }
+    // what a resource leaves to others it does not send
+    await put(path, { name: 'deploy', metadata: { c: 'd' } })
+    expect((await server.root.read(path)).body.data).toMatchObject({ metadata: { c: 'd' }, policies: ['p', 'q'] })
+    expect((await server.root.delete(path)).status).toBe(204)
+    expect((await server.root.read(path)).status).toBe(404)
+  },
+)
+
+test.each(['path "x" {\n  capabilities = ["read"]\n}\n', '# nothing\n', '  path "ü/*" { capabilities = ["list"] }\r\n\n'])(
+  'vault_policy: %j comes back to the letter',
+  async (policy) => {
+    await put('sys/policies/acl/deploy', { policy })
+
+    expect((await server.root.read('sys/policies/acl/deploy')).body.data).toMatchObject({ policy })
+  },
+)
+
+test('vault_mount: made, tuned by way of sys/mounts, moved, gone', async () => {
+  const config = { options: null, default_lease_ttl: '3600s', max_lease_ttl: '86400s', force_no_cache: false }
+  const input = { type: 'azure', description: 'x', config, local: true, seal_wrap: false, external_entropy_access: false, options: null }
+  expect((await server.root.write('sys/mounts/deploy', input)).status).toBe(204)
+  const tuned = { options: { max_in_flight: '4' }, default_lease_ttl: '60s', description: '', max_lease_ttl: '120s', force_no_cache: false }
+  expect((await server.root.write('sys/mounts/deploy/tune', tuned)).status).toBe(204)
+
+  const { body } = await server.root.read('sys/mounts/deploy')
+  expect(body.data).toMatchObject({ type: 'azure', description: '', local: true, options: { max_in_flight: '4' } })
+  expect(body.data?.['config']).toMatchObject({ default_lease_ttl: 60, max_lease_ttl: 120 })
+
+  expect((await server.root.delete('sys/mounts/deploy')).status).toBe(204)
+  // the text by which the provider knows that it is gone
+  expect((await server.root.read('sys/mounts/deploy')).text).toContain('No secret engine mount at')
+})
+
+test('vault_token: its accessor tells what it is, also the times', async () => {
+  const wanted = {
+    policies: ['default'],
+    ttl: '24h',
+    explicit_max_ttl: '48h',
+    no_parent: true,
+    display_name: 'deploy',
+    num_uses: 0,
+    type: '',
+    entity_alias: '',
+  }
+  const { accessor } = (await server.root.write('auth/token/create', wanted)).body.auth ?? {}
+
+  const { data } = (await server.root.write('auth/token/lookup-accessor', { accessor })).body
+
+  expect(data).toMatchObject({
+    display_name: 'token-deploy',
+    orphan: true,
+    renewable: true,
+    num_uses: 0,
+    explicit_max_ttl: 172_800,
+    creation_ttl: 86_400,
+  })
+  for (const time of [data?.['issue_time'], data?.['expire_time']]) expect(String(time)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/)
+  expect((await server.root.write('auth/token/revoke-accessor', { accessor })).status).toBe(204)
+  expect((await server.root.write('auth/token/lookup-accessor', { accessor })).text).toContain('invalid accessor')
+})
