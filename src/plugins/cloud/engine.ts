@@ -99,7 +99,7 @@ export class CloudEngine implements AsyncDisposable {
     try {
       await state.changeConfig((before) => {
         const config = changedConfig(before, input, { operator, now: clock.now() })
-        const gone = droppedPending(state, before !== undefined && !hasSameCredential(before, config) ? before.pending : undefined)
+        const gone = droppedPending(state, before !== undefined && !hasSameCredential(before, config) ? before : undefined)
         dropped = gone.ids
         return { config, alongside: gone.entries }
       })

@@ -23,7 +23,7 @@ type Progress = { application?: Application; principalId?: string; isUnderway?: 
  */
 export async function issueServicePrincipal(name: string, role: RoleRecord, work: UpstreamWork): Promise<MadeCredential> {
   const plan = planOf(name, role, work)
-  const intents = await work.state.intents.recordAll(meant(plan))
+  const intents = await work.state.intents.recordAll(meant(plan), work.upstream.settings.tenantId)
   const progress: Progress = {}
   try {
     const { password, principalId, application } = await make(plan, role, { work, intents, progress })
@@ -32,6 +32,7 @@ export async function issueServicePrincipal(name: string, role: RoleRecord, work
       intents,
       data: {
         secret_type: 'service_principal',
+        tenant_id: work.upstream.settings.tenantId,
         app_object_id: application.id,
         client_id: application.appId,
         display_name: plan.displayName,

@@ -315,9 +315,9 @@ describe('revocation', () => {
 
     expect(await revoke(house, lease)).toMatchObject({ status: 204 })
 
-    await cleared(house)
+    expect(await debris(house)).toEqual([])
     house.directory.change({ delaySeconds: { deletedToBin: 0 } })
-    expect(kindsOf(house, clientId, { deleted: true })).not.toContain('application')
+    expect(kindsOf(house, clientId, { deleted: true })).toEqual([])
   })
 
   test('later than a revocation waits for, it is purged in the background', async () => {
@@ -327,11 +327,12 @@ describe('revocation', () => {
     house.directory.change({ delaySeconds: { deletedToBin: 3600 } })
 
     expect(await revoke(house, lease)).toMatchObject({ status: 204 })
-    expect(await debris(house)).toMatchObject([{ kind: 'purge' }])
+    // the application and its service principal
+    expect(await debris(house)).toMatchObject([{ kind: 'purge' }, { kind: 'purge' }])
 
     house.directory.change({ delaySeconds: { deletedToBin: 0 } })
     await cleared(house)
-    expect(kindsOf(house, clientId, { deleted: true })).not.toContain('application')
+    expect(kindsOf(house, clientId, { deleted: true })).toEqual([])
   })
 
   test('row 118: without a configuration a lease can be renewed and not revoked', async () => {

@@ -97,6 +97,10 @@ describe('a token', () => {
   test.each([
     { name: 'none', body: { token_type: 'Bearer', expires_in: 3599 } },
     { name: 'an empty one', body: { token_type: 'Bearer', expires_in: 3599, access_token: '' } },
+    { name: 'a number', body: { token_type: 'Bearer', expires_in: 3599, access_token: 5 } },
+    { name: 'an object', body: { token_type: 'Bearer', expires_in: 3599, access_token: {} } },
+    { name: 'none for a header', body: { token_type: 'Bearer', expires_in: 3599, access_token: 'a\r\nb: c' } },
+    { name: 'not of ASCII', body: { token_type: 'Bearer', expires_in: 3599, access_token: 'größe' } },
   ])('that is $name in a 200 is a failure', async ({ body }) => {
     await using aimed = await aim()
     aimed.directory.fault({ kind: 'status', status: 200, body, times: null, ...tokens })
