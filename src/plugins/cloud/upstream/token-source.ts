@@ -29,6 +29,8 @@ export type TokenSourceParts = {
   readonly credential: { readonly clientId: string; readonly secret: string }
   readonly scopes: Readonly<Record<TokenResource, string>>
   readonly waiting: Waiting
+  /** Ends what is asked for on behalf of several callers, whose own signals do not. */
+  readonly stopping?: AbortSignal | undefined
 }
 
 /** A token is used until this long before its end, or half its life, whichever is shorter. */
@@ -84,8 +86,8 @@ export class RootTokens implements TokenSource {
   }
 
   #request(resource: TokenResource, correlationId: string): Promise<string> {
-    const { login, credential, scopes, waiting } = this.#parts
-    const call = { deadline: this.#clock.now() + sharedRequestMs, correlationId }
+    const { login, credential, scopes, waiting, stopping } = this.#parts
+    const call = { deadline: this.#clock.now() + sharedRequestMs, correlationId, signal: stopping }
     const running: Promise<string> = withRetries(waiting, call, 'token', async () => {
       const askedAt = this.#clock.now()
       return { ...(await login(credential, scopes[resource], call)), askedAt }
