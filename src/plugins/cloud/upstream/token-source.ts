@@ -14,7 +14,7 @@ export type TokenClaims = { readonly appId: string | undefined; readonly objectI
 
 /** Access tokens of the root credential. Throws `UpstreamError` only. */
 export type TokenSource = {
-  /** Kept until shortly before its end; callers at the same time share one request. */
+  /** Kept until shortly before its end; callers at the same time share one request, and for 2 s the refusal of a credential. */
   token(resource: TokenResource, call: UpstreamCall): Promise<string>
   /** The claims of the kept token, read, not verified: it comes from its issuer directly. */
   claims(resource: TokenResource, call: UpstreamCall): Promise<TokenClaims>
@@ -37,6 +37,8 @@ export type TokenSourceParts = {
 const marginMs = 300_000
 /** What a shared request may take, whoever waits for it. */
 const sharedRequestMs = 60_000
+/** So long nobody asks again with a credential that was refused: thousands of leases may end at a time. */
+const refusalMs = 2_000
 
 const payload = z.object({
   appid: z.string().optional().catch(undefined),
@@ -50,6 +52,7 @@ export class RootTokens implements TokenSource {
   readonly #clock: Clock
   readonly #kept = new Map<TokenResource, { token: string; until: number }>()
   readonly #running = new Map<TokenResource, Promise<string>>()
+  #refusal: { readonly error: UpstreamError; readonly at: number } | undefined
 
   constructor(parts: TokenSourceParts) {
     this.#parts = parts
@@ -59,6 +62,8 @@ export class RootTokens implements TokenSource {
   async token(resource: TokenResource, call: UpstreamCall): Promise<string> {
     const kept = this.#kept.get(resource)
     if (kept !== undefined && kept.until > this.#clock.now()) return kept.token
+    const refusal = this.#refusal
+    if (refusal !== undefined && Math.abs(this.#clock.now() - refusal.at) < refusalMs) throw refusal.error
     return await within(call, this.#clock, this.#running.get(resource) ?? this.#request(resource, call.correlationId))
   }
 
@@ -71,7 +76,10 @@ export class RootTokens implements TokenSource {
   invalidate(token?: string): void {
     for (const [resource, kept] of this.#kept) if (token === undefined || kept.token === token) this.#kept.delete(resource)
     // who asks from now on does not get what was asked for before
-    if (token === undefined) this.#running.clear()
+    if (token === undefined) {
+      this.#running.clear()
+      this.#refusal = undefined
+    }
   }
 
   async proveSecret(clientId: string, secret: string, resource: TokenResource, call: UpstreamCall): Promise<boolean> {
@@ -80,7 +88,7 @@ export class RootTokens implements TokenSource {
       await withRetries(waiting, call, 'token', () => login({ clientId, secret }, scopes[resource], call))
       return true
     } catch (error) {
-      if (error instanceof UpstreamError && classify(error).kind === 'credential') return false
+      if (isRefusal(error)) return false
       throw error
     }
   }
@@ -97,6 +105,10 @@ export class RootTokens implements TokenSource {
         if (this.#running.get(resource) === running) this.#kept.set(resource, { token, until })
         return token
       })
+      .catch((error: unknown) => {
+        if (this.#running.get(resource) === running && isRefusal(error)) this.#refusal = { error, at: this.#clock.now() }
+        throw error
+      })
       .finally(() => {
         if (this.#running.get(resource) === running) this.#running.delete(resource)
       })
@@ -104,6 +116,8 @@ export class RootTokens implements TokenSource {
     return running
   }
 }
+
+const isRefusal = (error: unknown): error is UpstreamError => error instanceof UpstreamError && classify(error).kind === 'credential'
 
 const keptUntil = ({ lifetimeMs }: FreshToken, askedAt: number): number => askedAt + lifetimeMs - Math.min(marginMs, lifetimeMs / 2)
 

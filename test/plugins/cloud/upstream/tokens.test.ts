@@ -111,6 +111,30 @@ describe('a token', () => {
     expect(error.message).toMatch(/cannot be read/)
   })
 
+  test('is not asked for again within 2 s of a refusal, for whichever service; nor is another failure remembered', async () => {
+    await using aimed = await aim()
+    const { tokens: source } = aimed.upstream
+    const asked = () => aimed.directory.journal.entries(tokens).length
+    const ask = () =>
+      Promise.all((['directory', 'resource-manager', 'directory'] as const).map((service) => failureOf(source.token(service, aimed.call()))))
+    aimed.directory.fault({ kind: 'status', status: 400, body: { error: 'invalid_scope', error_codes: [70011] }, times: 2, ...tokens })
+    await ask()
+    expect(asked()).toBe(2)
+
+    const body = { error: 'invalid_client', error_description: 'AADSTS7000215: Invalid.', error_codes: [7000215] }
+    aimed.directory.fault({ kind: 'status', status: 401, body, times: 2, ...tokens })
+    const first = await failureOf(source.token('directory', aimed.call()))
+    expect((await ask()).map((error) => error === first)).toEqual([true, true, true])
+    expect(asked()).toBe(3)
+
+    aimed.clock.advance(2)
+    expect(await failureOf(source.token('directory', aimed.call()))).toMatchObject({ code: 'AADSTS7000215' })
+    expect(asked()).toBe(4)
+
+    aimed.clock.advance(2)
+    expect(await source.token('directory', aimed.call())).toMatch(/^eyJ/)
+  })
+
   test.each(['empty', 'html', 'cut', 'dropped', 'lost'] as const)('is tried for again when the answer was %s', async (kind) => {
     await using aimed = await aim()
     aimed.directory.fault({ kind, ...tokens })
