@@ -126,8 +126,9 @@ async function createApplication({ displayName, tag }: Plan, role: RoleRecord, {
   } catch (error) {
     if (!(error instanceof UpstreamError) || !error.lost) throw error
     // what could not be found out stays what it is: it may have been made
-    const [found] = await upstream.directory.findApplications({ displayName }, call).catch(() => [])
-    if (found === undefined) throw error
+    const [found, another] = await upstream.directory.findApplications({ displayName }, call).catch(() => [])
+    // made twice by who passed the request on: the undoing removes both
+    if (found === undefined || another !== undefined) throw error
     return found
   }
 }
