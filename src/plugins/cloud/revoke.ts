@@ -86,10 +86,9 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
       await tolerated('error removing group membership', upstream.directory.removeGroupMember(id, member, call), revocation)
     })
   }
-  const deletion =
-    principalId === undefined
-      ? 'gone'
-      : await tolerated('error removing service principal', upstream.directory.deleteServicePrincipal(principalId, call), revocation)
+  if (principalId !== undefined) {
+    await tolerated('error removing service principal', upstream.directory.deleteServicePrincipal(principalId, call), revocation)
+  }
   const isRemoved = await removed(upstream.directory.deleteApplication(objectId, call), '')
   const left: Intent[] = assigned.length === 0 ? [] : [{ kind: 'roleAssignments', assignment_ids: assigned }]
   const purged = async (id: string) => tolerated('error purging service principal', upstream.directory.purgeDeleted(id, call), revocation)
@@ -98,7 +97,7 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
   const isForGood = !forGood || isMaybeThere || (await isPurged(objectId, revocation))
   if (!isForGood) left.push({ kind: 'purge', object_id: objectId })
   // it was deleted before its application: by now it is among the deleted as well, unless it went with that
-  if (principalId !== undefined && purge === 'gone' && deletion !== 'gone') {
+  if (principalId !== undefined && purge === 'gone') {
     purge = await purged(principalId)
     if (purge === 'gone' && !isForGood) purge = 'failed'
   }

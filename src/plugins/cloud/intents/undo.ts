@@ -80,9 +80,14 @@ async function undoApplication(intent: Meant<'app'>, undoing: Undoing): Promise<
   // what is deleted twice is deleted all the same; the principal goes with its application, to the deleted objects
   if (principalId !== undefined) {
     await isRemoved(upstream.directory.deleteServicePrincipal(principalId, call))
-    await isRemoved(upstream.directory.purgeDeleted(principalId, call))
   }
-  if (await isRemoved(upstream.directory.purgeDeleted(objectId, call))) return done
+  const purged = async (id: string | undefined) => id === undefined || (await isRemoved(upstream.directory.purgeDeleted(id, call)))
+  const isPrincipalPurged = await purged(principalId)
+  if (await purged(objectId)) {
+    // by now it is among the deleted as well, unless it went with its application
+    if (!isPrincipalPurged) await purged(principalId)
+    return done
+  }
   // what we have deleted must turn up there
   const isExpected = isDeleted || intent.deleted !== undefined
   return ageMs > (isExpected ? patience.bySearch : patience.byId) ? done : later('it is not among the deleted objects')
