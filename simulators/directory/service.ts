@@ -98,7 +98,9 @@ export async function startService(service: Service, surroundings: Surroundings,
   return {
     url: origin,
     goDown: () => stop(server),
-    comeBack: async () => void (await listen(server, boundPort)),
+    comeBack: async () => {
+      if (!server.listening) await listen(server, boundPort)
+    },
     [Symbol.asyncDispose]: () => stop(server),
   }
 }

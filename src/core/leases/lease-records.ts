@@ -42,6 +42,14 @@ export class LeaseRecords {
     this.#noteSchedule(lease)
   }
 
+  /** Whether an `add` that failed is stored all the same; then it counts. */
+  async isStored(lease: Lease): Promise<boolean> {
+    if ((await this.read(lease)) === undefined) return false
+    this.#watch.added(leaseKey(lease))
+    this.#noteSchedule(lease)
+    return true
+  }
+
   /** `change` may run again; it gives undefined to leave the lease as it is. Gives back what is stored then; undefined when there is no such lease. */
   async change(ref: LeaseRef, change: (lease: Lease) => Lease | undefined): Promise<Lease | undefined> {
     const key = leaseKey(ref)

@@ -173,14 +173,18 @@ export class LeaseStore implements AsyncDisposable {
     return (await tokens.lookupByAccessor(token.accessor))?.cubbyhole_id === token.cubbyhole_id
   }
 
-  /** Credentials without a lease must not exist. */
+  /** Credentials without a lease must not exist, nor leases without credentials: what could not be written may be stored. */
   async #revokeUnstored(lease: Lease): Promise<void> {
-    await this.#revoker.ask(lease).catch((err: unknown) => {
+    try {
+      // storage that does not read either has told nothing
+      const isStored = await this.#records.isStored(lease).catch(() => false)
+      await (isStored ? this.#takeBack(lease) : this.#revoker.ask(lease))
+    } catch (err) {
       this.#parts.log.error(
         { err, event: 'secret_without_lease', path: lease.path, mount: lease.mount_accessor },
         'a secret has no lease and could not be taken back',
       )
-    })
+    }
   }
 
   /** Ends a lease at once; what fails is tried again like any that has ended. */

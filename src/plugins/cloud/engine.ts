@@ -42,6 +42,7 @@ export class CloudEngine implements AsyncDisposable {
   readonly #parts: CloudEngineParts
   readonly #stateParts: MountStateParts
   readonly #stateByUuid = new Map<string, MountState>()
+  readonly #stopping = new AbortController()
 
   constructor(parts: CloudEngineParts) {
     const { mounts, outbound, clock, random, log, operator, pause } = parts
@@ -50,7 +51,8 @@ export class CloudEngine implements AsyncDisposable {
       clock,
       operator,
       applications: new Turns(),
-      openUpstream: (settings) => openUpstream(settings, pause === undefined ? { outbound, clock } : { outbound, clock, pause }),
+      openUpstream: (settings) =>
+        openUpstream(settings, { outbound, clock, stopping: this.#stopping.signal, ...(pause === undefined ? {} : { pause }) }),
       openIntents: (mount, state) => this.credentials.openIntents(mount, state),
     }
     const enter = (mount: Mount) => mounts.enter(mount)
@@ -99,7 +101,7 @@ export class CloudEngine implements AsyncDisposable {
     try {
       await state.changeConfig((before) => {
         const config = changedConfig(before, input, { operator, now: clock.now() })
-        const gone = droppedPending(state, before !== undefined && !hasSameCredential(before, config) ? before.pending : undefined)
+        const gone = droppedPending(state, before !== undefined && !hasSameCredential(before, config) ? before : undefined)
         dropped = gone.ids
         return { config, alongside: gone.entries }
       })
@@ -165,6 +167,7 @@ export class CloudEngine implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort()
     await this.rotation[Symbol.asyncDispose]()
     await this.credentials[Symbol.asyncDispose]()
     await Promise.all([...this.#stateByUuid.values()].map(({ intents }) => intents[Symbol.asyncDispose]()))

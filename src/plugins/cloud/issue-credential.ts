@@ -24,7 +24,7 @@ type Progress = { application?: Application; principalId?: string; isUnderway?: 
  */
 export async function issueServicePrincipal(name: string, role: RoleRecord, work: UpstreamWork): Promise<MadeCredential> {
   const plan = planOf(name, role, work)
-  const intents = await work.state.intents.recordAll(meant(plan))
+  const intents = await work.state.intents.recordAll(meant(plan), work.upstream.settings.tenantId)
   const progress: Progress = {}
   try {
     const { password, principalId, application } = await make(plan, role, { work, intents, progress })
@@ -33,6 +33,7 @@ export async function issueServicePrincipal(name: string, role: RoleRecord, work
       intents,
       data: {
         secret_type: 'service_principal',
+        tenant_id: work.upstream.settings.tenantId,
         app_object_id: application.id,
         client_id: application.appId,
         display_name: plan.displayName,
@@ -131,8 +132,9 @@ async function createApplication({ displayName, tag }: Plan, role: RoleRecord, {
   } catch (error) {
     if (!(error instanceof UpstreamError) || !error.lost) throw error
     // what could not be found out stays what it is: it may have been made
-    const [found] = await upstream.directory.findApplications({ displayName }, call).catch(() => [])
-    if (found === undefined) throw error
+    const [found, another] = await upstream.directory.findApplications({ displayName }, call).catch(() => [])
+    // made twice by who passed the request on: the undoing removes both
+    if (found === undefined || another !== undefined) throw error
     return found
   }
 }

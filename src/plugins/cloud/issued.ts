@@ -8,6 +8,7 @@ import type { MountState } from './mount-state.ts'
 export type Asker = { readonly entity_id: string; readonly display_name: string }
 
 const issued = z.looseObject({
+  tenant_id: z.string().optional(),
   namespace: z.string(),
   lease_id: z.string(),
   role: z.string(),

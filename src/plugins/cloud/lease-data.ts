@@ -4,6 +4,8 @@ import { refuse } from '../../errors.ts'
 
 /** What every lease of the engine keeps. Ids are those of upstream; the client id and the correlation id lead from one to the other. Contract cloud-engine §4.4. */
 const common = {
+  /** Where it was made. */
+  tenant_id: z.string(),
   app_object_id: z.string(),
   client_id: z.string(),
   role: z.string(),

@@ -29,7 +29,7 @@ export async function createManagedApplication(name: string, role: RoleRecord, w
   const { state, upstream, call, clock, random } = work
   const tag = tagOf(state.accessor, call.correlationId)
   const displayName = displayNameOf(name, `${Math.floor(clock.now() / 1000)}-${base62(random, 8)}`)
-  const app = await state.intents.record({ kind: 'app', display_name: displayName, tag })
+  const app = await state.intents.record({ kind: 'app', display_name: displayName, tag }, upstream.settings.tenantId)
   let application: Application | undefined
   try {
     const signInAudience = state.names.audiences.get(role.sign_in_audience)
@@ -41,6 +41,7 @@ export async function createManagedApplication(name: string, role: RoleRecord, w
     )
     await state.intents.amend(app, { service_principal_id: principal.id })
     const bare: ManagedApplication = {
+      tenant_id: upstream.settings.tenantId,
       object_id: id,
       client_id: appId,
       service_principal_id: principal.id,
@@ -83,6 +84,7 @@ async function addRights(
   { state, upstream, call, random }: UpstreamWork,
 ): Promise<Pick<ManagedChange, 'managed' | 'settles'>> {
   const { service_principal_id: principalId } = before
+  const tenant = upstream.settings.tenantId
   const roles = wanted.roles.filter((granted) => !before.role_assignments.some((assignment) => isSameRight(granted, assignment)))
   const made = roles.map(({ role_id, scope }) => {
     const name = random.uuid()
@@ -101,7 +103,7 @@ async function addRights(
     }
   }
   try {
-    if (made.length > 0) settles.push(await state.intents.record({ kind: 'roleAssignments', assignment_ids: made.map(({ id }) => id) }))
+    if (made.length > 0) settles.push(await state.intents.record({ kind: 'roleAssignments', assignment_ids: made.map(({ id }) => id) }, tenant))
     await forEachOf(made, ({ name, role_id, scope }) => {
       const assignment = { scope, name, roleDefinitionId: role_id, principalId }
       return granting(
@@ -110,7 +112,8 @@ async function addRights(
         ),
       )
     })
-    if (group_ids.length > 0) settles.push(await state.intents.record({ kind: 'groupMembership', group_ids, service_principal_id: principalId }))
+    if (group_ids.length > 0)
+      settles.push(await state.intents.record({ kind: 'groupMembership', group_ids, service_principal_id: principalId }, tenant))
     await forEachOf(group_ids, (groupId) =>
       granting(
         upstream.untilReplicated('addGroupMember', call, (again) =>

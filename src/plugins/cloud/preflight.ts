@@ -129,7 +129,9 @@ async function rootSecret({ state, upstream, call, clock }: Surroundings): Promi
   const { clientSecret } = upstream.settings
   const byKey = own.passwordCredentials.filter(({ keyId }) => keyId === config?.client_secret_key_id)
   const candidates = byKey.length > 0 ? byKey : own.passwordCredentials.filter(({ hint }) => hint === clientSecret.slice(0, 3))
-  const ends = candidates.flatMap(({ endDateTime }) => (endDateTime === undefined ? [] : [Date.parse(endDateTime)]))
+  const ends = candidates
+    .flatMap(({ endDateTime }) => (endDateTime === undefined ? [] : [Date.parse(endDateTime)]))
+    .filter((end) => !Number.isNaN(end))
   if (ends.length !== 1) return { ok: true, detail: 'which of the passwords of the root is in use cannot be told' }
   const [end = 0] = ends
   const days = Math.floor((end - clock.now()) / dayMs)

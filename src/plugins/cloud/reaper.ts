@@ -5,7 +5,8 @@ import { isGone } from './managed-application.ts'
 import type { LeaseLookup } from './issued.ts'
 import type { MountState, ReadyUpstream } from './mount-state.ts'
 import type { Application, UpstreamCall } from './upstream/index.ts'
-import { orRefuse } from './upstream-work.ts'
+import { elsewhere } from './tenant.ts'
+import { forEachOf, orRefuse } from './upstream-work.ts'
 import { tagPrefixOf } from './upstream-names.ts'
 
 /** What a look through the directory has found that belongs to nobody. */
@@ -29,18 +30,23 @@ export async function reap({ dryRun }: { dryRun: boolean }, parts: ReapParts): P
     'error listing applications',
     findOrphans(parts, () => upstream.directory.findApplications({ tagPrefix: tagPrefixOf(state.accessor) }, call)),
   )
-  const forgotten = await findForgotten(state, parts.leases)
+  // of what is in another tenant nothing can be told from here
+  const forgotten = (await findForgotten(state, parts.leases)).filter((row) => elsewhere(row, upstream) === undefined)
   const passwords = await orRefuse('error reading application', forgottenPasswords(forgotten, { ...parts, upstream }))
   let deleted = 0
   if (!dryRun) {
-    for (const { id } of orphans) {
-      if (await orRefuse('error deleting application', isDeleted(upstream.directory.deleteApplication(id, call)))) deleted += 1
+    const counted = async (removal: Promise<void>) => {
+      if (await isDeleted(removal)) deleted += 1
     }
-    for (const { app_object_id: objectId, key_id: keyId } of passwords) {
-      const removal = () => isDeleted(upstream.directory.removeApplicationPassword(objectId, keyId, call))
-      if (await orRefuse('error removing credentials', state.inApplicationTurn(objectId, removal))) deleted += 1
-    }
-    for (const row of forgotten) await forget(row, parts)
+    // one that cannot be removed does not keep the others
+    const deletions = forEachOf(orphans, ({ id }) => counted(upstream.directory.deleteApplication(id, call)))
+    const removals = forEachOf(passwords, ({ app_object_id: objectId, key_id: keyId }) =>
+      state.inApplicationTurn(objectId, () => counted(upstream.directory.removeApplicationPassword(objectId, keyId, call))),
+    )
+    await Promise.allSettled([deletions, removals])
+    await orRefuse('error deleting application', deletions)
+    await orRefuse('error removing credentials', removals)
+    for (const row of forgotten) await forget(row, upstream.settings.tenantId, parts)
   }
   return {
     objects: [
@@ -78,10 +84,10 @@ async function forgottenPasswords(
 }
 
 /** The row of a lease that is gone ends with what its application does not take along: assignments, removed in the background until they are. */
-async function forget(row: Issued, { state, leases }: ReapParts): Promise<void> {
+async function forget(row: Issued, tenant: string, { state, leases }: ReapParts): Promise<void> {
   const { client_id: clientId, role_assignment_ids: assignments = [] } = row
   if (row.key_id === undefined && (await ownsApplication(row.app_object_id, { state, leases }, clientId))) return
-  const left = assignments.length === 0 ? [] : [state.intents.recording({ kind: 'roleAssignments', assignment_ids: assignments })]
+  const left = assignments.length === 0 ? [] : [state.intents.recording({ kind: 'roleAssignments', assignment_ids: assignments }, tenant)]
   try {
     await state.view.write([issuedRemoval(clientId, { namespace: row.namespace, id: row.lease_id }), ...left.map(({ entry }) => entry)])
   } finally {

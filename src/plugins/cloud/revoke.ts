@@ -7,6 +7,7 @@ import type { Intent } from './intents/intent.ts'
 import { issuedRemoval } from './issued.ts'
 import { isGone } from './managed-application.ts'
 import type { MountState, ReadyUpstream } from './mount-state.ts'
+import { elsewhere } from './tenant.ts'
 import { tagOf } from './upstream-names.ts'
 import { forEachOf } from './upstream-work.ts'
 import { callerError, type UpstreamCall, UpstreamError } from './upstream/index.ts'
@@ -39,10 +40,12 @@ export async function revokeCredential(lease: Lease, signal: AbortSignal, parts:
   const upstream = await state.upstream().catch((error: unknown) => {
     throw error instanceof ServiceError ? fail('upstream', `error during revoke: ${error.message}`, { cause: error }) : error
   })
+  const reason = elsewhere(data, upstream)
+  if (reason !== undefined) throw fail('upstream', `error during revoke: ${reason}`)
   const call: UpstreamCall = { deadline: clock.now() + limitMs, signal, correlationId: data.correlation_id ?? random.uuid() }
   const revocation: Revocation = { ...parts, lease, upstream, call }
   const left = (await (isStatic(data) ? removePassword(data, revocation) : removePrincipal(data, revocation))).map((intent) =>
-    state.intents.recording(intent),
+    state.intents.recording(intent, upstream.settings.tenantId),
   )
   // from this step on the lease owns nothing any more: only then may the undoing begin
   const gone = data.client_id === undefined ? [] : [issuedRemoval(data.client_id, lease)]
@@ -74,7 +77,8 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
   // nothing takes them along: what stays is looked after when the rest is gone
   const assigned: string[] = []
   await forEachOf(assignments, async (id) => {
-    if (!(await tolerated('error unassigning role', upstream.resourceManager.deleteRoleAssignment(id, call), revocation))) assigned.push(id)
+    const outcome = await tolerated('error unassigning role', upstream.resourceManager.deleteRoleAssignment(id, call), revocation)
+    if (outcome === 'failed') assigned.push(id)
   })
   if (groups.length > 0) {
     const member = required('sp_object_id', principalId)
@@ -87,28 +91,34 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
   }
   const isRemoved = await removed(upstream.directory.deleteApplication(objectId, call), '')
   const left: Intent[] = assigned.length === 0 ? [] : [{ kind: 'roleAssignments', assignment_ids: assigned }]
-  if (forGood && principalId !== undefined) {
-    const isGoneForGood = await tolerated('error purging service principal', upstream.directory.purgeDeleted(principalId, call), revocation)
-    if (!isGoneForGood) left.push({ kind: 'purge', object_id: principalId })
+  const purged = async (id: string) => tolerated('error purging service principal', upstream.directory.purgeDeleted(id, call), revocation)
+  let purge = forGood && principalId !== undefined ? await purged(principalId) : 'done'
+  const isMaybeThere = !isRemoved && isYoung(revocation.lease, revocation.clock)
+  const isForGood = !forGood || isMaybeThere || (await isPurged(objectId, revocation))
+  if (!isForGood) left.push({ kind: 'purge', object_id: objectId })
+  // it was deleted before its application: by now it is among the deleted as well, unless it went with that
+  if (principalId !== undefined && purge === 'gone') {
+    purge = await purged(principalId)
+    if (purge === 'gone' && !isForGood) purge = 'failed'
   }
-  if (!isRemoved && isYoung(revocation.lease, revocation.clock)) return [...left, maybeThere(objectId, data, revocation)]
-  return forGood && !(await isPurged(objectId, revocation)) ? [...left, { kind: 'purge', object_id: objectId }] : left
+  if (principalId !== undefined && purge === 'failed') left.push({ kind: 'purge', object_id: principalId })
+  return isMaybeThere ? [...left, maybeThere(objectId, data, revocation)] : left
 }
 
-/** What is done on the way and does not decide: a failure is logged. False: it has failed. */
-async function tolerated(text: string, removal: Promise<unknown>, { lease, log }: Revocation): Promise<boolean> {
+/** What is done on the way and does not decide: a failure is logged. */
+async function tolerated(text: string, removal: Promise<unknown>, { lease, log }: Revocation): Promise<'done' | 'gone' | 'failed'> {
   try {
     await removal
-    return true
+    return 'done'
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
-    if (isGone(error)) return true
+    if (isGone(error)) return 'gone'
     const { correlation_id: correlationId } = readLeaseData(lease)
     log.warn(
       { event: 'cloud_revocation', lease_id: lease.id, correlation_id: correlationId, code: error.code, upstream_request_id: error.requestId },
       `${text}: ${error.message}`,
     )
-    return false
+    return 'failed'
   }
 }
 

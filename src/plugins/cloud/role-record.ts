@@ -9,6 +9,8 @@ const joinedGroup = z.object({ group_name: z.string(), object_id: z.string() })
 
 /** The application a role with `persist_app` owns, and the rights it was given. Contract cloud-engine §3.6. */
 const managedApplication = z.object({
+  /** Where it was made. */
+  tenant_id: z.string().exactOptional(),
   object_id: z.string(),
   client_id: z.string(),
   service_principal_id: z.string(),

@@ -6,6 +6,7 @@ import type { MountState } from './mount-state.ts'
 import { resolveGroups, resolveRoles } from './resolve.ts'
 import type { ManagedApplication, RoleRecord } from './role-record.ts'
 import { callerError, UpstreamError } from './upstream/index.ts'
+import { elsewhere } from './tenant.ts'
 import { orRefuse, type UpstreamWork } from './upstream-work.ts'
 
 /** What work on a role is done with; the upstream client is the state's own at that moment. */
@@ -59,7 +60,7 @@ async function storePersisted(name: string, role: RoleRecord, work: UpstreamWork
   const changing = role.managed === undefined ? createManagedApplication(name, role, work) : changeManagedApplication(role, role.managed, work)
   const { managed, settles, drops } = await orRefuse('could not create persisted app', changing)
   const stored = { ...role, managed, application_object_id: managed.object_id, application_client_id: managed.client_id }
-  const dropped = drops.map((drop) => ({ drop, ...state.intents.recording(drop) }))
+  const dropped = drops.map((drop) => ({ drop, ...state.intents.recording(drop, work.upstream.settings.tenantId) }))
   try {
     await state.putRole(name, stored, [...state.intents.settling(settles), ...dropped.map(({ entry }) => entry)])
     const { left } = await dropRights(drops, work)
@@ -84,13 +85,15 @@ export function deleteRole(name: string, roleWork: RoleWork): Promise<string[]> 
 async function deletePersisted(name: string, role: RoleRecord, managed: ManagedApplication, roleWork: RoleWork): Promise<string[]> {
   const { state } = roleWork
   const work = { ...roleWork, upstream: await upstreamForDelete(state) }
+  const reason = elsewhere(managed, work.upstream)
+  if (reason !== undefined) throw refuse('invalid', `error deleting persisted app: ${reason}`)
   // the application first: when that fails, the role is as it was
   await deleteApplication(managed.object_id, work)
   const { left, warnings } = await dropRights(dropping(managed), work)
   const purges: Intent[] = role.permanently_delete
     ? [managed.object_id, managed.service_principal_id].map((object_id) => ({ kind: 'purge', object_id }))
     : []
-  const later = [...left, ...purges].map((intent) => state.intents.recording(intent))
+  const later = [...left, ...purges].map((intent) => state.intents.recording(intent, work.upstream.settings.tenantId))
   try {
     await state.deleteRole(
       name,

@@ -26,7 +26,7 @@ export function rotateRoot({ state, call, clock, random }: RotationWork): Promis
     const lifetime = config.root_password_ttl || defaultRootPasswordTtl
     const displayName = rootPasswordName(state.accessor, random.uuid())
     const meant: Intent = { kind: 'rootPassword', application_object_id: application.id, display_name: displayName }
-    const id = await state.intents.record(meant)
+    const id = await state.intents.record(meant, upstream.settings.tenantId)
     let added: AddedPassword | undefined
     try {
       const endDateTime = formatTime(clock.now() + lifetime * 1000)
@@ -59,7 +59,7 @@ async function ownApplication({ upstream, call }: UpstreamWork): Promise<Applica
 
 /** One that was pending before is of no more use. */
 async function keepPending(state: MountState, read: ConfigRecord, { pending, settles }: { pending: PendingSecret; settles: string }): Promise<void> {
-  const dropped = droppedPending(state, read.pending)
+  const dropped = droppedPending(state, read)
   try {
     await state.changeConfig((before) => {
       // its owner wrote another credential meanwhile
@@ -79,8 +79,10 @@ export const hasSameCredential = (a: ConfigRecord, b: ConfigRecord): boolean =>
   (['tenant_id', 'client_id', 'client_secret', 'environment'] as const).every((name) => a[name] === b[name])
 
 /** A pending secret that will never count, as intents to remove it. */
-export function droppedPending({ intents, accessor }: MountState, pending: PendingSecret | undefined) {
-  const dropped = pending === undefined ? [] : [intents.recording(removal(accessor, pending.application_object_id, pending.key_id))]
+export function droppedPending({ intents, accessor, operator }: MountState, config: Pick<ConfigRecord, 'pending' | 'tenant_id'> | undefined) {
+  const { pending, tenant_id: tenant } = config ?? {}
+  const dropped =
+    pending === undefined ? [] : [intents.recording(removal(accessor, pending.application_object_id, pending.key_id), operator.tenantId ?? tenant)]
   return { ids: dropped.map(({ id }) => id), entries: dropped.map(({ entry }) => entry) }
 }
 
@@ -119,7 +121,7 @@ export function completeRotation(
     const { superseded, unknown } = supersededPasswords(application.passwordCredentials, config, { accessor: state.accessor, isShared })
     const removals = superseded.map((keyId) => {
       const intent = removal(state.accessor, application.id, keyId)
-      return { keyId, ...state.intents.recording(intent) }
+      return { keyId, ...state.intents.recording(intent, settings.tenantId) }
     })
     try {
       return await promote({ config, pending, removals, unknown, applicationId: application.id }, { state, call, clock, random }, log)

@@ -1,5 +1,6 @@
 import { refuse } from '../../errors.ts'
 import { endFailed } from './failed-work.ts'
+import type { Intent } from './intents/intent.ts'
 import { type MadeCredential, secretEnd } from './made-credential.ts'
 import { isGone } from './managed-application.ts'
 import type { RoleRecord } from './role-record.ts'
@@ -23,6 +24,7 @@ export async function issuePassword(name: string, role: RoleRecord, work: Upstre
     intents: [intent],
     data: {
       secret_type: 'static_service_principal',
+      tenant_id: upstream.settings.tenantId,
       app_object_id: objectId,
       client_id: clientId,
       display_name: displayName,
@@ -47,12 +49,8 @@ async function tryToAdd(name: string, role: RoleRecord, work: UpstreamWork): Pro
   const { state, upstream, call, clock, random } = work
   const { application_object_id: objectId, application_client_id } = role
   const displayName = displayNameOf(name, random.uuid())
-  const intent = await state.intents.record({
-    kind: 'password',
-    application_object_id: objectId,
-    client_id: application_client_id,
-    display_name: displayName,
-  })
+  const meant: Intent = { kind: 'password', application_object_id: objectId, client_id: application_client_id, display_name: displayName }
+  const intent = await state.intents.record(meant, upstream.settings.tenantId)
   const add = () =>
     upstream.untilReplicated('addApplicationPassword', call, (again) =>
       upstream.directory.addApplicationPassword(objectId, { displayName, endDateTime: secretEnd(role, clock.now()) }, again),

@@ -196,6 +196,24 @@ describe('answers that were lost', () => {
     expect([living(house), await leases()]).toEqual([[], 404])
   })
 
+  test('an application that was made twice by who passed the request on: neither stays', async () => {
+    house.directory.fault({ kind: 'lost', operation: 'createApplication' })
+    house.directory.fault({ kind: 'late', operation: 'listApplications' })
+    const asked = creds()
+    await house.directory.journal.arrived('createApplication')
+    const [made] = house.directory.inventory()
+    house.directory.hand.addApplication({ displayName: made?.name ?? '', tags: [...(made?.tags ?? [])] })
+    await until(async () => {
+      house.directory.release()
+      return calls('listApplications') > 0
+    })
+
+    expect((await asked).status).toBe(502)
+
+    await cleared(house)
+    expect([living(house), await leases()]).toEqual([[], 404])
+  })
+
   test('row 120: of a password: exactly one is there', async () => {
     const { id, appId } = house.directory.hand.addApplication({ displayName: 'theirs' })
     await aRole(house, 'static', { application_object_id: id })

@@ -112,6 +112,18 @@ describe('reap', () => {
     expect(living(house)).toEqual([])
   })
 
+  test('what cannot be deleted keeps nothing else from it', async () => {
+    await aCredential(house, 'ci')
+    const prefix = tagged()
+    for (const name of ['a', 'b', 'c']) house.directory.hand.addApplication({ displayName: name, tags: [`${prefix}${name}`] })
+    house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 403, code: 'Authorization_RequestDenied', message: 'No.' })
+
+    const text = 'error deleting application: Authorization_RequestDenied: No.; missing permission: Application.ReadWrite.OwnedBy'
+    expect(await house.root.write('cloud/reap', { dry_run: false })).toMatchObject({ status: 400, body: { errors: [text] } })
+
+    expect(await reap({ dry_run: false })).toMatchObject({ objects: [{ kind: 'app' }], deleted: 1 })
+  })
+
   test('and the password of an application of others', async () => {
     const { id, appId } = house.directory.hand.addApplication({ displayName: 'theirs' })
     house.directory.hand.addPassword(id)
@@ -132,6 +144,18 @@ describe('reap', () => {
 })
 
 describe('config/check', () => {
+  test('an end of the secret that is no time is none', async () => {
+    const passwordCredentials = [{ keyId: 'k', hint: house.directory.rootClientSecret.slice(0, 3), endDateTime: 'soon' }]
+    const own = { id: house.directory.rootApplicationId, appId: house.directory.rootClientId, displayName: 'root', passwordCredentials }
+    house.directory.fault({ kind: 'status', operation: 'listApplications', status: 200, body: { value: [own] } })
+
+    expect(await byName('root_secret')).toEqual({
+      name: 'root_secret',
+      ok: true,
+      detail: 'which of the passwords of the root is in use cannot be told',
+    })
+  })
+
   const check = async () =>
     (await house.root.read('cloud/config/check')).body.data as unknown as { ok: boolean; checks: { name: string; ok: boolean; detail: string }[] }
   const byName = async (name: string) => (await check()).checks.find((one) => one.name === name)

@@ -54,6 +54,21 @@ test('a password whose lease cannot be stored is taken back', async () => {
   expect(kindsOf(house, appId)).toEqual([])
 })
 
+test.each(['dynamic', 'static'])('a lease whose write has failed, and which is stored all the same, ends with its credential: %s', async (name) => {
+  await using failing = await startFailingHouse()
+  const { house, faults } = failing
+  const { id } = house.directory.hand.addApplication({ displayName: 'theirs' })
+  await aRole(house, name, name === 'static' ? { application_object_id: id } : {})
+
+  // the intents, the ids, the lease
+  faults.arm('storage.after-commit', 'io', 2)
+  expect((await house.root.read(`cloud/creds/${name}`)).status).toBe(500)
+
+  await cleared(house)
+  expect((await house.root.list(`sys/leases/lookup/cloud/creds/${name}`)).status).toBe(404)
+  expect(house.directory.inventory().filter(({ kind, deleted }) => kind === 'password' && !deleted)).toEqual([])
+})
+
 test.each([0, 1])('a revocation whose end cannot be written (write %i) is done again and ends', async (skip) => {
   await using failing = await startFailingHouse()
   const { house, faults } = failing

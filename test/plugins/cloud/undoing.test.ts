@@ -22,7 +22,7 @@ async function anApplication(displayName: string, tags = [tag]) {
   return upstream.directory.createApplication({ displayName, tags }, call())
 }
 const applications = () => house.directory.inventory().filter(({ kind }) => kind === 'application')
-const meant = (intent: Intent) => house.state.intents.record(intent)
+const meant = (intent: Intent) => house.state.intents.record(intent, undefined)
 
 describe('what an earlier life of the server has meant', () => {
   test('is undone at the next start; what this one means is left alone', async () => {

@@ -205,6 +205,19 @@ test('a service that is down comes back at the same address', async () => {
   expect([login.status, (await root.graph('GET', '/groups')).status]).toEqual([200, 200])
 })
 
+test('all that is down comes back, whether it went down by itself or with the others; what is up stays so', async () => {
+  await using directory = await startDirectory()
+  const root = await actAs(directory)
+
+  for (const service of ['login', undefined] as const) {
+    await directory.goDown(service)
+    await directory.comeBack()
+    await directory.comeBack('directory')
+
+    expect([(await askToken(directory)).status, (await root.graph('GET', '/groups')).status]).toEqual([200, 200])
+  }
+})
+
 test('the journal has each request with what became of it, and no secret', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)

@@ -38,10 +38,10 @@ export type Known = Readonly<Record<string, string | readonly string[]>>
 
 /** The intents of one mount, stored in its view. Ids are the store's own. */
 export interface IntentLog {
-  /** Resolves once it is durable: only then may the call be made. */
-  record(intent: Intent): Promise<string>
+  /** Resolves once it is durable: only then may the call be made. `tenant`: where. */
+  record(intent: Intent, tenant: string | undefined): Promise<string>
   /** As `record`, as an entry for a write that does more. */
-  recording(intent: Intent): { readonly id: string; readonly entry: ViewEntry }
+  recording(intent: Intent, tenant: string | undefined): { readonly id: string; readonly entry: ViewEntry }
   /** What has become known since. Nothing happens to one that is settled. */
   amend(id: string, known: Known): Promise<void>
   /** What was meant is now owned by a stored record, or is gone: nothing is left to undo. */

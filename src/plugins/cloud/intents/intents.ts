@@ -64,20 +64,20 @@ export class Intents implements IntentLog, AsyncDisposable {
     this.#stored = new StoredIntents(parts)
   }
 
-  async record(intent: Intent): Promise<string> {
-    const { id, entry } = this.recording(intent)
+  async record(intent: Intent, tenant: string | undefined): Promise<string> {
+    const { id, entry } = this.recording(intent, tenant)
     await this.#stored.write([entry])
     return id
   }
 
-  async recordAll(intents: readonly Intent[]): Promise<string[]> {
-    const made = intents.map((intent) => this.recording(intent))
+  async recordAll(intents: readonly Intent[], tenant: string | undefined): Promise<string[]> {
+    const made = intents.map((intent) => this.recording(intent, tenant))
     await this.#stored.write(made.map(({ entry }) => entry))
     return made.map(({ id }) => id)
   }
 
-  recording(intent: Intent): { readonly id: string; readonly entry: ViewEntry } {
-    return this.#stored.entry(intent)
+  recording(intent: Intent, tenant: string | undefined): { readonly id: string; readonly entry: ViewEntry } {
+    return this.#stored.entry(intent, tenant)
   }
 
   async amend(id: string, known: Known): Promise<void> {

@@ -3,10 +3,11 @@ import { fail } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { hex, type Random } from '../../../lib/random.ts'
 import { writeAttempts } from '../../../core/stored-record.ts'
+import type { Made } from '../tenant.ts'
 import type { Intent } from './intent.ts'
 
 /** An intent as stored. `since` is milliseconds since the epoch. */
-export type StoredIntent = { readonly id: string; readonly since: number; readonly intent: Intent }
+export type StoredIntent = Made & { readonly id: string; readonly since: number; readonly intent: Intent }
 
 export type StoredIntentsParts = { readonly view: View; readonly clock: Clock; readonly random: Random }
 
@@ -30,10 +31,17 @@ export class StoredIntents {
     return id.startsWith(`${this.#life}-`)
   }
 
-  entry(intent: Intent): { readonly id: string; readonly entry: ViewEntry } {
+  entry(intent: Intent, tenant: string | undefined): { readonly id: string; readonly entry: ViewEntry } {
     this.#made += 1
     const id = `${this.#life}-${String(this.#made).padStart(12, '0')}`
-    return { id, entry: this.#view.fromRoot({ key: prefix + id, value: { since: this.#clock.now(), intent }, expect: 'absent' }) }
+    return {
+      id,
+      entry: this.#view.fromRoot({
+        key: prefix + id,
+        value: { since: this.#clock.now(), intent, ...(tenant === undefined ? {} : { tenant_id: tenant }) },
+        expect: 'absent',
+      }),
+    }
   }
 
   removal(id: string): ViewEntry {
@@ -50,8 +58,8 @@ export class StoredIntents {
       const found = await Promise.all(ids.map(async (id) => ({ id, record: await this.#view.read(prefix + id) })))
       const entries = found.flatMap(({ id, record }): ViewEntry[] => {
         if (record === undefined) return []
-        const { since, intent } = stored(id, record.value)
-        return [{ key: prefix + id, value: { since, intent: { ...intent, ...known } }, expect: record.revision }]
+        const { id: _id, intent, ...rest } = stored(id, record.value)
+        return [{ key: prefix + id, value: { ...rest, intent: { ...intent, ...known } }, expect: record.revision }]
       })
       if (entries.length === 0 || (await this.#view.write(entries))) return
     }
@@ -70,4 +78,4 @@ export class StoredIntents {
 }
 
 /** Only this class writes them, and what it reads was sealed by this server. */
-const stored = (id: string, value: unknown): StoredIntent => ({ id, ...(value as { since: number; intent: Intent }) })
+const stored = (id: string, value: unknown): StoredIntent => ({ ...(value as Omit<StoredIntent, 'id'>), id })

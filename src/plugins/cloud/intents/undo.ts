@@ -3,6 +3,7 @@ import type { Random } from '../../../lib/random.ts'
 import { isGone } from '../managed-application.ts'
 import type { ReadyUpstream } from '../mount-state.ts'
 import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
+import { elsewhere } from '../tenant.ts'
 import type { Intent } from './intent.ts'
 import type { Attempt, Undone } from './intents.ts'
 import { findRoleOf, isOwned, type Owners, wantedGroups } from './ownership.ts'
@@ -34,11 +35,15 @@ const done: Undone = { done: true }
 const later = (reason: string): Undone => ({ done: false, later: reason })
 
 /** Removes what an intent may have made, unless somebody owns it. Throws what went wrong upstream. Contract cloud-engine §6, DEV-19. */
-export async function undoIntent({ intent, since }: StoredIntent, attempt: Attempt, parts: UndoParts): Promise<Undone> {
+export async function undoIntent(stored: StoredIntent, attempt: Attempt, parts: UndoParts): Promise<Undone> {
+  const { intent, since } = stored
   const { state, clock, random } = parts
   if (await isOwned(intent, parts)) return done
+  const upstream = await state.upstream()
+  const reason = elsewhere(stored, upstream)
+  if (reason !== undefined) return later(reason)
   const call = { deadline: clock.now() + attemptLimitMs, signal: attempt.signal, correlationId: correlationOf(intent) ?? random.uuid() }
-  const undoing = { ...parts, upstream: await state.upstream(), call, ageMs: clock.now() - since, attempt }
+  const undoing = { ...parts, upstream, call, ageMs: clock.now() - since, attempt }
   switch (intent.kind) {
     case 'app':
       return undoApplication(intent, undoing)
@@ -75,9 +80,14 @@ async function undoApplication(intent: Meant<'app'>, undoing: Undoing): Promise<
   // what is deleted twice is deleted all the same; the principal goes with its application, to the deleted objects
   if (principalId !== undefined) {
     await isRemoved(upstream.directory.deleteServicePrincipal(principalId, call))
-    await isRemoved(upstream.directory.purgeDeleted(principalId, call))
   }
-  if (await isRemoved(upstream.directory.purgeDeleted(objectId, call))) return done
+  const purged = async (id: string | undefined) => id === undefined || (await isRemoved(upstream.directory.purgeDeleted(id, call)))
+  const isPrincipalPurged = await purged(principalId)
+  if (await purged(objectId)) {
+    // by now it is among the deleted as well, unless it went with its application
+    if (!isPrincipalPurged) await purged(principalId)
+    return done
+  }
   // what we have deleted must turn up there
   const isExpected = isDeleted || intent.deleted !== undefined
   return ageMs > (isExpected ? patience.bySearch : patience.byId) ? done : later('it is not among the deleted objects')

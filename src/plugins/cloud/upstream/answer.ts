@@ -90,10 +90,13 @@ function loginFailure(body: Buffer): Said {
   return { code, text: text.startsWith(`${code}: `) ? text.slice(code.length + 2) : text, details: [parsed.data.error], requestId: undefined }
 }
 
+/** In seconds: whoever says more means never. */
+const longestRetryAfter = 999_999_999
+
 /** Seconds or a date; what is neither is none. RFC 9110 §10.2.3. */
 export function retryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined
-  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
+  if (/^\d+$/.test(header)) return Math.min(Number(header), longestRetryAfter) * 1000
   const at = /^[A-Z][a-z]{2}, /.test(header) ? Date.parse(header) : Number.NaN
   return Number.isNaN(at) ? undefined : Math.max(0, at - now)
 }

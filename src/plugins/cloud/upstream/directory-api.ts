@@ -84,6 +84,11 @@ const optionalText = z
   .nullish()
   .transform((text) => text ?? undefined)
 
+/** Object ids are UUIDs; what is not like one is the id of nothing, and gets into no address. */
+const isId = (text: string): boolean => /^[0-9A-Za-z-]{1,64}$/.test(text)
+/** Of what we are to name again: an id that cannot be is no answer. */
+const objectIdAnswer = z.string().refine(isId)
+
 const passwordAnswer = z.object({ keyId: z.string(), displayName: optionalText, hint: optionalText, endDateTime: optionalText })
 const passwords = z
   .array(passwordAnswer)
@@ -95,15 +100,19 @@ const tags = z
   .transform((list) => list ?? [])
 
 const applicationAnswer = z.object({
-  id: z.string().min(1),
-  appId: z.string().min(1),
-  displayName: z.string(),
+  id: objectIdAnswer,
+  appId: objectIdAnswer,
+  displayName: optionalText.transform((name) => name ?? ''),
   tags,
   createdDateTime: optionalText,
   passwordCredentials: passwords,
 })
-const addedPasswordAnswer = z.object({ keyId: z.string().min(1), secretText: z.string().min(1), endDateTime: z.string() })
-const servicePrincipalAnswer = z.object({ id: z.string().min(1), appId: z.string().min(1), passwordCredentials: passwords })
+const addedPasswordAnswer = z.object({
+  keyId: objectIdAnswer,
+  secretText: z.string().min(1),
+  endDateTime: z.string().refine((time) => !Number.isNaN(Date.parse(time))),
+})
+const servicePrincipalAnswer = z.object({ id: objectIdAnswer, appId: objectIdAnswer, passwordCredentials: passwords })
 const groupAnswer = z.object({
   id: optionalText.transform((id) => id ?? ''),
   displayName: optionalText.transform((name) => name ?? ''),
@@ -221,9 +230,6 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
     },
   }
 }
-
-/** Object ids are UUIDs; what is not like one is the id of nothing, and gets into no address. */
-const isId = (text: string): boolean => /^[0-9A-Za-z-]{1,64}$/.test(text)
 
 function objectId(operation: UpstreamOperation, id: string): string {
   if (isId(id)) return id

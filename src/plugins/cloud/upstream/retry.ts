@@ -79,6 +79,9 @@ export async function untilReplicated<Result>(
     } catch (error) {
       if (last !== undefined && error instanceof UpstreamError && error.code === deadlineExceeded)
         throw ended(last, 'context deadline exceeded', error)
+      // cut off by the end of the time: what it may have done stays told, and why it was tried again
+      if (last !== undefined && error instanceof UpstreamError && error.status === 0 && clock.now() >= end)
+        throw new UpstreamError({ ...error, message: endedText(last, 'context deadline exceeded'), cause: error })
       if (!(error instanceof UpstreamError) || error.operation !== step || classify(error, step).kind !== 'retry') throw error
       last = error
       const seconds = 2 + Math.floor(random() * 6)
@@ -91,4 +94,6 @@ export async function untilReplicated<Result>(
 
 /** The last upstream message stays. */
 const ended = (last: UpstreamError, why: string, cause: unknown): UpstreamError =>
-  new UpstreamError({ ...last, message: `retry failed: ${last.message}: ${why}`, cause })
+  new UpstreamError({ ...last, message: endedText(last, why), cause })
+
+const endedText = (last: UpstreamError, why: string): string => `retry failed: ${last.message}: ${why}`

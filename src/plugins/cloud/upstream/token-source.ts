@@ -14,7 +14,7 @@ export type TokenClaims = { readonly appId: string | undefined; readonly objectI
 
 /** Access tokens of the root credential. Throws `UpstreamError` only. */
 export type TokenSource = {
-  /** Kept until shortly before its end; callers at the same time share one request. */
+  /** Kept until shortly before its end; callers at the same time share one request, and for 2 s the refusal of a credential. */
   token(resource: TokenResource, call: UpstreamCall): Promise<string>
   /** One request, with the rights and the secret of this moment; its token is kept in the place of the former, which stays when this fails. */
   fresh(resource: TokenResource, call: UpstreamCall): Promise<string>
@@ -31,12 +31,16 @@ export type TokenSourceParts = {
   readonly credential: { readonly clientId: string; readonly secret: string }
   readonly scopes: Readonly<Record<TokenResource, string>>
   readonly waiting: Waiting
+  /** Ends what is asked for on behalf of several callers, whose own signals do not. */
+  readonly stopping?: AbortSignal | undefined
 }
 
 /** A token is used until this long before its end, or half its life, whichever is shorter. */
 const marginMs = 300_000
 /** What a shared request may take, whoever waits for it. */
 const sharedRequestMs = 60_000
+/** So long nobody asks again with a credential that was refused: thousands of leases may end at a time. */
+const refusalMs = 2_000
 
 const payload = z.object({
   appid: z.string().optional().catch(undefined),
@@ -50,6 +54,7 @@ export class RootTokens implements TokenSource {
   readonly #clock: Clock
   readonly #kept = new Map<TokenResource, { token: string; until: number }>()
   readonly #running = new Map<TokenResource, Promise<string>>()
+  #refusal: { readonly error: UpstreamError; readonly at: number } | undefined
 
   constructor(parts: TokenSourceParts) {
     this.#parts = parts
@@ -59,6 +64,8 @@ export class RootTokens implements TokenSource {
   async token(resource: TokenResource, call: UpstreamCall): Promise<string> {
     const kept = this.#kept.get(resource)
     if (kept !== undefined && kept.until > this.#clock.now()) return kept.token
+    const refusal = this.#refusal
+    if (refusal !== undefined && Math.abs(this.#clock.now() - refusal.at) < refusalMs) throw refusal.error
     return await within(call, this.#clock, this.#running.get(resource) ?? this.#request(resource, call.correlationId))
   }
 
@@ -75,7 +82,10 @@ export class RootTokens implements TokenSource {
   invalidate(token?: string): void {
     for (const [resource, kept] of this.#kept) if (token === undefined || kept.token === token) this.#kept.delete(resource)
     // who asks from now on does not get what was asked for before
-    if (token === undefined) this.#running.clear()
+    if (token === undefined) {
+      this.#running.clear()
+      this.#refusal = undefined
+    }
   }
 
   async proveSecret(clientId: string, secret: string, resource: TokenResource, call: UpstreamCall): Promise<boolean> {
@@ -84,22 +94,29 @@ export class RootTokens implements TokenSource {
       await withRetries(waiting, call, 'token', () => login({ clientId, secret }, scopes[resource], call))
       return true
     } catch (error) {
-      if (error instanceof UpstreamError && classify(error).kind === 'credential') return false
+      if (isRefusal(error)) return false
       throw error
     }
   }
 
   #request(resource: TokenResource, correlationId: string): Promise<string> {
-    const { login, credential, scopes, waiting } = this.#parts
-    const call = { deadline: this.#clock.now() + sharedRequestMs, correlationId }
+    const { login, credential, scopes, waiting, stopping } = this.#parts
+    const call = { deadline: this.#clock.now() + sharedRequestMs, correlationId, signal: stopping }
     const running: Promise<string> = withRetries(waiting, call, 'token', async () => {
       const askedAt = this.#clock.now()
       return { ...(await login(credential, scopes[resource], call)), askedAt }
     })
       .then(({ token, lifetimeMs, askedAt }) => {
         const until = keptUntil({ token, lifetimeMs }, askedAt)
-        if (this.#running.get(resource) === running) this.#kept.set(resource, { token, until })
+        if (this.#running.get(resource) === running) {
+          this.#kept.set(resource, { token, until })
+          this.#refusal = undefined
+        }
         return token
+      })
+      .catch((error: unknown) => {
+        if (this.#running.get(resource) === running && isRefusal(error)) this.#refusal = { error, at: this.#clock.now() }
+        throw error
       })
       .finally(() => {
         if (this.#running.get(resource) === running) this.#running.delete(resource)
@@ -108,6 +125,8 @@ export class RootTokens implements TokenSource {
     return running
   }
 }
+
+const isRefusal = (error: unknown): error is UpstreamError => error instanceof UpstreamError && classify(error).kind === 'credential'
 
 const keptUntil = ({ lifetimeMs }: FreshToken, askedAt: number): number => askedAt + lifetimeMs - Math.min(marginMs, lifetimeMs / 2)
 

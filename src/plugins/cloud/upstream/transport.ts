@@ -61,7 +61,7 @@ export function openLogin({ authorityHost, tenantId }: LoginPlace, connection: S
         correlationId: call.correlationId,
         azureRegion: 'DisableMsalForceRegion',
       })
-      if (result === null || result.accessToken === '') throw unusableAnswer(tokenRequest, 200)
+      if (!isToken(result?.accessToken)) throw unusableAnswer(tokenRequest, 200)
       return { token: result.accessToken, lifetimeMs: lifetimeOf(result.expiresOn) }
     } catch (error) {
       if (error instanceof UpstreamError) throw error
@@ -72,6 +72,9 @@ export function openLogin({ authorityHost, tenantId }: LoginPlace, connection: S
     }
   }
 }
+
+/** The library passes on what it was sent: it is to go into a header. */
+const isToken = (token: unknown): token is string => typeof token === 'string' && /^[\u0021-\u007e]+$/.test(token)
 
 /** The library reckons in seconds of the machine's clock, and takes a life it was not told for none. */
 function lifetimeOf(expiresOn: Date | null): number {

@@ -29,6 +29,8 @@ export type UpstreamParts = {
   readonly clock: Clock
   /** Waits that long, or until the signal; tests move their clock instead. */
   readonly pause?: (milliseconds: number, signal?: AbortSignal) => Promise<void>
+  /** Ends with the server: no request for a token outlives it. */
+  readonly stopping?: AbortSignal | undefined
   /** 0 ≤ x < 1. */
   readonly random?: () => number
   /** Told of each refusal no row of `classify` knows, once a kind: those are what the rows have to learn. */
@@ -61,6 +63,7 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
     credential: { clientId: settings.clientId, secret: settings.clientSecret },
     scopes: { directory: environment.directoryScope, 'resource-manager': environment.resourceManagerScope },
     waiting,
+    stopping: parts.stopping,
   })
   const reportOnce = onlyOnce(parts.unclassified)
 

@@ -41,6 +41,34 @@ test('applications are found by client id, and by how a tag begins', async () =>
   expect(await directory.findApplications({ tagPrefix: 'gatehouse:cloud_1:' }, aimed.call())).toEqual([mine])
 })
 
+const application = { id: '1e9f5f1b-8b66-4d66-8d69-6b4f2e1fac32', appId: '0d8f4f0a-7a55-4c55-9c58-5a3f1d0f9b21', displayName: 'a' }
+
+test.each([
+  { what: 'a number for an id', changed: { id: 5 } },
+  { what: 'an id that is a path', changed: { id: '../../groups/x' } },
+  { what: 'no id', changed: { id: '' } },
+  { what: 'a client id that ends a filter', changed: { appId: "x')" } },
+])('a new application with $what is no answer, and the request may have been done', async ({ changed }) => {
+  await using aimed = await aim()
+  aimed.directory.fault({ kind: 'status', operation: 'createApplication', status: 201, body: { ...application, ...changed } })
+
+  const error = await failureOf(aimed.upstream.directory.createApplication({ displayName: 'a' }, aimed.call()))
+
+  expect(error).toMatchObject({ code: 'unusable_answer', lost: true })
+})
+
+test('an application without a name, tags or passwords is one', async () => {
+  await using aimed = await aim()
+  const bare = { ...application, displayName: null, tags: null, passwordCredentials: null }
+  aimed.directory.fault({ kind: 'status', operation: 'getApplication', status: 200, body: bare })
+
+  expect(await aimed.upstream.directory.getApplication(application.id, aimed.call())).toMatchObject({
+    displayName: '',
+    tags: [],
+    passwordCredentials: [],
+  })
+})
+
 test('what is not set is not sent', async () => {
   await using aimed = await aim()
 

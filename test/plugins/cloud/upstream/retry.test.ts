@@ -122,6 +122,22 @@ describe('until it is replicated', () => {
     expect(deadlines).toEqual([time.waiting.clock.now() + 80_000])
   })
 
+  test('… and when the last try is cut off by the end of the time, which may have been done', async () => {
+    const time = waiting()
+    const cut = failed({ status: 0, code: 'no_answer', text: 'time limit exceeded', lost: true })
+    const operation = failing(notYet(), cut)
+    const late = async () => {
+      const attempt = operation()
+      if (operation.calls === 2) await time.waiting.pause(90_000)
+      return attempt
+    }
+
+    const error = await failureOf(untilReplicated(time.waiting, step, time.call(90), late))
+
+    expect(error.message).toBe('retry failed: PrincipalNotFound: service principal not replicated: context deadline exceeded')
+    expect(error).toMatchObject({ status: 0, code: 'no_answer', lost: true })
+  })
+
   test('the last upstream message stays when the last try runs out of time', async () => {
     const time = waiting()
     const timedOut = failed({ status: 0, code: 'deadline_exceeded', text: 'context deadline exceeded' })

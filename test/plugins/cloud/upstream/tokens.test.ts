@@ -97,6 +97,10 @@ describe('a token', () => {
   test.each([
     { name: 'none', body: { token_type: 'Bearer', expires_in: 3599 } },
     { name: 'an empty one', body: { token_type: 'Bearer', expires_in: 3599, access_token: '' } },
+    { name: 'a number', body: { token_type: 'Bearer', expires_in: 3599, access_token: 5 } },
+    { name: 'an object', body: { token_type: 'Bearer', expires_in: 3599, access_token: {} } },
+    { name: 'none for a header', body: { token_type: 'Bearer', expires_in: 3599, access_token: 'a\r\nb: c' } },
+    { name: 'not of ASCII', body: { token_type: 'Bearer', expires_in: 3599, access_token: 'größe' } },
   ])('that is $name in a 200 is a failure', async ({ body }) => {
     await using aimed = await aim()
     aimed.directory.fault({ kind: 'status', status: 200, body, times: null, ...tokens })
@@ -105,6 +109,30 @@ describe('a token', () => {
 
     expect(error).toMatchObject({ service: 'login', operation: 'token', status: 200, code: 'unusable_answer' })
     expect(error.message).toMatch(/cannot be read/)
+  })
+
+  test('is not asked for again within 2 s of a refusal, for whichever service; nor is another failure remembered', async () => {
+    await using aimed = await aim()
+    const { tokens: source } = aimed.upstream
+    const asked = () => aimed.directory.journal.entries(tokens).length
+    const ask = () =>
+      Promise.all((['directory', 'resource-manager', 'directory'] as const).map((service) => failureOf(source.token(service, aimed.call()))))
+    aimed.directory.fault({ kind: 'status', status: 400, body: { error: 'invalid_scope', error_codes: [70011] }, times: 2, ...tokens })
+    await ask()
+    expect(asked()).toBe(2)
+
+    const body = { error: 'invalid_client', error_description: 'AADSTS7000215: Invalid.', error_codes: [7000215] }
+    aimed.directory.fault({ kind: 'status', status: 401, body, times: 2, ...tokens })
+    const first = await failureOf(source.token('directory', aimed.call()))
+    expect((await ask()).map((error) => error === first)).toEqual([true, true, true])
+    expect(asked()).toBe(3)
+
+    aimed.clock.advance(2)
+    expect(await failureOf(source.token('directory', aimed.call()))).toMatchObject({ code: 'AADSTS7000215' })
+    expect(asked()).toBe(4)
+
+    aimed.clock.advance(2)
+    expect(await source.token('directory', aimed.call())).toMatch(/^eyJ/)
   })
 
   test.each(['empty', 'html', 'cut', 'dropped', 'lost'] as const)('is tried for again when the answer was %s', async (kind) => {
