@@ -3,7 +3,7 @@ import { StartError } from './errors.ts'
 import { systemCode, writePrivateFile } from './lib/private-file.ts'
 import { type Log, openLog } from './log.ts'
 import { returnMemoryWhenIdle } from './memory-return.ts'
-import { type RootTokenTeller, startServer } from './server.ts'
+import type { RootTokenTeller, Server } from './server.ts'
 
 const exitCodes = { bug: 1, setting: 2, stopTimeout: 6 } as const
 
@@ -12,6 +12,8 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
   const config = configOf(args, environment)
   if (config === undefined) return
   const log = await openLog(config)
+  // loaded once the settings are known to be usable: a wrong one is told at once
+  const { startServer } = await import('./server.ts')
   const stopping = new AbortController()
   // npm sends a second one after Ctrl-C: it must not cut off what the first one lets finish
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort())
@@ -64,7 +66,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })))
 
 /** Not ready at once, a pause for load balancers, then the end; past the limit the process is ended. Contract operations §5. */
-async function stop(server: Awaited<ReturnType<typeof startServer>>, config: Config, log: Log): Promise<void> {
+async function stop(server: Server, config: Config, log: Log): Promise<void> {
   log.info({ event: 'stopping' }, 'stopping')
   const limit = setTimeout(() => {
     log.error({ event: 'stopping' }, 'requests still running at the end of GATEHOUSE_STOP_TIMEOUT')
