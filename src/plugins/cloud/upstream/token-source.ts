@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Buckets } from '../../../lib/buckets.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { jsonOf } from './answer.ts'
 import { classify } from './classification.ts'
@@ -22,6 +23,8 @@ export type TokenSource = {
   claims(resource: TokenResource, call: UpstreamCall): Promise<TokenClaims>
   /** The kept tokens are not used again; with a token, only if it is still the kept one. */
   invalidate(token?: string): void
+  /** It lacks a permission, which may be granted by now: the next request has a new one. Where that goes on, a new one comes each 2 s only. */
+  denied(token: string): void
   /** One request, never from a cache: true when the login service gives a token for this secret, false when it does not (yet) know client or secret. */
   proveSecret(clientId: string, secret: string, resource: TokenResource, call: UpstreamCall): Promise<boolean>
 }
@@ -39,8 +42,10 @@ export type TokenSourceParts = {
 const marginMs = 300_000
 /** What a shared request may take, whoever waits for it. */
 const sharedRequestMs = 60_000
-/** So long nobody asks again with a credential that was refused: thousands of leases may end at a time. */
+/** So long nobody asks again for what was refused, be it the credential or a permission of its token: thousands of leases may end at a time. */
 const refusalMs = 2_000
+/** One refused credential, with what undoes it, drops a few tokens. */
+const dropsAtOnce = 10
 
 const payload = z.object({
   appid: z.string().optional().catch(undefined),
@@ -55,10 +60,12 @@ export class RootTokens implements TokenSource {
   readonly #kept = new Map<TokenResource, { token: string; until: number }>()
   readonly #running = new Map<TokenResource, Promise<string>>()
   #refusal: { readonly error: UpstreamError; readonly at: number } | undefined
+  readonly #drops: Buckets
 
   constructor(parts: TokenSourceParts) {
     this.#parts = parts
     this.#clock = parts.waiting.clock
+    this.#drops = new Buckets(this.#clock, { capacity: dropsAtOnce, refillMs: refusalMs })
   }
 
   async token(resource: TokenResource, call: UpstreamCall): Promise<string> {
@@ -85,6 +92,16 @@ export class RootTokens implements TokenSource {
     if (token === undefined) {
       this.#running.clear()
       this.#refusal = undefined
+    }
+  }
+
+  denied(token: string): void {
+    const now = this.#clock.now()
+    for (const [resource, kept] of this.#kept) {
+      // of all that were refused with one token the first has dropped it
+      if (kept.token !== token || kept.until <= now) continue
+      const until = this.#drops.take(resource) ? now : now + refusalMs
+      this.#kept.set(resource, { token, until: Math.min(kept.until, until) })
     }
   }
 

@@ -69,7 +69,7 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
 
   /**
    * One request with its token: tried again as the policy says, and once with a new token when the old one is refused. A token carries the permissions
-   * of its issue, so one that lacks a right is not kept: once the right is granted, the next request has it.
+   * of its issue, so one that lacks a right is not kept for long: once the right is granted, the next request has it.
    */
   const perform = async <Result>(
     kind: RequestKind & { service: TokenResource },
@@ -81,7 +81,7 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
       return await withRetries(waiting, call, kind.operation, async () => {
         const token = await tokens.token(kind.service, call)
         return await attempt(token).catch(async (error: unknown) => {
-          if (error instanceof UpstreamError && classify(error).kind === 'denied') tokens.invalidate(token)
+          if (error instanceof UpstreamError && classify(error).kind === 'denied') tokens.denied(token)
           if (refused || !(error instanceof UpstreamError) || error.status !== 401) throw error
           refused = true
           tokens.invalidate(token)

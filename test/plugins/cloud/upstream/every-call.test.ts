@@ -130,14 +130,16 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     expect([requestsOf(operation).length, requestsOf('token').length]).toEqual([2, 1])
   })
 
+  const denial = {
+    kind: 'status',
+    status: 403,
+    code: service === 'directory' ? 'Authorization_RequestDenied' : 'AuthorizationFailed',
+    operation,
+  } as const
+
   test('a refusal names the permission and is not tried again', async () => {
     const prepared = await begin()
-    aimed.directory.fault({
-      kind: 'status',
-      status: 403,
-      code: service === 'directory' ? 'Authorization_RequestDenied' : 'AuthorizationFailed',
-      operation,
-    })
+    aimed.directory.fault(denial)
 
     const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
 
@@ -147,12 +149,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
 
   test('after a refusal the next request comes with a new token, and with it the permissions granted since', async () => {
     const prepared = await begin()
-    aimed.directory.fault({
-      kind: 'status',
-      status: 403,
-      code: service === 'directory' ? 'Authorization_RequestDenied' : 'AuthorizationFailed',
-      operation,
-    })
+    aimed.directory.fault(denial)
     await failureOf(run(aimed.upstream, prepared, aimed.call()))
 
     await run(aimed.upstream, prepared, aimed.call())

@@ -82,6 +82,24 @@ describe('a token', () => {
     expect(await aimed.upstream.tokens.token('directory', aimed.call())).not.toBe(anew)
   })
 
+  test('that lacks a permission is dropped at once, ten in a row; then one each 2 s', async () => {
+    await using aimed = await aim()
+    const logins = () => aimed.directory.journal.entries({ operation: 'token' }).length
+    const refused = async () => {
+      const token = await aimed.upstream.tokens.token('directory', aimed.call())
+      for (let caller = 0; caller < 8; caller++) aimed.upstream.tokens.denied(token)
+      return token
+    }
+
+    const dropped = new Set(await Array.fromAsync({ length: 10 }, refused))
+    const kept = new Set(await Array.fromAsync({ length: 10 }, refused))
+    expect([dropped.size, kept.size, logins()]).toEqual([10, 1, 11])
+
+    aimed.clock.advance(2)
+    await refused()
+    expect(logins()).toBe(12)
+  })
+
   test('that was refused is dropped only while it is the kept one', async () => {
     await using aimed = await aim()
     const first = await aimed.upstream.tokens.token('directory', aimed.call())
