@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { FaultInput } from '../../../simulators/directory/fault-fields.ts'
 import { type CloudHouse, guids, startCloudHouse } from './cloud-house.ts'
-import { aRole, cleared, living, reader } from './credential-steps.ts'
+import { aRole, cleared, living, reader, status } from './credential-steps.ts'
 
 let house: CloudHouse
 
@@ -13,8 +12,6 @@ afterEach(() => house[Symbol.asyncDispose]())
 
 const creds = () => house.root.read('cloud/creds/ci')
 const calls = (operation: Parameters<typeof house.directory.journal.arrived>[0]) => house.directory.journal.entries({ operation }).length
-const status = (operation: NonNullable<FaultInput['operation']>, code: number, rest: object = {}): FaultInput =>
-  ({ kind: 'status', operation, status: code, ...rest }) as FaultInput
 
 describe('where the root may neither give nor take rights', () => {
   const elsewhere = () => JSON.stringify([...JSON.parse(reader(house, 'web')), { role_id: house.definition(guids.reader), scope: '/' }])

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { FaultInput } from '../../../simulators/directory/fault-fields.ts'
 import type { Answer, Json } from '../../support/client.ts'
 import { type CloudHouse, guids } from './cloud-house.ts'
 
@@ -102,3 +103,8 @@ export async function works(house: CloudHouse, { clientId, secret }: Pick<Creden
     sent.end(body)
   })
 }
+
+/** A fault of the stand-in: it answers an operation with a status. */
+export const status = (operation: NonNullable<FaultInput['operation']>, code: number, rest: object = {}): FaultInput =>
+  // the members of `rest` are those of this kind
+  ({ kind: 'status', operation, status: code, ...rest }) as FaultInput

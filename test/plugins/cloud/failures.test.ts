@@ -1,8 +1,7 @@
 import { beforeEach, afterEach, describe, expect, test } from 'vitest'
-import type { FaultInput } from '../../../simulators/directory/fault-fields.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { type CloudHouse, startCloudHouse } from './cloud-house.ts'
-import { aCredential, aRole, cleared, debris, kindsOf, living, reader, revoke, until, works } from './credential-steps.ts'
+import { aCredential, aRole, cleared, debris, kindsOf, living, reader, revoke, status, until, works } from './credential-steps.ts'
 
 let house: CloudHouse
 
@@ -14,8 +13,6 @@ afterEach(() => house[Symbol.asyncDispose]())
 
 const creds = () => house.root.read('cloud/creds/ci')
 const calls = (operation: Parameters<typeof house.directory.journal.arrived>[0]) => house.directory.journal.entries({ operation }).length
-const status = (operation: NonNullable<FaultInput['operation']>, code: number, rest: object = {}): FaultInput =>
-  ({ kind: 'status', operation, status: code, ...rest }) as FaultInput
 const leases = async () => (await house.root.list('sys/leases/lookup/cloud/creds/ci')).status
 
 describe('what is not everywhere yet is waited for (contract cloud-engine §8.5)', () => {
