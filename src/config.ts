@@ -1,6 +1,6 @@
-import { isIPv4 } from 'node:net'
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { isLoopbackHost } from './lib/address.ts'
 import { isNetwork } from './lib/cidr.ts'
 import { type EnvironmentSettings, isEnvironmentName } from './plugins/cloud/upstream/environments.ts'
 
@@ -165,7 +165,12 @@ export const settings = {
   idleTimeoutMs: setting(waitingTime, 'IDLE_TIMEOUT', '5m', 'how long an idle connection is kept'),
   messageWaiters: setting(count, 'MESSAGE_WAITERS', '100', 'requests of one client address that may wait for a change of messages; beyond, 429'),
   loginFailuresKept: setting(count, 'LOGIN_FAILURES_KEPT', '200', 'refused logins each mount remembers, in memory; 0: none'),
-  outboundDeny: setting(networks, 'OUTBOUND_DENY', '169.254.0.0/16,fe80::/10', 'networks the server sends no request to'),
+  outboundDeny: setting(
+    networks,
+    'OUTBOUND_DENY',
+    '169.254.0.0/16,fe80::/10,fd00:ec2::254/128,168.63.129.16/32',
+    'networks the server sends no request to',
+  ),
   edition: setting(z.enum(['enterprise', 'community']), 'EDITION', 'enterprise', 'enterprise; community: without custom messages'),
   reportedVersion: setting(version, 'REPORTED_VERSION', '1.16.3+ent', 'version clients are told'),
 } satisfies Record<string, Setting>
@@ -245,14 +250,12 @@ function parseSetting(entry: Setting, name: string, text: string): unknown {
   return parsed.data
 }
 
-const loopback = new Set(['localhost', '::1'])
-
 function checkTogether(config: Config, environment: Readonly<Record<string, string | undefined>>): void {
   if (!config.dev && environment['GATEHOUSE_ROOT_TOKEN'] !== undefined) {
     throw new SettingError('GATEHOUSE_ROOT_TOKEN: only npm run dev takes a root token from outside')
   }
   const { host } = config.listen
-  if (config.tls === 'auto' && !loopback.has(host) && !(isIPv4(host) && host.startsWith('127.'))) {
+  if (config.tls === 'auto' && !isLoopbackHost(host)) {
     throw new SettingError(`GATEHOUSE_LISTEN: plain HTTP on ${host} is refused; set GATEHOUSE_TLS=off if a proxy in front speaks TLS`)
   }
   if (config.rootTokenFile !== undefined && isOfTheStore(config, config.rootTokenFile))

@@ -52,6 +52,7 @@ import { startMetricsListener } from './http/metrics-listener.ts'
 import { explorerUrl, mountRouter } from './http/mount-router.ts'
 import { readyRead } from './http/ready-read.ts'
 import { tokenOf } from './http/request-headers.ts'
+import { countedAddress } from './lib/address.ts'
 import { Buckets } from './lib/buckets.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { systemCode } from './lib/private-file.ts'
@@ -566,7 +567,7 @@ async function buildApp(
       const wrappedAccessor = accessor ?? ''
       const namespace = call.namespace?.id ?? 'root'
       // a login is paid for with a credential; what is open to all is not, and would be kept for as long as a stranger says
-      if (call.caller === undefined && accessor === undefined && !strangersWraps.take(call.remoteAddress))
+      if (call.caller === undefined && accessor === undefined && !strangersWraps.take(countedAddress(call.remoteAddress)))
         throw refuse('throttled', 'too many answers were wrapped for a client without a token')
       try {
         return await wrapper.wrap({ namespace, path: call.path, ttl: call.wrapTtl, body, wrappedAccessor })

@@ -2,9 +2,11 @@ import { X509Certificate } from 'node:crypto'
 import { lookup as resolve } from 'node:dns'
 import { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions, request as requestPlain } from 'node:http'
 import { Agent as TlsAgent, request as requestTls } from 'node:https'
-import { BlockList, isIP, type LookupFunction } from 'node:net'
+import type { LookupFunction } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import { StartError } from '../errors.ts'
+import { type Address, parseAddress, reachableAddresses } from '../lib/address.ts'
+import { networkSet } from '../lib/cidr.ts'
 
 export type OutboundOptions = {
   /** PEM certificates that replace the system's roots for this request. */
@@ -72,16 +74,11 @@ const redirectsOfPost: ReadonlySet<number> = new Set([307, 308])
  * Contract README "limits", operations §1 OUTBOUND_DENY.
  */
 export class OutboundClient {
-  readonly #denied = new BlockList()
+  readonly #isDenied: (address: Address) => boolean
   readonly #proxyAgent: { env: Record<string, string>; host: string } | undefined
 
   constructor({ deny, httpsProxy, noProxy }: OutboundRules) {
-    for (const network of deny) {
-      const [address = '', prefix] = network.split('/')
-      const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-      if (prefix === undefined) this.#denied.addAddress(address, family)
-      else this.#denied.addSubnet(address, Number(prefix), family)
-    }
+    this.#isDenied = networkSet(deny)
     if (httpsProxy !== undefined && httpsProxy !== '') {
       const proxy = URL.parse(httpsProxy.includes('://') ? httpsProxy : `http://${httpsProxy}`)
       if (proxy === null || !/^https?:$/.test(proxy.protocol)) throw new StartError(2, 'HTTPS_PROXY: must be a URL like http://proxy:3128')
@@ -111,7 +108,7 @@ export class OutboundClient {
       keepAlive: true,
       timeout: idleConnectionMs,
       maxSockets: connectionsPerHost,
-      lookup: this.#lookup,
+      lookup: this.#lookup(this.#proxyAgent?.host),
       proxyEnv: this.#proxyAgent?.env,
     })
   }
@@ -159,7 +156,9 @@ export class OutboundClient {
     { verb, body, maxBytes }: { verb: string; body: string | undefined; maxBytes: number },
   ): Promise<OutboundResponse> {
     try {
-      if (isIP(bareHost(target)) !== 0) this.#refuseDenied(bareHost(target))
+      // an address is connected to without a lookup
+      const address = parseAddress(bareHost(target))
+      if (address !== undefined) this.#refuseDenied(address, bareHost(target))
       const response = await this.#exchange(target, { ...options, method: verb.toUpperCase() }, body)
       try {
         return {
@@ -181,32 +180,34 @@ export class OutboundClient {
       const proxied = target.protocol === 'https:' && this.#proxyAgent !== undefined
       const agent = options.agent ?? (proxied ? new TlsAgent({ keepAlive: false, proxyEnv: this.#proxyAgent?.env }) : false)
       const send = target.protocol === 'https:' ? requestTls : requestPlain
-      send(target, { ...options, agent, lookup: this.#lookup }, settle)
+      send(target, { ...options, agent, lookup: this.#lookup(proxied ? this.#proxyAgent?.host : undefined) }, settle)
         .on('error', reject)
         .end(body)
     })
   }
 
-  readonly #lookup: LookupFunction = (hostname, options, done) => {
-    resolve(hostname, { ...options, all: true }, (error, addresses) => {
-      try {
-        if (error !== null) throw error
-        if (hostname !== this.#proxyAgent?.host) for (const { address } of addresses) this.#refuseDenied(address)
-        const first = addresses[0]
-        if (first === undefined) throw new OutboundError('no such host')
-        if (options.all === true) done(null, addresses)
-        else done(null, first.address, first.family)
-      } catch (cause) {
-        done(cause instanceof Error ? cause : new Error('lookup failed'), [])
-      }
-    })
+  /** The operator chose the proxy: it may be in a denied network. */
+  #lookup(proxyHost: string | undefined): LookupFunction {
+    return (hostname, options, done) => {
+      resolve(hostname, { ...options, all: true }, (error, addresses) => {
+        try {
+          if (error !== null) throw error
+          if (hostname !== proxyHost) for (const { address } of addresses) this.#refuseDenied(parseAddress(address), address)
+          const first = addresses[0]
+          if (first === undefined) throw new OutboundError('no such host')
+          if (options.all === true) done(null, addresses)
+          else done(null, first.address, first.family)
+        } catch (cause) {
+          done(cause instanceof Error ? cause : new Error('lookup failed'), [])
+        }
+      })
+    }
   }
 
-  /** An unspecified address (`0.0.0.0`, `::`) reaches this very machine. IPv4 inside IPv6 counts as IPv4. */
-  #refuseDenied(address: string): void {
-    const reached = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
-    const isDenied = (candidate: string) => this.#denied.check(candidate, isIP(candidate) === 6 ? 'ipv6' : 'ipv4')
-    if (isDenied(address) || isDenied(reached)) throw new DeniedAddressError(`address ${address} is in a denied network`)
+  /** Refuses an address that leads into a denied network in any of its forms, and one that cannot be read. */
+  #refuseDenied(address: Address | undefined, shown: string): void {
+    if (address === undefined || reachableAddresses(address).some((reached) => this.#isDenied(reached)))
+      throw new DeniedAddressError(`address ${shown} is in a denied network`)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { isIP } from 'node:net'
-import { inNetworks } from '../lib/cidr.ts'
+import { canonicalAddress, parseAddress } from '../lib/address.ts'
+import { networkSet } from '../lib/cidr.ts'
 import type { EarlyReply } from './call.ts'
 
 export type ProxyRules = {
@@ -14,12 +14,14 @@ export type ProxyRules = {
 
 const refusal = (text: string): EarlyReply => ({ kind: 'refusal', status: 400, text })
 
-/** The address that counts as the client's, or why the request is refused. Contract core-http §1.10. */
+/** The address that counts as the client's, in its canonical spelling, or why the request is refused. */
 export function clientAddressReader({ trusted, hops, required }: ProxyRules): (request: IncomingMessage) => string | EarlyReply {
-  if (trusted.length === 0) return (request) => request.socket.remoteAddress ?? ''
+  if (trusted.length === 0) return peerOf
+  const isTrusted = networkSet(trusted)
   return (request) => {
-    const peer = request.socket.remoteAddress ?? ''
-    if (!inNetworks(peer, trusted)) {
+    const peer = peerOf(request)
+    const address = parseAddress(peer)
+    if (address === undefined || !isTrusted(address)) {
       return required ? refusal('client address not authorized for x-forwarded-for and configured to reject connection') : peer
     }
     const header = request.headers['x-forwarded-for']
@@ -30,6 +32,8 @@ export function clientAddressReader({ trusted, hops, required }: ProxyRules): (r
     const chosen = addresses[addresses.length - 1 - hops]?.trim()
     if (chosen === undefined)
       return refusal('malformed x-forwarded-for configuration or request, hops to skip larger than x-forwarded-for header length')
-    return isIP(chosen) === 0 ? refusal('malformed x-forwarded-for header, not an address') : chosen
+    return parseAddress(chosen)?.toString() ?? refusal('malformed x-forwarded-for header, not an address')
   }
 }
+
+const peerOf = (request: IncomingMessage): string => canonicalAddress(request.socket.remoteAddress ?? '')

@@ -1,6 +1,5 @@
-import ipaddr from 'ipaddr.js'
+import { type Address, maxAddressLength, parseAddress } from './address.ts'
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6
 type Network = readonly [address: Address, prefixLength: number]
 
 /** The form a bound address is kept in, or the text that says why it is none. */
@@ -29,29 +28,27 @@ export function inNetworks(address: string, cidrs: readonly string[]): boolean {
   return peer !== undefined && cidrs.some((cidr) => contains(cidr, peer))
 }
 
-/** What a client's address counts as where clients are counted: of IPv6 the network of 64 bits, which is what one client gets. */
-export function countedAddress(address: string): string {
-  const parsed = parseAddress(address)
-  if (parsed === undefined) return address
-  return parsed.kind() === 'ipv4' ? parsed.toString() : parsed.toByteArray().slice(0, 8).join('.')
+/** As `inNetworks`, for networks that are asked about many times: they are parsed once. */
+export function networkSet(cidrs: readonly string[]): (address: Address) => boolean {
+  const networks = cidrs.map(parseNetwork).filter((network) => network !== undefined)
+  return (address) => networks.some((network) => isInside(network, address))
 }
 
 function contains(cidr: string, peer: Address): boolean {
   const network = parseNetwork(cidr)
-  if (network === undefined || network[0].kind() !== peer.kind()) return false
-  return peer.match(network[0], network[1])
+  return network !== undefined && isInside(network, peer)
 }
+
+const isInside = ([network, prefixLength]: Network, address: Address): boolean =>
+  address.kind() === network.kind() && address.match(network, prefixLength)
 
 const isHost = ([address, prefixLength]: Network): boolean => prefixLength === (address.kind() === 'ipv4' ? 32 : 128)
 
 /** An address, or a network like `10.0.0.0/8`. */
 export const isNetwork = (text: string): boolean => parseNetwork(text) !== undefined
 
-/** Longest text of an address or network worth reading. */
-const maxLength = 64
-
 function parseNetwork(text: string): Network | undefined {
-  if (text.length > maxLength) return undefined
+  if (text.length > maxAddressLength) return undefined
   const [host = '', prefix, ...more] = text.split('/')
   const address = parseAddress(host)
   if (address === undefined || more.length > 0) return undefined
@@ -61,13 +58,4 @@ function parseNetwork(text: string): Network | undefined {
   // a network written as mapped IPv4 counts its bits from the start of the IPv6 form
   const length = Number(prefix) - (host.includes(':') && bits === 32 ? 96 : 0)
   return length >= 0 && length <= bits ? [address, length] : undefined
-}
-
-function parseAddress(text: string): Address | undefined {
-  if (text.length > maxLength) return undefined
-  // only the usual dotted form: `1`, `0x7f.1` and `010.0.0.1` mean other things to other readers
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return /(?:^|\.)0\d/.test(text) ? undefined : ipaddr.IPv4.parse(text)
-  if (!text.includes(':') || !ipaddr.IPv6.isValid(text)) return undefined
-  const address = ipaddr.IPv6.parse(text)
-  return address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 }

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
+import { readConfig } from '../../src/config.ts'
 import { caCertificates, OutboundClient } from '../../src/core/outbound.ts'
 import { providerTls, strangerCertificate } from '../plugins/jwt-auth/certificates.ts'
 import { startProvider } from '../plugins/jwt-auth/provider.ts'
@@ -28,6 +29,14 @@ test.each([
   { deny: ['127.0.0.0/8'], host: '[::ffff:127.0.0.1]' },
   { deny: ['::1/128'], host: '[::]' },
   { deny: ['127.0.0.0/8'], host: '[::ffff:7f00:1]' },
+  { deny: ['127.0.0.0/8'], host: '[::ffff:0.0.0.0]' },
+  { deny: ['127.0.0.0/8'], host: '[::ffff:0:0]' },
+  { deny: ['127.0.0.0/8'], host: '[::]' },
+  { deny: ['127.0.0.0/8'], host: '[::127.0.0.1]' },
+  { deny: ['127.0.0.0/8'], host: '[::ffff:0:127.0.0.1]' },
+  { deny: ['::ffff:127.0.0.0/104'], host: '127.0.0.1' },
+  { deny: ['0:0:0:0:0:ffff:7f00:1'], host: '127.0.0.1' },
+  { deny: ['::1'], host: '[0:0:0:0:0:0:0:1]' },
 ])('$host is not reached when $deny are denied', async ({ deny, host }) => {
   await using provider = await startProvider({ '/': {} })
   const client = new OutboundClient({ deny })
@@ -35,6 +44,35 @@ test.each([
   await expect(client.get(provider.url.replace('127.0.0.1', host))).rejects.toThrow(/denied network/)
 
   expect(provider.hits).toEqual([])
+})
+
+test.each([
+  '169.254.169.254',
+  '[::ffff:169.254.169.254]',
+  '[::ffff:a9fe:a9fe]',
+  '[::169.254.169.254]',
+  '[::ffff:0:169.254.169.254]',
+  '[64:ff9b::169.254.169.254]',
+  '[64:ff9b::a9fe:a9fe]',
+  '[64:ff9b:1::169.254.169.254]',
+  '[64:ff9b:1:7:8:9:a9fe:a9fe]',
+  '[64:ff9b:1:a9fe:a9:fe00::]',
+  '[64:ff9b:1:a9:fe:a9fe::]',
+  '[64:ff9b:1:1:a9:fea9:fe00::]',
+  '[2002:a9fe:a9fe::1]',
+  '[2001:0:a9fe:a9fe::1]',
+  '[2001:0:808:808:0:1:5601:5601]',
+  '[2001:db8::5efe:169.254.169.254]',
+  '[2001:db8::200:5efe:169.254.169.254]',
+  '[fe80::1]',
+  '[fd00:ec2::254]',
+  '168.63.129.16',
+  '[64:ff9b::168.63.129.16]',
+  '[2002:a83f:8110::]',
+])('the default settings deny %s', async (host) => {
+  const client = new OutboundClient({ deny: readConfig({}, { dev: true, warn: () => {} }).outboundDeny })
+
+  await expect(client.get(`http://${host}:1/`, { timeoutMs: 2000 })).rejects.toThrow(/denied network/)
 })
 
 test('other networks being denied does no harm', async () => {

@@ -1,3 +1,5 @@
+import { countedAddress } from '../../lib/address.ts'
+
 /** Requests that are held until something is to be told: who waits where, and how many of one address. Contract custom-messages §7.3. */
 export class MessageWaits {
   readonly #mostPerAddress: number
@@ -11,11 +13,12 @@ export class MessageWaits {
 
   /** Begins one of at most `waitMs` for changes in any of the namespaces, ids; undefined when that address has as many as it may. */
   begin({ address, namespaces, waitMs }: { address: string; namespaces: readonly string[]; waitMs: number }): Wait | undefined {
-    const count = this.#countByAddress.get(address) ?? 0
+    const client = countedAddress(address)
+    const count = this.#countByAddress.get(client) ?? 0
     if (count >= this.#mostPerAddress) return undefined
-    this.#countByAddress.set(address, count + 1)
+    this.#countByAddress.set(client, count + 1)
     const wait = new Wait(waitMs, () => {
-      this.#leave(address)
+      this.#leave(client)
       for (const id of namespaces) this.#forget(id, wait)
     })
     for (const id of namespaces) {
@@ -48,10 +51,10 @@ export class MessageWaits {
     for (const waits of this.#byNamespace.values()) for (const wait of waits) wait.end()
   }
 
-  #leave(address: string): void {
-    const left = (this.#countByAddress.get(address) ?? 1) - 1
-    if (left > 0) this.#countByAddress.set(address, left)
-    else this.#countByAddress.delete(address)
+  #leave(client: string): void {
+    const left = (this.#countByAddress.get(client) ?? 1) - 1
+    if (left > 0) this.#countByAddress.set(client, left)
+    else this.#countByAddress.delete(client)
   }
 
   #forget(id: string, wait: Wait): void {

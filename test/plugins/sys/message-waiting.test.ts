@@ -255,6 +255,21 @@ describe('places to wait', () => {
     await held
   })
 
+  test('a client counts as one whatever address of its IPv6 network it uses', async () => {
+    await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1', TRUSTED_PROXIES: '127.0.0.0/8' } })
+    const { etag } = await poll(server, before)
+    const ask = (from: string, wait: string) =>
+      server.anonymous.read(`${before}?wait=${wait}`, { headers: { 'If-None-Match': etag, 'X-Forwarded-For': from } })
+    const { held } = await oneHeld(() => ask('2001:db8:1:2::1', '60s'))
+
+    const answers: number[] = []
+    for (const from of ['2001:db8:1:2:ffff::9', '2001:0DB8:1:2::1', '2001:db8:1:3::1', '64:ff9b::1']) answers.push((await ask(from, '1ms')).status)
+
+    expect(answers).toEqual([429, 429, 304, 304])
+    await planned(server, { authenticated: false })
+    expect((await held).status).toBe(200)
+  })
+
   test.each([
     { name: 'counts for a trusted proxy', settings: { TRUSTED_PROXIES: '127.0.0.0/8' }, statuses: [429, 304, 304, 429] },
     { name: 'counts for no one else', settings: { TRUSTED_PROXIES: '192.0.2.0/24' }, statuses: [429, 429, 429, 429] },

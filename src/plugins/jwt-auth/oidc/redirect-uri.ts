@@ -1,4 +1,4 @@
-import { isIPv4 } from 'node:net'
+import { isLoopbackHost } from '../../../lib/address.ts'
 
 /** A URI taken apart as written: nothing is decoded, lower-cased or tidied up, so that what is compared is what the browser is sent to. */
 type Uri = {
@@ -41,13 +41,11 @@ function parseUri(text: string): Uri | undefined {
   return { scheme, userInfo, host: host.replace(/^\[|\]$/g, ''), path, query: search, fragment, hasAuthority: authority !== undefined }
 }
 
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
-
 /** A loopback URI matches whatever its port, and else only letter for letter; any other the whole text without regard to case. Contract jwt-oidc §5.2. */
 export function isAllowedRedirect(redirectUri: string, allowed: readonly string[]): boolean {
   const asked = parseUri(redirectUri)
   if (asked === undefined) return false
-  if (!isLoopback(asked.host)) {
+  if (!isLoopbackHost(asked.host)) {
     const folded = redirectUri.toLowerCase()
     return allowed.some((uri) => uri.toLowerCase() === folded)
   }
