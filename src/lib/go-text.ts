@@ -6,7 +6,7 @@ const maxLength = 256
 /** Cuts what a caller sent to a length that may be repeated in an error text. */
 export const excerpt = (text: string, length = maxLength): string => (text.length > length ? `${text.slice(0, length)}…` : text)
 
-/** A text in double quotes for an error text, as Go writes one: quotes, backslashes and all that cannot be printed are escaped. Contract custom-messages §3.2. */
+/** A text in double quotes for an error text, as Go writes one: quotes, backslashes and all that cannot be printed are escaped. docs/contract/messages.md#checks */
 export const quoted = (text: string, length = maxLength): string => `"${excerpt(text, length).toWellFormed().replace(unquotable, escaped)}"`
 
 /** What Go does not print: all but letters, marks, numbers, punctuation, symbols and the blank. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Range } from '../../storage/storage.ts'
 import type { View } from '../barrier/view.ts'
 
-/** That somebody has taken note of a message, and when first. Contract custom-messages §7.3. */
+/** That an entity acknowledged a message, and when it first did. docs/contract/messages.md#acknowledgements */
 export type Acknowledgement = {
   readonly entityId: string
   /** As the entity was called then. */

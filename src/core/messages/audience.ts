@@ -11,7 +11,7 @@ export type Viewer = {
   readonly groupIds: ReadonlySet<string>
 }
 
-/** Who the holder of a token is to messages: by the token, and by the entity behind it. Contract custom-messages §7.3. */
+/** Who a caller is to a message's audience: the token, and the entity behind it. docs/contract/messages.md#audience */
 export function viewerOf(token: Pick<Token, 'namespace' | 'policies' | 'entity_id'>, identity: Identity | undefined): Viewer {
   const policies = new Map<string, Set<string>>()
   const add = (namespace: string, names: readonly string[]) => {
@@ -35,7 +35,7 @@ export function viewerOf(token: Pick<Token, 'namespace' | 'policies' | 'entity_i
 /**
  * Is a message for this caller? One hit in any list will do; an audience without a list is everyone, one with empty lists nobody. A policy is hit by
  * its name in the namespace of the message or one above (`line`): a namespace below or beside it can give its own policies any name.
- * Contract custom-messages §7.3.
+ * docs/contract/messages.md#audience
  */
 export function isFor(audience: Audience | undefined, viewer: Viewer, line: readonly string[]): boolean {
   if (audience === undefined) return true

@@ -17,7 +17,7 @@ import {
   severities,
 } from './message.ts'
 
-/** The fields of a message as they come over the wire, in the order in which they are converted. Contract custom-messages §2.1, §3.1, §7.3. */
+/** The fields of a message on the wire, in the order in which they are converted. docs/contract/messages.md#fields */
 export const messageInput = z.object({
   title: stringField.optional().describe('Headline, as plain text'),
   authenticated: boolField.default(true).describe('Shown after login; false: before'),
@@ -36,7 +36,7 @@ export const messageInput = z.object({
 
 type Input = z.output<typeof messageInput>
 
-/** What one look at the fields of a message finds wrong: its text goes out bare. Contract custom-messages §3.2, V1 to V8. */
+/** What one look at the fields of a message finds wrong: its text goes out bare. docs/contract/messages.md#checks */
 export class InvalidMessage extends ServiceError {
   constructor(text: string) {
     super('invalid', text, { reason: 'message_invalid' })
@@ -46,7 +46,7 @@ export class InvalidMessage extends ServiceError {
 /** A message whose times and type have not been looked at together yet. */
 export type UncheckedMessage = Omit<MessageDraft, 'type'> & { readonly type: string }
 
-/** Throws `InvalidMessage`; a create looks at the start before the link, an update after it. Contract custom-messages §3.3. */
+/** Throws `InvalidMessage`; a create looks at the start before the link, an update after it. docs/contract/messages.md#order-for-an-update */
 export function readMessageInput(input: Input, operation: 'create' | 'update'): UncheckedMessage {
   const { title, message, end_time, priority, dismissible, acknowledge_required } = input
   if (title === undefined) throw new InvalidMessage('missing title parameter value')
@@ -71,7 +71,7 @@ export function readMessageInput(input: Input, operation: 'create' | 'update'): 
   }
 }
 
-/** Contract custom-messages §3.2, V9 and V10. */
+/** docs/contract/messages.md#checks */
 export function checkMessage(message: UncheckedMessage): MessageDraft {
   const { type, start, end } = message
   if (end !== undefined && end <= start) throw refuse('invalid', 'message start time must occur before end time')
@@ -93,7 +93,7 @@ export function inputOf({ id: _, start, end, link, priority, audience, ...rest }
 
 export const isType = (text: string): text is MessageType => messageTypes.some((type) => type === text)
 
-/** V5 to V8. Contract custom-messages §3.4. */
+/** docs/contract/messages.md#links */
 function linkOf(given: FieldMap | null | undefined): MessageLink | null {
   const [entry, ...more] = Object.entries(given ?? {})
   if (entry === undefined) return null

@@ -28,7 +28,7 @@ const recordFields = z.object({
   audience: z.object({ policies: texts.exactOptional(), entity_ids: texts.exactOptional(), group_ids: texts.exactOptional() }).exactOptional(),
 })
 
-/** Throws when one of its times has a year no text can hold. Contract custom-messages §2.3. */
+/** Throws when one of its times has a year no text can hold. docs/contract/messages.md#times */
 export function messageRecord({ id: _, start, end, ...rest }: Message): object {
   return { ...rest, start_time: timeText(start), end_time: end === undefined ? null : timeText(end) }
 }

@@ -14,7 +14,7 @@ export type MessageStoreParts = { readonly view: View; readonly random: Random }
 
 /**
  * The messages of all namespaces, a record each; those asked for lately stay in memory. A promise of a write resolves once it is durable; all reject when
- * storage fails. Contract custom-messages §4.4.
+ * storage fails. docs/contract/messages.md#room
  */
 export class MessageStore {
   readonly #view: View

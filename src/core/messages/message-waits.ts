@@ -1,6 +1,6 @@
 import { countedAddress } from '../../lib/address.ts'
 
-/** Requests that are held until something is to be told: who waits where, and how many of one address. Contract custom-messages §7.3. */
+/** Requests held until there is something to tell: who waits where, and how many per client address. docs/contract/messages.md#waiting */
 export class MessageWaits {
   readonly #mostPerAddress: number
   readonly #countByAddress = new Map<string, number>()

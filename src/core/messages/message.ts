@@ -9,7 +9,7 @@ export type MessageType = (typeof messageTypes)[number]
 export const severities = ['info', 'success', 'warning', 'critical'] as const
 export type Severity = (typeof severities)[number]
 
-/** Whom a message is for: whoever is named in one of the lists. No list at all is everyone. Contract custom-messages §7.3. */
+/** Whom a message is for: whoever one of the lists names. Without any list, everyone. docs/contract/messages.md#audience */
 export type Audience = {
   readonly policies?: readonly string[]
   readonly entity_ids?: readonly string[]
@@ -18,7 +18,7 @@ export type Audience = {
 
 export type MessageLink = { readonly title: string; readonly href: string }
 
-/** A message as an operator wrote it. A field of the last group is there only when it was set. Contract custom-messages §2.1, §7.3. */
+/** A message as an operator wrote it. A field of the last group is there only when it was set. docs/contract/messages.md#fields */
 export type MessageDraft = {
   readonly title: string
   /** Base64, exactly as it was sent. */
@@ -41,7 +41,7 @@ export type MessageDraft = {
 
 export type Message = MessageDraft & { readonly id: string }
 
-/** Later starts first, then by id. Contract custom-messages §4.3. */
+/** Later starts first, then by id. docs/contract/messages.md#list */
 export function byStart(a: Message, b: Message): number {
   if (a.start !== b.start) return a.start > b.start ? -1 : 1
   return a.id < b.id ? -1 : 1

@@ -2,7 +2,7 @@ import { refuse } from '../../errors.ts'
 import { byStart, type Message } from './message.ts'
 import { messageSize } from './message-size.ts'
 
-/** Contract custom-messages §4.4. */
+/** docs/contract/messages.md#room */
 const maxMessages = 100
 
 /** What all messages of a namespace may take together: the largest request body fits, and one namespace cannot fill the memory. */

@@ -60,7 +60,7 @@ const maxKeptAnswers = 8
 
 const nanosecondsPerMs = 1_000_000n
 
-/** What front ends are shown in a namespace: active messages of its own and of all above. Contract custom-messages §1.8, §4.5, §7.3. */
+/** What front ends are shown in a namespace: active messages of its own and of all above. docs/contract/messages.md#front-ends */
 export class ShownMessages {
   readonly #parts: ShownMessagesParts
   readonly #before = new WeightedCache<Plan>(maxKeptText)
@@ -159,7 +159,7 @@ const forEveryone = ({ forAll }: Plan): Shown => forAll ?? nothingShown
 const endOf = (change: Instant | undefined): number =>
   change === undefined ? Number.POSITIVE_INFINITY : Number((change + nanosecondsPerMs - 1n) / nanosecondsPerMs)
 
-/** All that is not over, in the order of the endpoints. Contract custom-messages §4.5, §7.3. */
+/** All that is not over, in the order of the endpoints. docs/contract/messages.md#namespaces */
 function candidatesOf(
   lists: readonly (readonly Message[])[],
   line: readonly string[],
@@ -193,5 +193,5 @@ function shownOf(text: string, change: Instant | undefined): Shown {
   }
 }
 
-/** What is shown where no message is. Contract custom-messages §1.8. */
+/** What is shown where no message is. docs/contract/messages.md#front-ends */
 export const nothingShown: Shown = shownOf('{}', undefined)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { messageTypes, severities } from '../../core/messages/message.ts'
 import type { DocumentedAnswer } from '../../http/resource.ts'
 
-/** What the paths of messages answer, for the API document, and what others call those operations. Contract custom-messages §1.3–§1.8, §7.3. */
+/** What the paths of messages answer, for the API document, and what others call those operations. docs/contract/messages.md#paths */
 
 const text = z.string()
 const time = z.iso.datetime()
@@ -40,7 +40,7 @@ const exampleItem = { id, ...exampleEntry, active: true }
 const shown = z.union([asList(entry), z.object({}).describe('There is nothing to show')])
 const exampleShown = { keys: [id], key_info: { [id]: exampleEntry } }
 
-/** Contract custom-messages §7.3. */
+/** docs/contract/messages.md#acknowledgements */
 const headers = {
   ETag: 'Of `data`: sent back as If-None-Match, it gets 304 while that is the same',
   'X-Next-Change-At': 'When a planned message starts or ends next (RFC 3339); only where there is one',

@@ -26,7 +26,7 @@ const filters = z.object({
   active: boolField.optional().describe('Only those shown now, or not now'),
 })
 
-/** `sys/config/ui/custom-messages`: what an operator has to say in user interfaces. Contract custom-messages §1. */
+/** `sys/config/ui/custom-messages`: what an operator has to say in user interfaces. docs/contract/messages.md#paths */
 export function messageRoutes(app: FastifyInstance, { messages, clock }: MessageRouteParts): void {
   const now = (): Instant => instantOf(clock.now())
 
@@ -150,7 +150,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
 
 const notFound = () => fail('missing', 'custom message not found')
 
-/** What fails goes out as a refusal that says what was tried. Contract custom-messages §3.2, V9 to V12. */
+/** What fails goes out as a refusal that says what was tried. docs/contract/messages.md#checks */
 export async function saying<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -165,7 +165,7 @@ function itemReply(message: Message | undefined, now: Instant, warnings: (messag
   return { data: itemView(message, now), warnings: warnings(message) }
 }
 
-/** Such an address is kept, but the endpoints of front ends leave it out. Contract custom-messages §7.3. */
+/** Such an address is kept, but the endpoints of front ends leave it out. docs/contract/messages.md#links */
 function warningsFor({ link }: MessageDraft): string[] {
   const scheme = link === null ? undefined : linkScheme(link.href)
   return scheme === undefined ? [] : [`link scheme ${quoted(scheme)} is not http, https or mailto`]
@@ -174,7 +174,7 @@ function warningsFor({ link }: MessageDraft): string[] {
 /** The fields of a message after a merge patch: each part of that was converted before, so the whole can be. */
 const patched = (old: Message, patch: Readonly<Record<string, JsonValue>>) => convertFields(messageInput, mergePatched(inputOf(old), patch)).values
 
-/** Contract custom-messages §4.2. */
+/** docs/contract/messages.md#list */
 function isWanted(message: Message, { authenticated, type, active }: z.output<typeof filters>, now: Instant): boolean {
   if (authenticated !== undefined && message.authenticated !== authenticated) return false
   if (type !== undefined && isType(type) && message.type !== type) return false

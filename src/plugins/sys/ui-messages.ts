@@ -18,7 +18,7 @@ import { messageAnswers } from './message-answers.ts'
 import { saying } from './messages.ts'
 
 export type UiMessageParts = {
-  /** `community` shows no messages. Contract custom-messages §4.7. */
+  /** `community` shows no messages. docs/contract/messages.md#community-edition */
   edition: 'enterprise' | 'community'
   messages: MessageStore
   shownMessages: ShownMessages
@@ -40,7 +40,7 @@ const polled = z.object({
 
 export const beforeLoginPath = 'sys/internal/ui/unauthenticated-messages'
 
-/** What front ends ask to show messages. Contract custom-messages §1.2, §1.8, §4.5, §7.3. */
+/** What front ends ask to show messages. docs/contract/messages.md#front-ends */
 export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): void {
   const { edition, shownMessages, messageWaits, access, identities, messages, clock } = parts
   const isOff = edition === 'community'
@@ -126,7 +126,7 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
     return shown instanceof Promise ? shown.then(answer) : answer(shown)
   }
 
-  /** Holds a request until something else is shown than at first, or its time is up. Contract custom-messages §7.3. */
+  /** Holds a request until something else is shown than at first, or its time is up. docs/contract/messages.md#waiting */
   async function nextShown(held: { first: Shown; waitMs: number; exchange: Polled; namespace: Namespace; look: Look }): Promise<Shown> {
     const { first, waitMs, namespace, look } = held
     const { call, whenGone } = held.exchange

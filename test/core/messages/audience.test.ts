@@ -11,7 +11,7 @@ const viewer: Viewer = {
   groupIds: new Set(['g1']),
 }
 
-describe('contract custom-messages §7.3: audience', () => {
+describe('the audience of a message', () => {
   test.each([
     { name: 'none', audience: undefined, shown: true },
     { name: 'without a list', audience: {}, shown: true },

@@ -46,7 +46,7 @@ test('later starts come first, then it goes by id', async () => {
   expect(ids).toEqual([...ids].sort())
 })
 
-describe('contract custom-messages §7.3: versions', () => {
+describe("versions of a namespace's messages", () => {
   test('each change of a namespace is told after it, and gives it a later version', async () => {
     await using core = await openCoreView()
     const store = new MessageStore({ view: core.view, random: systemRandom })
@@ -106,7 +106,7 @@ describe('contract custom-messages §7.3: versions', () => {
   })
 })
 
-describe('contract custom-messages §7.3: acknowledgements', () => {
+describe('acknowledgements', () => {
   test('the first time is kept, they go with the message', async () => {
     await using core = await openCoreView()
     const store = new MessageStore({ view: core.view, random: systemRandom })

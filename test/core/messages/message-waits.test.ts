@@ -16,7 +16,7 @@ function begun(waits: MessageWaits, namespaces: string[], { from = address, wait
   return wait
 }
 
-describe('contract custom-messages §7.3: waiting', () => {
+describe('waiting for a change of messages', () => {
   test('the first look is at once, the next one after a change', async () => {
     const waits = new MessageWaits({ mostPerAddress: 1 })
     using wait = begun(waits, ['root'])

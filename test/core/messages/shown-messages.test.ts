@@ -30,7 +30,7 @@ const viewerWith = (...policies: string[]): Viewer => ({
 })
 const viewers = [viewerWith(), viewerWith('a'), viewerWith('b'), viewerWith('a', 'b')]
 
-/** What contract custom-messages §1.8, §4.1, §4.5 and §7.3 say, without keeping anything. */
+/** docs/contract/messages.md#front-ends, computed without any cache. */
 function expected(
   all: ReadonlyMap<string, readonly Message[]>,
   namespace: { id: string },

@@ -1,7 +1,7 @@
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
 
-/** Contract custom-messages §6: where the collection is, when it is now, and the plainest message. */
+/** The collection's path, the current time, and the simplest message. */
 export const messagesPath = 'sys/config/ui/custom-messages'
 export const midday = Date.parse('2024-06-01T12:00:00Z')
 export const plain = { title: 't', message: 'SGVsbG8=', start_time: '2024-01-01T00:00:00Z' }

@@ -39,7 +39,7 @@ async function oneHeld(again: () => Promise<Answer>): Promise<{ held: Promise<An
   return { held, refused }
 }
 
-describe('contract custom-messages §7.3: long poll', () => {
+describe('long polls for messages', () => {
   test('ends with the new answer when a message is made, changed or deleted, in the namespace or above', async () => {
     await using server = await startTestServer()
     await server.root.write('sys/namespaces/a', {})

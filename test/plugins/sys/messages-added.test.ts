@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => house[Symbol.asyncDispose]())
 const stored = async (id: string) => (await house.root.read(`${messagesPath}/${id}`)).body.data
 
-describe('contract custom-messages §7.3: added fields', () => {
+describe('the fields that Gatehouse adds', () => {
   test.each<{ sent: object; told?: object }>([
     { sent: {} },
     { sent: { severity: 'info' } },
@@ -102,7 +102,7 @@ describe('contract custom-messages §7.3: added fields', () => {
   })
 })
 
-describe('contract custom-messages §7.3: link schemes', () => {
+describe('schemes of a link', () => {
   test.each([
     { href: 'javascript:alert(1)', warnings: ['link scheme "javascript" is not http, https or mailto'] },
     { href: 'FTP://x', warnings: ['link scheme "ftp" is not http, https or mailto'] },
@@ -132,7 +132,7 @@ test('a scheme of any length is cut in the warning', async () => {
   expect(body.warnings).toEqual([`link scheme "${'x'.repeat(256)}…" is not http, https or mailto`])
 })
 
-describe('contract custom-messages §7.3: preview', () => {
+describe('a preview', () => {
   const preview = `${messagesPath}/preview`
 
   test.each(['POST', 'PUT'])('%s shows the entry as front ends get it, and keeps nothing', async (verb) => {
@@ -192,7 +192,7 @@ describe('contract custom-messages §7.3: preview', () => {
   })
 })
 
-describe('contract custom-messages §7.3: reading acknowledgements', () => {
+describe('reading acknowledgements', () => {
   /** A client behind whose token an entity stands. */
   async function somebody(name: string) {
     const { body } = await house.root.write('identity/entity', { name })

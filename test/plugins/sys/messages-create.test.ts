@@ -14,7 +14,7 @@ const unconverted = (field: string, detail: string) => `error converting input f
 const notBool = "'' cannot parse value as 'bool': strconv.ParseBool: invalid syntax"
 const wrongType = (type: string, given: string, place = '') => `'${place}' expected type '${type}', got unconvertible type '${given}'`
 
-describe('contract custom-messages §6, create: what is refused', () => {
+describe('creating a message: refused', () => {
   let house: MessageHouse
   beforeAll(async () => {
     house = await startMessageHouse()
@@ -156,7 +156,7 @@ describe('contract custom-messages §6, create: what is refused', () => {
   })
 })
 
-describe('contract custom-messages §6, create: what is taken', () => {
+describe('creating a message: accepted', () => {
   let house: MessageHouse
   beforeAll(async () => {
     house = await startMessageHouse()
@@ -287,7 +287,7 @@ describe('contract custom-messages §6, create: what is taken', () => {
   })
 })
 
-describe('contract custom-messages §4.4: a hundred', () => {
+describe('the limit of 100 messages', () => {
   test('37–39, 82, 85: a full namespace takes no more, says what else is wrong first, and frees a place at once', async () => {
     await using house = await startMessageHouse()
     const [first = ''] = await fill(house, 100)

@@ -32,7 +32,7 @@ beforeEach(async () => {
 const stored = async () => (await house.root.read(path)).body.data
 const patch = (sent: unknown, at = path) => house.root.call('PATCH', at, sent, mergePatch)
 
-describe('contract custom-messages §6, read, update, delete', () => {
+describe('reading, updating and deleting a message', () => {
   test('69, 70: ten keys', async () => {
     expect(await stored()).toEqual({ ...plain, ...modal, id, active: true })
     const bare = await made(house)
@@ -160,7 +160,7 @@ describe('contract custom-messages §6, read, update, delete', () => {
   })
 })
 
-describe('contract custom-messages §7.3: merge patch', () => {
+describe('a merge patch of a message', () => {
   const whole = () => ({ ...plain, ...modal, id, active: true })
 
   test.each<{ what: string; sent: object; after: object }>([

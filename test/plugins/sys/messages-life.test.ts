@@ -7,7 +7,7 @@ import { clientWith, fill, made, messagesPath, plain, startMessageHouse } from '
 
 const keysOf = (body: { data?: unknown }) => (body.data as { keys?: string[] } | undefined)?.keys
 
-describe('contract custom-messages §4.1: windows', () => {
+describe('the active window', () => {
   test('103–107: active follows the clock, both bounds outside, to the nanosecond', async () => {
     await using house = await startMessageHouse()
     const bounds = {
@@ -46,7 +46,7 @@ describe('contract custom-messages §4.1: windows', () => {
   })
 })
 
-describe('contract custom-messages §4.5: namespaces', () => {
+describe('messages and namespaces', () => {
   const inside = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
 
   test('117, 118: each has its own', async () => {
@@ -81,7 +81,7 @@ describe('contract custom-messages §4.5: namespaces', () => {
   })
 })
 
-describe('contract custom-messages §4.7: the community edition', () => {
+describe('the community edition', () => {
   test('121: no administration, for whoever may do anything there', async () => {
     await using house = await startMessageHouse({ settings: { EDITION: 'community' } })
     const unsupported = { status: 404, body: errors(caused('unsupported path')) }
@@ -117,7 +117,7 @@ describe('contract custom-messages §4.7: the community edition', () => {
   })
 })
 
-describe('contract custom-messages §6, 123, 124: storage', () => {
+describe('messages in storage', () => {
   test('a write that fails is a refusal that says so, changes nothing and takes no place', async () => {
     const faults = new StorageFaults()
     await using house = await startMessageHouse({ faults })

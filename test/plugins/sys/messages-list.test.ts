@@ -14,7 +14,7 @@ test('88, 101: an empty namespace', async () => {
   expect(await house.root.call('LIST', `${messagesPath}?list=true`)).toMatchObject({ status: 200, body: { data: {} } })
 })
 
-describe('contract custom-messages §6, list', () => {
+describe('the list of messages', () => {
   let house: MessageHouse
   let banner: string
   let modal: string
