@@ -21,6 +21,7 @@ import { ShownMessages } from './core/messages/shown-messages.ts'
 import { firstMounts } from './core/mounts/first-mounts.ts'
 import type { Mount } from './core/mounts/mount.ts'
 import type { SystemTtls } from './core/mounts/mount-config.ts'
+import { effectiveMaxTtl } from './core/mounts/mount-info.ts'
 import { entriesFor } from './core/mounts/mount-record.ts'
 import { MountStore } from './core/mounts/mount-store.ts'
 import { offerEngine } from './core/mounts/mount-types.ts'
@@ -552,6 +553,7 @@ async function buildApp(
       resolve: (namespace, path) => mounts.table.resolve(namespace, path),
       jsonLimits,
       isSealed: () => core.barrier.isSealed(),
+      maxTtlOf: (mount) => effectiveMaxTtl(mount, system),
     }),
     onBug: (err, requestId) => log.error({ err, request_id: requestId }, 'a request failed'),
     enter: (call) => {
@@ -566,8 +568,8 @@ async function buildApp(
     wrap: async (call, body, { accessor, leaseId }) => {
       const wrappedAccessor = accessor ?? ''
       const namespace = call.namespace?.id ?? 'root'
-      // a login is paid for with a credential; what is open to all is not, and would be kept for as long as a stranger says
-      if (call.caller === undefined && accessor === undefined && !strangersWraps.take(countedAddress(call.remoteAddress)))
+      // a login is paid for with a credential; a look at what is wrapped is not
+      if (call.wrapsForStranger && accessor === undefined && !strangersWraps.take(countedAddress(call.remoteAddress)))
         throw refuse('throttled', 'too many answers were wrapped for a client without a token')
       try {
         return await wrapper.wrap({ namespace, path: call.path, ttl: call.wrapTtl, body, wrappedAccessor })

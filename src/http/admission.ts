@@ -3,6 +3,7 @@ import type { Mount } from '../core/mounts/mount.ts'
 import type { Namespace } from '../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../core/namespaces/namespace-store.ts'
 import type { AclOperation } from '../core/policies/capabilities.ts'
+import { isWrapping } from '../core/wrapping/wrapper.ts'
 import { fail, refuse, ServiceError } from '../errors.ts'
 import { FieldError } from '../lib/fields.ts'
 import type { JsonLimits, JsonValue } from '../lib/json.ts'
@@ -19,6 +20,8 @@ export type AdmissionParts = {
   resolve(namespace: string, path: string): { mount: Mount } | undefined
   jsonLimits: JsonLimits
   isSealed(): boolean
+  /** Seconds a token or lease of the mount may live. */
+  maxTtlOf(mount: Mount): number
 }
 
 const rootOnly =
@@ -37,7 +40,7 @@ export type Admit = (request: UnreadRequest, rules: RouteRules) => Promise<void>
  * Everything between a routed request and its handler, in the order of contract core-http §1.1 steps 10–22: the first refusal wins. Afterwards the
  * call holds its fields and its caller.
  */
-export function admission({ access, namespaces, resolve, jsonLimits, isSealed }: AdmissionParts): Admit {
+export function admission({ access, namespaces, resolve, jsonLimits, isSealed, maxTtlOf }: AdmissionParts): Admit {
   return async (request, rules) => {
     const call = callOf(request.raw)
     call.sent = fieldsOf(call, request.body, jsonLimits)
@@ -64,7 +67,21 @@ export function admission({ access, namespaces, resolve, jsonLimits, isSealed }:
     if (checked !== undefined) await checked
     if (rules.open) await admitOpen(call, rules, request, access)
     else await admitCaller(call, rules, request, access)
+    if (call.wrapTtl > 0 && call.operation !== 'help') await admitWrapping(call, rules, request)
     if (call.mount?.tainted === true) throw taintedRefusal(call)
+  }
+
+  /**
+   * Whoever has a token is known and pays for what is kept. Without one, or with one that only opens what is wrapped, an answer is kept no
+   * longer than a token of the mount may live, and only that of a login or of a look at what is wrapped. docs/contract/wrapping.md#wrapping
+   */
+  async function admitWrapping(call: Call, rules: RouteRules, request: RoutedRequest): Promise<void> {
+    const token = tokenOf(request.raw)
+    const caller = call.caller ?? (token === '' ? undefined : await access.findCaller(token, call.remoteAddress, call.namespace))
+    if (caller !== undefined && !isWrapping(caller.token)) return
+    if (caller === undefined && !rules.wrapsWithoutToken) throw refuse('invalid', 'wrapping needs a token')
+    call.wrapsForStranger = caller === undefined
+    if (call.mount !== undefined) call.wrapTtl = Math.min(call.wrapTtl, maxTtlOf(call.mount))
   }
 
   /** Contract core-http §5.2.4. What unlocks a namespace is served in a locked one. */

@@ -245,6 +245,7 @@ export function createApp(parts: AppParts): FastifyInstance {
         canonical: undefined,
         dropsSlash: false,
         namesRequest: false,
+        wrapsWithoutToken: false,
         exists: undefined,
         convert: () => ({ values: {}, unknown: [], replaced: [] }),
         exchange: noExchange,

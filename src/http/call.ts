@@ -43,6 +43,8 @@ export type Call = {
   remoteAddress: string
   /** Seconds for which the answer is to be kept behind a token instead of given, part of one too; 0: it is not. Set by `admit`. */
   wrapTtl: number
+  /** The answer is kept for a caller without a token. Set by `admit`. */
+  wrapsForStranger: boolean
   /** Fields as sent: body of a write, query of the rest. Set by `admit`. */
   sent: Record<string, JsonValue>
   caller: Caller | undefined

@@ -71,6 +71,7 @@ export function mountRouter({ random, namespaceOf, resolve, clientAddress }: Rou
       crossOrigin: undefined,
       remoteAddress: typeof address === 'string' ? address : '',
       wrapTtl: 0,
+      wrapsForStranger: false,
       sent: {},
       caller: undefined,
       creates: false,

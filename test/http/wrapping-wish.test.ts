@@ -14,6 +14,13 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 const wish = (ttl = '60'): CallOptions => ({ headers: { 'X-Vault-Wrap-TTL': ttl } })
 const unwrapped = (answer: Answer) => server.root.write('sys/wrapping/unwrap', { token: String(answer.body.wrap_info?.token) })
+const wrappedLogin = async (issuer: Awaited<ReturnType<typeof startIssuer>>, ttl: string) => {
+  await server.root.write('auth/jwt/config', { oidc_discovery_url: issuer.url })
+  await server.root.write('auth/jwt/role/ci', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gatehouse' })
+  const jwt = await issuer.signPipeline('github', { aud: 'gatehouse' })
+  const login = await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt }, wish(ttl))
+  return { creation_path: login.body.wrap_info?.creation_path, ttl: login.body.wrap_info?.ttl }
+}
 /** Everything but the id each request has of its own. */
 const withoutRequestId = (text: string) => text.replace(/"request_id":"[0-9a-f-]{36}"/, '"request_id":""')
 
@@ -39,7 +46,8 @@ describe('contract core-http §9.1: what is wrapped', () => {
     { name: 'a list', ask: (options?: CallOptions) => server.root.list('sys/policies/acl', options) },
     { name: 'a list by its verb', ask: (options?: CallOptions) => server.root.call('LIST', 'sys/policies/acl', undefined, options) },
     { name: 'a write with warnings', ask: (options?: CallOptions) => server.root.write('sys/capabilities-self', { paths: 'a', zz: 1 }, options) },
-    { name: 'an open path', ask: (options?: CallOptions) => server.anonymous.read('sys/internal/ui/mounts', options) },
+    { name: 'an open path', ask: (options?: CallOptions) => server.root.read('sys/internal/ui/mounts', options) },
+    { name: 'an open path that looks at no caller', ask: (options?: CallOptions) => server.root.read('identity/oidc/.well-known/keys', options) },
     { name: 'a bare document', ask: (options?: CallOptions) => server.root.read('sys/internal/specs/openapi', options) },
   ])('$name comes out of its wrapping byte for byte as it would have been given, but for the request id', async ({ ask }) => {
     const plain = await ask()
@@ -101,28 +109,87 @@ describe('contract core-http §9.1: what is wrapped', () => {
   })
 })
 
-describe('a stranger’s wishes for what is open to all', () => {
-  test('are met ten times at once, then once each six seconds, for each client address', async () => {
-    const clock = new FakeClock()
-    await using host = await startTestServer({ clock })
-    const ask = (options: CallOptions = {}) => host.anonymous.read('sys/internal/specs/openapi', { ...wish('9000000000'), ...options })
-    const statuses = async (count: number) => {
-      const answers = []
-      for (let at = 0; at < count; at++) answers.push(await ask())
-      return answers.map(({ status }) => status)
-    }
+describe('without a token', () => {
+  const asked = [
+    ['GET', 'sys/internal/ui/mounts'],
+    ['GET', 'sys/internal/specs/openapi'],
+    ['GET', 'sys/internal/ui/unauthenticated-messages'],
+    ['GET', 'sys/internal/ui/authenticated-messages'],
+    ['GET', 'identity/oidc/.well-known/openid-configuration'],
+    ['GET', 'identity/oidc/.well-known/keys'],
+    ['GET', 'identity/oidc/.well-known/nope'],
+    ['POST', 'auth/jwt/oidc/auth_url'],
+    ['DELETE', 'sys/internal/ui/mounts'],
+  ] as const
 
-    expect(await statuses(11)).toEqual([...Array.from({ length: 10 }, () => 200), 429])
-    const refused = await ask()
-    expect(refused.body).toEqual(errors('too many answers were wrapped for a client without a token'))
-    expect(refused.headers['retry-after']).toBeDefined()
-    clock.advance(6)
-    expect(await statuses(2)).toEqual([200, 429])
-    expect((await ask({ localAddress: '127.0.0.2' })).status).toBe(200)
-    expect((await host.anonymous.read('sys/internal/specs/openapi')).status).toBe(200)
+  test.each(asked)('%s %s is not wrapped', async (verb, path) => {
+    for (const client of [server.anonymous, server.as('nonsense')]) {
+      const answer = await client.call(verb, path, verb === 'POST' ? { role: 'r' } : undefined, wish('1'))
+
+      // a path that insists on a good token says so first
+      const isDenied = answer.status === 403 && client !== server.anonymous
+      if (!isDenied) expect(answer).toMatchObject({ status: 400, body: errors('wrapping needs a token') })
+    }
   })
 
-  test.each(['service', 'batch'])('do not count when they are logins, with %s tokens, or calls of a token', async (type) => {
+  test('a path that would be kept for nobody does its work for nobody: no login begins', async () => {
+    await using issuer = await startIssuer()
+    await server.root.write('auth/jwt/config', { oidc_discovery_url: issuer.url, oidc_client_id: 'a', oidc_client_secret: 'b' })
+    await server.root.write('auth/jwt/role/person', { user_claim: 'sub', allowed_redirect_uris: ['http://localhost/'] })
+
+    const answer = await server.anonymous.write('auth/jwt/oidc/auth_url', { role: 'person', redirect_uri: 'http://localhost/' }, wish())
+
+    expect(answer).toMatchObject({ status: 400, body: errors('wrapping needs a token') })
+  })
+
+  test('a login is wrapped for no longer than a token of its mount may live', async () => {
+    await using issuer = await startIssuer()
+    const { creation_path, ttl } = await wrappedLogin(issuer, '9000000000')
+    expect([creation_path, ttl]).toEqual(['auth/jwt/login', 768 * 3600])
+
+    await server.root.write('sys/auth/jwt/tune', { max_lease_ttl: '2h' })
+    expect((await wrappedLogin(issuer, '9000000000')).ttl).toBe(7200)
+    expect((await wrappedLogin(issuer, '60')).ttl).toBe(60)
+    await server.root.write('sys/auth/jwt/tune', { max_lease_ttl: '' })
+  })
+
+  test('who holds a wrapping token alone can look at it, and have what it opens wrapped again for as long as a token may live', async () => {
+    const first = await server.root.read('auth/token/lookup-self', wish())
+    const id = String(first.body.wrap_info?.token)
+    const look = await server.anonymous.write('sys/wrapping/lookup', { token: id }, wish('9000000000'))
+    const again = await server.as(id).write('sys/wrapping/unwrap', undefined, wish('9000000000'))
+
+    expect(look.body.wrap_info).toMatchObject({ creation_path: 'sys/wrapping/lookup', ttl: 768 * 3600 })
+    expect(again.body.wrap_info).toMatchObject({ creation_path: 'sys/wrapping/unwrap', ttl: 768 * 3600 })
+  })
+
+  test('a caller with a token has an answer kept for as long as it likes', async () => {
+    for (const path of ['auth/token/lookup-self', 'identity/oidc/.well-known/keys']) {
+      expect((await server.root.read(path, wish('9000000000'))).body.wrap_info?.ttl).toBe(9_000_000_000)
+    }
+  })
+
+  test('looks at a wrapping token are wrapped ten times at once, then once each six seconds, for each client', async () => {
+    const clock = new FakeClock()
+    await using host = await startTestServer({ clock, settings: { TRUSTED_PROXIES: '127.0.0.0/8' } })
+    const first = await host.root.read('auth/token/lookup-self', wish('1h'))
+    const token = String(first.body.wrap_info?.token)
+    const ask = (from: string) =>
+      host.anonymous.write('sys/wrapping/lookup', { token }, { headers: { 'X-Vault-Wrap-TTL': '60', 'X-Forwarded-For': from } })
+    const statuses = []
+    for (let at = 0; at < 11; at++) statuses.push((await ask(`2001:db8:1:2::${at}`)).status)
+
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429])
+    const refused = await ask('2001:db8:1:2:3:4:5:6')
+    expect(refused.body).toEqual(errors('too many answers were wrapped for a client without a token'))
+    expect(refused.headers['retry-after']).toBeDefined()
+    expect((await ask('2001:db8:1:3::1')).status).toBe(200)
+    clock.advance(6)
+    expect([(await ask('2001:db8:1:2::1')).status, (await ask('2001:db8:1:2::1')).status]).toEqual([200, 429])
+    expect((await host.anonymous.write('sys/wrapping/lookup', { token })).status).toBe(200)
+  })
+
+  test.each(['service', 'batch'])('logins with %s tokens, and calls of a token, are wrapped as often as they like', async (type) => {
     await using issuer = await startIssuer()
     const clock = new FakeClock()
     await using host = await startTestServer({ clock })

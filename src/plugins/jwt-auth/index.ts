@@ -124,6 +124,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
   resource(app, '/login', {
     help: 'Log in with a signed JWT.',
     open: true,
+    wrapsWithoutToken: true,
     namesRequest: true,
     write: {
       summary: 'Log in with a JWT',
@@ -158,6 +159,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
   resource(app, '/oidc/callback', {
     help: 'Where a browser ends its login.',
     open: true,
+    wrapsWithoutToken: true,
     namesRequest: true,
     read: {
       summary: 'Finish an OIDC login',

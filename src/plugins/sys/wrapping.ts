@@ -61,6 +61,7 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
   resource(app, '/wrapping/lookup', {
     help: 'When and by which path an answer was wrapped; the token is not used up.',
     open: true,
+    wrapsWithoutToken: true,
     precheck,
     follows: followsWrappingToken,
     read: { summary: 'Look up a wrapping token', ...answers.wrapOrigin, input: tokenInput, handle: lookup },
