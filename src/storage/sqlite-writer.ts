@@ -13,6 +13,8 @@ export type WriterData = {
   logGoalBytes: number
   /** Log size (a long reader elsewhere keeps it from being reset) above which nothing more is written. */
   logLimitBytes: number
+  /** The thread before this one ended in the middle of a group: its log is cleaned first. */
+  recover: boolean
 }
 
 /** Its answers: one after opening, one a group. `failed` is the engine's code. */
@@ -21,6 +23,7 @@ export type WriterReply = { failed?: string; message?: string; logBytes: number;
 type Log = { busy: number; log: number; checkpointed: number }
 
 const idleCheckpointMs = 200
+const retryMs = 1_000
 const idleGoalBytes = 256 * 1024
 const keepLogFileBytes = 64 * 1024 * 1024
 
@@ -31,6 +34,7 @@ class Writer {
   readonly #faults: StorageFaults | undefined
   readonly #logState: Database.Statement<[], Log>
   readonly #checkpoint: Database.Statement<[], Log>
+  readonly #recoveries: Database.Statement<[]>
   readonly #pageBytes: number
   checkpoints = 0
   logBytes = 0
@@ -48,12 +52,23 @@ class Writer {
     this.#faults = faults
     this.#logState = this.#connection.prepare('PRAGMA wal_checkpoint(NOOP)')
     this.#checkpoint = this.#connection.prepare('PRAGMA wal_checkpoint(PASSIVE)')
+    this.#recoveries = this.#connection.prepare(
+      "INSERT INTO meta (name, value) VALUES ('recoveries', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1",
+    )
     this.#measure(this.#logState.get())
   }
 
   apply(block: ArrayBuffer): void {
     this.#rows.apply(unpackRows(block))
-    this.#measure(this.#logState.get())
+  }
+
+  /** A commit stands even if its log cannot be measured. */
+  measure(): void {
+    try {
+      this.#measure(this.#logState.get())
+    } catch {
+      // the next write meets the same disk
+    }
   }
 
   checkpoint(): void {
@@ -63,15 +78,18 @@ class Writer {
   }
 
   /**
-   * After a failed write: a small commit of our own takes the place of what the failed group left in the log, so that a later recovery of the log can
-   * not bring that group back.
+   * After a failed commit. The log may hold all of it, and the next recovery of the log would bring it back. A commit of
+   * our own takes its place: first without a sync, which succeeds where only syncs fail, and then with one.
    */
-  recover(after: string): void {
-    const isDiskError = after.startsWith('SQLITE_IOERR') || after === 'SQLITE_CORRUPT'
-    if (isDiskError && this.#connection.pragma('quick_check(1)', { simple: true }) !== 'ok') {
-      throw Object.assign(new Error('the database is damaged'), { code: 'SQLITE_CORRUPT' })
-    }
-    this.#connection.exec("INSERT INTO meta (name, value) VALUES ('recoveries', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1")
+  overwriteFailed(): void {
+    this.#connection.pragma('synchronous = OFF')
+    this.#recoveries.run()
+    this.#connection.pragma('synchronous = FULL')
+    this.#recoveries.run()
+  }
+
+  isSound(): boolean {
+    return this.#connection.pragma('quick_check(1)', { simple: true }) === 'ok'
   }
 
   close(): void {
@@ -85,44 +103,101 @@ class Writer {
   }
 }
 
-/** Serves one group a message: opens anew after a failure, answers, then tends to the log. */
-function serve(port: NonNullable<typeof parentPort>, { path, faults: shared, logGoalBytes, logLimitBytes }: WriterData): void {
+/**
+ * The writing connection over the whole life of the thread: opened when it is needed, and again after each failure. Nothing
+ * is written over a log that may still hold what a failed commit left there.
+ */
+class Recovering {
+  readonly #open: () => Writer
+  #writer: Writer | undefined
+  #isLogClean: boolean
+  #mustCheck = false
+  #isDamaged = false
+
+  constructor(open: () => Writer, isLogClean: boolean) {
+    this.#open = open
+    this.#isLogClean = isLogClean
+  }
+
+  /** As it is, open or not. */
+  get current(): Writer | undefined {
+    return this.#writer
+  }
+
+  get isLogClean(): boolean {
+    return this.#isLogClean
+  }
+
+  /** Open, with a clean log, over a database that is sound. Throws the engine's error. */
+  ready(): Writer {
+    const writer = this.#clean()
+    if (this.#mustCheck) this.#isDamaged = !writer.isSound()
+    this.#mustCheck = false
+    if (this.#isDamaged) throw Object.assign(new Error('the database is damaged'), { code: 'SQLITE_CORRUPT' })
+    return writer
+  }
+
+  write(writer: Writer, block: ArrayBuffer): void {
+    this.#isLogClean = false
+    writer.apply(block)
+    this.#isLogClean = true
+  }
+
+  /** After a failure, and before anybody is told: a crash after that must find a clean log. */
+  failed(code: string): void {
+    this.#mustCheck ||= code.startsWith('SQLITE_IOERR') || code.startsWith('SQLITE_CORRUPT')
+    this.close()
+    this.tryClean()
+  }
+
+  tryClean(): void {
+    try {
+      this.#clean()
+    } catch {
+      this.close()
+    }
+  }
+
+  close(): void {
+    const closing = this.#writer
+    this.#writer = undefined
+    closing?.close()
+  }
+
+  #clean(): Writer {
+    this.#writer ??= this.#open()
+    if (!this.#isLogClean) this.#writer.overwriteFailed()
+    this.#isLogClean = true
+    return this.#writer
+  }
+}
+
+/** Serves one group a message: answers, then tends to the log. */
+function serve(port: NonNullable<typeof parentPort>, { path, faults: shared, logGoalBytes, logLimitBytes, recover }: WriterData): void {
   const faults = shared === undefined ? undefined : new StorageFaults(shared)
-  let writer: Writer | undefined
-  let failure: string | undefined
+  const recovering = new Recovering(() => new Writer(path, faults), !recover)
   /** Grows while a reader elsewhere stops checkpoints from finishing, so that they are not tried after each group. */
   let goalBytes = logGoalBytes
 
-  const opened = (): Writer => {
-    if (writer !== undefined) return writer
-    const fresh = new Writer(path, faults)
-    try {
-      if (failure !== undefined) fresh.recover(failure)
-    } catch (cause) {
-      fresh.close()
-      throw cause
-    }
-    writer = fresh
-    failure = undefined
-    return fresh
-  }
-
   const attempt = (work: (writer: Writer) => void) => {
     try {
-      work(opened())
+      work(recovering.ready())
       reply({})
     } catch (cause) {
-      failure = engineCode(cause)
-      writer?.close()
-      writer = undefined
-      reply({ failed: failure, message: cause instanceof Error ? cause.message : '' })
+      const failed = engineCode(cause)
+      recovering.failed(failed)
+      retry.refresh()
+      reply({ failed, message: cause instanceof Error ? cause.message : '' })
     }
   }
 
-  const reply = (outcome: Pick<WriterReply, 'failed' | 'message'>) =>
-    port.postMessage({ ...outcome, logBytes: writer?.logBytes ?? 0, checkpoints: writer?.checkpoints ?? 0 } satisfies WriterReply)
+  const reply = (outcome: Pick<WriterReply, 'failed' | 'message'>) => {
+    const { logBytes = 0, checkpoints = 0 } = recovering.current ?? {}
+    port.postMessage({ ...outcome, logBytes, checkpoints } satisfies WriterReply)
+  }
 
   const tendLog = (goal: number) => {
+    const writer = recovering.current
     if (writer === undefined || writer.pendingBytes <= goal) return
     try {
       writer.checkpoint()
@@ -132,18 +207,25 @@ function serve(port: NonNullable<typeof parentPort>, { path, faults: shared, log
     goalBytes = writer.pendingBytes + logGoalBytes
   }
   const idle = setTimeout(() => tendLog(idleGoalBytes), idleCheckpointMs)
+  const retry = setTimeout(() => {
+    if (recovering.isLogClean) return
+    recovering.tryClean()
+    retry.refresh()
+  }, retryMs)
 
   port.on('message', (message: ArrayBuffer | 'close') => {
     if (message === 'close') {
       clearTimeout(idle)
-      writer?.close()
+      clearTimeout(retry)
+      recovering.close()
       port.close()
       return
     }
     attempt((current) => {
       if (current.logBytes > logLimitBytes) current.checkpoint()
       if (current.logBytes > logLimitBytes && current.pendingBytes > 0) throw Object.assign(new Error('the log is full'), { code: 'SQLITE_FULL' })
-      current.apply(message)
+      recovering.write(current, message)
+      current.measure()
     })
     tendLog(goalBytes)
     idle.refresh()

@@ -81,7 +81,11 @@ async function commitSurely(writer: WriterThread, reader: RowReader, rows: reado
     await writer.commit(rows)
   } catch (cause) {
     const isWritten = ({ key, value, revision }: RowWrite) => reader.get(key)?.revision === (value === undefined ? undefined : revision)
-    if (!(cause instanceof ServiceError) || cause.reason !== threadLost || !rows.every(isWritten)) throw cause
+    const isLost = cause instanceof ServiceError && cause.reason === threadLost
+    if (isLost && rows.every(isWritten)) return
+    // a thread that begins cleans up what the one before it may have left in the log
+    if (isLost) await writer.ready().catch(() => {})
+    throw cause
   }
 }
 

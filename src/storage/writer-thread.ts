@@ -9,17 +9,18 @@ export const threadLost = 'THREAD_LOST'
 
 type Answer = { resolve(): void; reject(cause: unknown): void }
 
-/** The thread that writes (sqlite-writer.ts), seen from the other side. One group at a time. A thread that ended is started anew with the next group. */
+/** The thread that writes (sqlite-writer.ts), seen from the other side. One group at a time. A thread that ended is replaced when it is needed. */
 export class WriterThread implements AsyncDisposable {
   /** As of the last answer. */
   log = { logBytes: 0, checkpoints: 0 }
-  readonly #data: WriterData
+  readonly #data: Omit<WriterData, 'recover'>
   #worker: Worker | undefined
   /** Who waits for the next answers, in order: the start of a thread, then its group. */
   #awaited: Answer[] = []
   #started: Promise<void> | undefined
+  #hasLostOne = false
 
-  constructor(data: WriterData) {
+  constructor(data: Omit<WriterData, 'recover'>) {
     this.#data = data
   }
 
@@ -45,7 +46,10 @@ export class WriterThread implements AsyncDisposable {
   }
 
   #start(): Promise<void> {
-    const worker = new Worker(new URL('./sqlite-writer.ts', import.meta.url), { workerData: this.#data, name: 'storage' })
+    const worker = new Worker(new URL('./sqlite-writer.ts', import.meta.url), {
+      workerData: { ...this.#data, recover: this.#hasLostOne } satisfies WriterData,
+      name: 'storage',
+    })
     this.#worker = worker
     worker.on('message', (reply: WriterReply) => this.#take(reply))
     worker.on('error', (cause) => this.#lost(worker, cause))
@@ -75,6 +79,7 @@ export class WriterThread implements AsyncDisposable {
     if (this.#worker !== worker) return
     this.#worker = undefined
     this.#started = undefined
+    this.#hasLostOne = true
     for (const answer of this.#awaited.splice(0)) answer.reject(storageError(threadLost, cause))
   }
 }

@@ -2,28 +2,44 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { openSqlite } from '../../src/storage/sqlite.ts'
 import { type FailPoint, type Failure, StorageFaults } from '../../src/storage/faults.ts'
+import { openSqlite } from '../../src/storage/sqlite.ts'
 
 /** A process of its own that holds the database and writes; see the end of this file. */
 export type Writer = AsyncDisposable & {
   pid: number | undefined
-  /** Keys whose write was answered, in order. Ends with the process. */
-  acknowledged: AsyncIterable<string>
+  /** Each write that was answered, in order. Ends with the process. */
+  answers: AsyncIterable<Answer>
   kill(): void
 }
 
+/** `isStored`: as the answer says. */
+export type Answer = { readonly key: string; readonly isStored: boolean }
+
 export type Crash = { point: FailPoint; failure: Failure; skip: number }
 
+export type WriterOptions = {
+  /** Writes under way at a time, 16 unless told otherwise. A caller whose write is refused stops. */
+  callers?: number
+  crash?: Crash | undefined
+  environment?: Record<string, string>
+  /** A copy of this file in a copy of the project; default: this file. */
+  program?: string
+}
+
 /** Resolves when the process has the database; rejects with what it printed when it could not get it. */
-export async function startWriter(path: string, crash?: Crash): Promise<Writer> {
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), path, JSON.stringify(crash ?? null)], { stdio: ['ignore', 'pipe', 'pipe'] })
+export async function startWriter(path: string, options: WriterOptions = {}): Promise<Writer> {
+  const { callers = 16, crash, environment = {}, program = fileURLToPath(import.meta.url) } = options
+  const child = spawn(process.execPath, [program, path, JSON.stringify({ callers, crash })], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+  })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const ready = await lines.next()
   if (ready.value !== 'ready') throw new Error(await errorText(child))
   return {
     pid: child.pid,
-    acknowledged: { [Symbol.asyncIterator]: () => lines },
+    answers: { [Symbol.asyncIterator]: () => answersOf(lines) },
     kill: () => child.kill('SIGKILL'),
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGKILL')
@@ -32,31 +48,39 @@ export async function startWriter(path: string, crash?: Crash): Promise<Writer> 
   }
 }
 
+async function* answersOf(lines: AsyncIterableIterator<string>): AsyncGenerator<Answer> {
+  for await (const line of lines) yield { key: line.slice(1), isStored: line.startsWith('+') }
+}
+
 async function errorText(child: ChildProcess): Promise<string> {
   const parts: string[] = []
   for await (const part of child.stderr ?? []) parts.push(String(part))
   return parts.join('')
 }
 
-/** Writes pairs of records with 16 callers until it is killed, and prints each key once its write is answered. */
-async function write(path: string, crash: Crash | null): Promise<void> {
+/** Writes pairs of records until it is killed, and prints each key once its write is answered: `+` for a success, `-` for a refusal. */
+async function write(path: string, { callers, crash }: { callers: number; crash?: Crash }): Promise<void> {
   const faults = new StorageFaults()
   const storage = await openSqlite({ path, faults })
   process.stdout.write('ready\n')
-  if (crash !== null) faults.arm(crash.point, crash.failure, crash.skip)
-  const callers = Array.from({ length: 16 }, async (_, caller) => {
+  if (crash !== undefined) faults.arm(crash.point, crash.failure, crash.skip)
+  const call = async (caller: number) => {
     for (let round = 0; ; round += 1) {
       const key = `${process.pid}/${caller}/${round}`
       const value = Buffer.alloc(400, key)
-      const isWritten = await storage.write([
-        { key: `left/${key}`, value, expect: 'absent' },
+      const pair = [
+        { key: `left/${key}`, value, expect: 'absent' as const },
         { key: `right/${key}`, value },
-      ])
-      if (isWritten) process.stdout.write(`${key}\n`)
+      ]
+      const isStored = await storage.write(pair).catch(() => false)
+      process.stdout.write(`${isStored ? '+' : '-'}${key}\n`)
+      if (!isStored) return
     }
-  })
-  await Promise.all(callers)
+  }
+  await Promise.all(Array.from({ length: callers }, (_, caller) => call(caller)))
+  // the process stays until it is killed
+  setInterval(() => {}, 60_000)
 }
 
-const [, program, path, crash] = process.argv
-if (program === fileURLToPath(import.meta.url) && path !== undefined) await write(path, JSON.parse(crash ?? 'null'))
+const [, program, path, options] = process.argv
+if (program === fileURLToPath(import.meta.url) && path !== undefined) await write(path, JSON.parse(options ?? ''))
