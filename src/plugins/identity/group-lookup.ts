@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import type { Group } from '../../core/identity/group.ts'
 import { resource } from '../../http/resource.ts'
 import { examples } from './examples.ts'
 import { type GroupPluginParts, groupOutput, groupReply } from './groups.ts'
-import { checkLookup, lookupInput } from './lookup.ts'
+import { lookupInput, lookUp } from './lookup.ts'
 
-/** `identity/lookup/group`. Contract tokens §5.6. */
+/** `identity/lookup/group`. See docs/contract/identity.md. */
 export function groupLookupRoutes(app: FastifyInstance, parts: GroupPluginParts): void {
   const { groups } = parts
   resource(app, '/lookup/group', {
@@ -16,12 +17,7 @@ export function groupLookupRoutes(app: FastifyInstance, parts: GroupPluginParts)
       example: examples.group,
       input: lookupInput,
       handle: async ({ mount: { namespace }, input }) => {
-        checkLookup(input)
-        const { id, name, alias_id, alias_name, alias_mount_accessor } = input
-        if (id !== '') return groupReply(parts, await groups.byId(namespace, id))
-        if (name !== '') return groupReply(parts, await groups.byName(namespace, name))
-        if (alias_id !== '') return groupReply(parts, await groups.byAliasId(namespace, alias_id))
-        return groupReply(parts, await groups.byAlias(namespace, alias_mount_accessor, alias_name))
+        return groupReply(parts, await lookUp<Group>(groups, namespace, input))
       },
     },
   })

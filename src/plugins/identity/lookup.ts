@@ -1,29 +1,46 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import type { StoredEntity } from '../../core/identity/entity-records.ts'
 import { refuse } from '../../errors.ts'
 import { resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import { type EntityParts, entityOutput, entityReply } from './entities.ts'
 import { examples } from './examples.ts'
 
-/** What a lookup can go by. Contract tokens §5.6. */
+/** What a lookup can go by. See docs/contract/identity.md. */
 export const lookupInput = z.object({
-  id: stringField.default('').describe('Its id'),
-  name: stringField.default('').describe('Its name'),
-  alias_id: stringField.default('').describe('Id of an alias of it'),
-  alias_name: stringField.default('').describe('Name of an alias of it; together with alias_mount_accessor'),
-  alias_mount_accessor: stringField.default('').describe('Accessor of the mount of that alias'),
+  id: stringField.optional().describe('Its id'),
+  name: stringField.optional().describe('Its name'),
+  alias_id: stringField.optional().describe('Id of an alias of it'),
+  alias_name: stringField.optional().describe('Name of an alias of it; together with alias_mount_accessor'),
+  alias_mount_accessor: stringField.optional().describe('Accessor of the mount of that alias'),
 })
 
-/** Throws unless there is exactly one thing to go by. */
-export function checkLookup({ id, name, alias_id, alias_name, alias_mount_accessor }: z.output<typeof lookupInput>): void {
-  const ways = [id, name, alias_id, alias_name || alias_mount_accessor].filter((text) => text !== '')
-  if (ways.length === 0) throw refuse('invalid', 'query parameter not supplied')
-  if (ways.length > 1) throw refuse('invalid', 'query parameter conflict; please supply distinct set of query parameters')
-  if ((alias_name === '') !== (alias_mount_accessor === '')) throw refuse('invalid', "both 'alias_name' and 'alias_mount_accessor' needs to be set")
+/** What can be looked up: each way reads by keys alone. */
+export type Finder<T> = {
+  byId(namespace: string, id: string): Promise<T | undefined>
+  byName(namespace: string, name: string): Promise<T | undefined>
+  byAliasId(namespace: string, aliasId: string): Promise<T | undefined>
+  byAlias(namespace: string, mountAccessor: string, name: string): Promise<T | undefined>
 }
 
-/** `identity/lookup/entity`. Contract tokens §5.6. */
+/** Finds by the one selector that was sent. An empty selector was sent too, and finds nothing. Throws unless there is exactly one. */
+export async function lookUp<T>(finder: Finder<T>, namespace: string, sent: z.output<typeof lookupInput>): Promise<T | undefined> {
+  const given = Object.values(sent).filter((value) => value !== undefined).length
+  const { id = '', name = '', alias_id = '', alias_name = '', alias_mount_accessor = '' } = sent
+  const isPair = given === 2 && alias_name !== '' && alias_mount_accessor !== ''
+  if (given === 0) throw refuse('invalid', 'query parameter not supplied')
+  if (given > 1 && !isPair) throw refuse('invalid', 'query parameter conflict; please supply distinct set of query parameters')
+  if (isPair) return finder.byAlias(namespace, alias_mount_accessor, alias_name)
+  if (alias_name !== '' || alias_mount_accessor !== '') {
+    throw refuse('invalid', "both 'alias_name' and 'alias_mount_accessor' needs to be set")
+  }
+  if (id !== '') return finder.byId(namespace, id)
+  if (name !== '') return finder.byName(namespace, name)
+  return alias_id === '' ? undefined : finder.byAliasId(namespace, alias_id)
+}
+
+/** `identity/lookup/entity`. See docs/contract/identity.md. */
 export function lookupRoutes(app: FastifyInstance, parts: EntityParts): void {
   const { records } = parts.identities
   resource(app, '/lookup/entity', {
@@ -35,16 +52,7 @@ export function lookupRoutes(app: FastifyInstance, parts: EntityParts): void {
       example: examples.entity,
       input: lookupInput,
       handle: async ({ mount: { namespace }, input }) => {
-        checkLookup(input)
-        const { id, name, alias_id, alias_name, alias_mount_accessor } = input
-        const stored =
-          id !== ''
-            ? await records.byId(namespace, id)
-            : name !== ''
-              ? await records.byName(namespace, name)
-              : alias_id !== ''
-                ? await records.byAliasId(namespace, alias_id)
-                : await records.byAlias(namespace, alias_mount_accessor, alias_name)
+        const stored = await lookUp<StoredEntity>(records, namespace, input)
         return entityReply(parts, stored?.entity)
       },
     },

@@ -274,10 +274,16 @@ describe('lookup/entity', () => {
     }
   })
 
+  const conflict = '400 query parameter conflict; please supply distinct set of query parameters'
   test.each<[string, object, string]>([
     ['nothing', {}, '400 query parameter not supplied'],
-    ['empty texts', { id: '', name: '' }, '400 query parameter not supplied'],
-    ['two', { id: nobody, name: 'x' }, '400 query parameter conflict; please supply distinct set of query parameters'],
+    ['two', { id: nobody, name: 'x' }, conflict],
+    ['an empty selector beside another', { id: '', name: 'x' }, conflict],
+    ['two empty selectors', { id: '', name: '' }, conflict],
+    ['a null beside a selector', { id: null, name: 'x' }, conflict],
+    ['a pair of which one is empty', { alias_name: '', alias_mount_accessor: 'auth_jwt_0' }, conflict],
+    ['one empty selector', { name: '' }, '204'],
+    ['an empty half of the pair', { alias_name: '' }, '204'],
     ['I30: half of the pair', { alias_name: 'x' }, "400 both 'alias_name' and 'alias_mount_accessor' needs to be set"],
     ['the other half', { alias_mount_accessor: 'x' }, "400 both 'alias_name' and 'alias_mount_accessor' needs to be set"],
     ['I29: an unknown alias', { alias_name: 'nobody', alias_mount_accessor: 'auth_jwt_0' }, '204'],
