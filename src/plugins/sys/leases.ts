@@ -98,6 +98,7 @@ function renewRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '/
   })
   resource(app, `${path}/renew/*`, {
     help,
+    precheck: checkLeaseIdText,
     write: {
       summary: 'Renew a lease',
       ...answers.renewedLease,
@@ -126,6 +127,7 @@ function revokeRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '
   })
   resource(app, `${path}/revoke/*`, {
     help,
+    precheck: checkLeaseIdText,
     write: {
       summary: 'Revoke a lease',
       ...answers.revocation,

@@ -297,6 +297,17 @@ describe('renew', () => {
     }
   })
 
+  test.each(['renew', 'revoke'])('%s with an id in the path refuses a lease_id in the body that is not a text', async (verb) => {
+    await using server = await openServer()
+
+    for (const path of [`sys/leases/${verb}/nope`, `sys/${verb}/nope`]) {
+      for (const lease_id of [5, true, ['x'], {}]) {
+        const answer = await server.put(path, { lease_id })
+        expect([answer.status, answer.body]).toEqual([400, refusal('invalid lease ID')])
+      }
+    }
+  })
+
   test('L7: refuses tokens', async () => {
     await using server = await openServer()
     await server.root.write('auth/token/create-orphan', { policies: ['default'], ttl: '1h' })
