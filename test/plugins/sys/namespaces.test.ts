@@ -271,15 +271,37 @@ describe('which namespace a request is in', () => {
     expect(await server.anonymous.read(path, inside(namespace))).toMatchObject({ status, body })
   })
 
-  test.each(['audit', 'config/cors', 'quotas/rate-limit/x', 'host-info', 'replication/status', 'internal/counters/activity/monthly', 'mfa/method/x'])(
-    'sys/%s is the root’s alone (121)',
-    async (path) => {
-      const name = await fresh()
+  test.each([
+    'audit',
+    'config/cors',
+    'quotas/rate-limit/x',
+    'host-info',
+    'replication/status',
+    'internal/counters/activity/monthly',
+    'mfa/method/x',
+    'rotate',
+  ])('sys/%s is the root’s alone (121)', async (path) => {
+    const name = await fresh()
 
-      expect((await server.anonymous.read(`sys/${path}`, inside(name))).body).toEqual(errors('operation only available in root namespace'))
-      expect((await server.anonymous.read(`${name}/sys/${path}`)).body).toEqual(errors('operation only available in root namespace'))
-    },
-  )
+    expect((await server.anonymous.read(`sys/${path}`, inside(name))).body).toEqual(errors('operation only available in root namespace'))
+    expect((await server.anonymous.read(`${name}/sys/${path}`)).body).toEqual(errors('operation only available in root namespace'))
+  })
+
+  test.each(['rotate', 'rotate/keyring', 'rotate/config'])('a child namespace cannot POST sys/%s', async (path) => {
+    const name = await fresh()
+    const { client } = await tokenIn(name, everything)
+    const before = (await root.read('sys/key-status')).body.data
+
+    for (const answer of [
+      await client.write(`sys/${path}`, {}, inside(name)),
+      await root.write(`sys/${path}`, {}, inside(name)),
+      await root.write(`${name}/sys/${path}`),
+    ]) {
+      expect(answer).toMatchObject({ status: 400, body: errors('operation only available in root namespace') })
+    }
+
+    expect((await root.read('sys/key-status')).body.data).toMatchObject({ term: before?.['term'] })
+  })
 
   test('node state that is open to all is open there too, and what no mount takes is named without its namespace', async () => {
     const name = await fresh()
