@@ -6,7 +6,7 @@ import { type Namespace, rootNamespace } from './namespaces/namespace.ts'
 import type { NamespaceStore } from './namespaces/namespace-store.ts'
 import { type Acl, rootAcl } from './policies/acl.ts'
 import type { PolicySet, PolicyStore } from './policies/policy-store.ts'
-import { noRights, RelativeAcl } from './policies/relative-acl.ts'
+import { AclFromAbove, noRights, RelativeAcl } from './policies/relative-acl.ts'
 import type { TemplateContext } from './policies/templates.ts'
 import type { Token } from './tokens/token.ts'
 import type { TokenStore } from './tokens/token-store.ts'
@@ -75,24 +75,32 @@ export class Access {
     return { token, tokenId, identityPolicies, acl: token.namespace === namespace.id ? acl : this.#seenFrom(namespace, token, acl) }
   }
 
-  /** What the token of this id may do in a namespace. Throws for one that is not valid, or not of this namespace or one above. Contract tokens §4.12. */
-  async aclOfToken(tokenId: string, namespace: Namespace): Promise<Acl> {
-    const token = await this.#parts.tokens.lookup(tokenId)
-    const isNear = token !== undefined && this.#parts.namespaces.pathBelow(token.namespace, namespace) !== undefined
-    return this.#aclOf(isNear ? token : undefined, namespace, 'invalid token')
+  /**
+   * What the token of this id may do in a namespace. Throws for one that is not valid, or is of a namespace that is neither above nor below this one. Of
+   * a token from below, paths lead from this namespace into the token's own. See docs/contract/tokens-and-policies.md#policies.
+   */
+  async aclOfToken(tokenId: string, namespace: Namespace): Promise<Pick<Acl, 'capabilities'>> {
+    return this.#aclOf(await this.#parts.tokens.lookup(tokenId), namespace, 'invalid token')
   }
 
-  /** What the token of this accessor may do. Throws for one that is not valid, or of another namespace. Contract tokens §4.12. */
-  async aclOfAccessor(accessor: string, namespace: Namespace): Promise<Acl> {
+  /** The same of the token with this accessor; one from above is unknown here. */
+  async aclOfAccessor(accessor: string, namespace: Namespace): Promise<Pick<Acl, 'capabilities'>> {
     const token = await this.#parts.tokens.lookupByAccessor(accessor)
-    return this.#aclOf(token?.namespace === namespace.id ? token : undefined, namespace, 'invalid accessor')
+    const isAbove = token !== undefined && token.namespace !== namespace.id && this.#pathFrom(token.namespace, namespace) !== undefined
+    return this.#aclOf(isAbove ? undefined : token, namespace, 'invalid accessor')
   }
 
-  async #aclOf(token: Token | undefined, namespace: Namespace, refusal: string): Promise<Acl> {
-    if (token === undefined) throw fail('invalid', refusal)
+  async #aclOf(token: Token | undefined, namespace: Namespace, refusal: string): Promise<Pick<Acl, 'capabilities'>> {
+    const own = token && this.#parts.namespaces.byId(token.namespace)
+    const down = own && this.#pathFrom(namespace.id, own)
+    if (token === undefined || (down === undefined && this.#pathFrom(token.namespace, namespace) === undefined)) throw fail('invalid', refusal)
     const rights = await this.#rightsOf(token)
     if (rights === undefined) throw fail('invalid', 'invalid token')
-    return token.namespace === namespace.id ? rights.acl : this.#seenFrom(namespace, token, rights.acl)
+    return down === undefined ? this.#seenFrom(namespace, token, rights.acl) : down === '' ? rights.acl : new AclFromAbove(rights.acl, down)
+  }
+
+  #pathFrom(upper: string, lower: Namespace): string | undefined {
+    return this.#parts.namespaces.pathBelow(upper, lower)
   }
 
   /** A token acts in its own namespace and below, by its own namespace's policies; that of the policy `root` everywhere. Contract core-http §5.3. */

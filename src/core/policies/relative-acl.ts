@@ -63,5 +63,20 @@ export class RelativeAcl implements Acl {
   }
 }
 
+/** The capabilities of a token as a namespace above its own asks for them: only paths that lead into the token's namespace are in its reach. */
+export class AclFromAbove implements Pick<Acl, 'capabilities'> {
+  readonly #acl: Acl
+  readonly #prefix: string
+
+  constructor(acl: Acl, prefix: string) {
+    this.#acl = acl
+    this.#prefix = prefix
+  }
+
+  capabilities(path: string): string[] {
+    return path.startsWith(this.#prefix) ? this.#acl.capabilities(path.slice(this.#prefix.length)) : noRights.capabilities(path)
+  }
+}
+
 const entriesOf = (paths: JsonValue | undefined): [string, JsonValue][] =>
   typeof paths === 'object' && paths !== null && !Array.isArray(paths) ? Object.entries(paths as JsonObject) : []

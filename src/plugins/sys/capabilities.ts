@@ -62,7 +62,7 @@ function wanted({ paths, path }: Asked): string[] {
   return list
 }
 
-function judged(acl: Acl | undefined, asked: Asked): Reply {
+function judged(acl: Pick<Acl, 'capabilities'> | undefined, asked: Asked): Reply {
   const list = wanted(asked)
   if (list.includes('')) throw fail('invalid', 'missing path')
   // without prototype: any path may be asked for

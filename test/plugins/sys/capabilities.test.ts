@@ -147,12 +147,36 @@ describe('of another token', () => {
 describe('whose rights are told where', () => {
   const inside = (name: string) => ({ headers: { 'X-Vault-Namespace': name } })
 
-  test('a token of another namespace is unknown by id and by accessor', async () => {
+  test('a token of a child namespace has capabilities on the paths that lead into it', async () => {
+    await server.root.write('sys/namespaces/up')
+    await server.root.write('sys/namespaces/down', {}, inside('up'))
+    const policy = { policy: 'path "x/*" { capabilities = ["read"] }' }
+    await server.root.write('sys/policies/acl/p', policy, inside('up/down'))
+    const { body } = await server.root.write('auth/token/create', { policies: ['p'] }, inside('up/down'))
+    const { client_token: token, accessor } = body.auth ?? {}
+    const asked = async (namespace: string, paths: string) => {
+      const options = namespace === '' ? {} : inside(namespace)
+      const answers = [
+        await server.root.write('sys/capabilities', { token, paths }, options),
+        await server.root.write('sys/capabilities-accessor', { accessor, paths }, options),
+      ]
+      expect(answers.map(({ status }) => status)).toEqual([200, 200])
+      expect(answers[0]?.body.data).toEqual(answers[1]?.body.data)
+      return answers[0]?.body.data?.['capabilities']
+    }
+
+    expect(await asked('', 'up/down/x/a')).toEqual(['read'])
+    expect(await asked('up', '/down/x/a')).toEqual(['read'])
+    expect(await asked('up/down', 'x/a')).toEqual(['read'])
+    for (const path of ['x/a', 'up/x/a', 'up/downx/a', 'sys/health', 'up/down']) expect(await asked('', path)).toEqual(['deny'])
+  })
+
+  test('a token of a namespace beside is unknown by id and by accessor', async () => {
     for (const name of ['one', 'two']) await server.root.write(`sys/namespaces/${name}`)
     const { body } = await server.root.write('auth/token/create', { policies: ['default'] }, inside('one'))
     const { client_token: token, accessor } = body.auth ?? {}
 
-    for (const options of [{}, inside('two')]) {
+    for (const options of [inside('two')]) {
       expect(await server.root.write('sys/capabilities', { token, paths: 'x' }, options)).toMatchObject({
         status: 400,
         body: errors(caused('invalid token')),
