@@ -3,7 +3,7 @@ import { lookup as resolve } from 'node:dns'
 import { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions, request as requestPlain } from 'node:http'
 import { Agent as TlsAgent, request as requestTls } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { createSecureContext, getCACertificates } from 'node:tls'
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
 import { StartError } from '../errors.ts'
 import { type Address, parseAddress, reachableAddresses } from '../lib/address.ts'
 import { networkSet } from '../lib/cidr.ts'
@@ -76,6 +76,8 @@ const redirectsOfPost: ReadonlySet<number> = new Set([307, 308])
 export class OutboundClient {
   readonly #isDenied: (address: Address) => boolean
   readonly #proxyAgent: { env: Record<string, string>; host: string } | undefined
+  /** Of an agent that `connections` gave: the agents that trust other authorities of the same names. */
+  readonly #alternatives = new WeakMap<TlsAgent, readonly TlsAgent[]>()
 
   constructor({ deny, httpsProxy, noProxy }: OutboundRules) {
     this.#isDenied = networkSet(deny)
@@ -101,8 +103,17 @@ export class OutboundClient {
    * beside the system's own. An idle connection closes by itself and keeps no process alive.
    */
   connections(caPem: string | undefined): TlsAgent {
-    const trusted =
-      caPem === undefined ? {} : { secureContext: createSecureContext({ ca: [...getCACertificates('default'), ...caCertificates(caPem)] }) }
+    if (caPem === undefined) return this.#keptConnections({})
+    const system = getCACertificates('default')
+    const [agent, ...others] = trustChoices(caCertificates(caPem)).map((chosen) =>
+      this.#keptConnections({ secureContext: createSecureContext({ ca: [...system, ...chosen] }) }),
+    )
+    if (agent === undefined) throw new Error('there is always one choice')
+    this.#alternatives.set(agent, others)
+    return agent
+  }
+
+  #keptConnections(trusted: { secureContext?: SecureContext }): TlsAgent {
     return new TlsAgent({
       ...trusted,
       keepAlive: true,
@@ -152,7 +163,7 @@ export class OutboundClient {
 
   async #once(
     target: URL,
-    options: RequestOptions & { ca?: string[] | undefined; signal: AbortSignal },
+    options: RequestOptions & Trust & { signal: AbortSignal },
     { verb, body, maxBytes }: { verb: string; body: string | undefined; maxBytes: number },
   ): Promise<OutboundResponse> {
     try {
@@ -175,7 +186,25 @@ export class OutboundClient {
     }
   }
 
-  #exchange(target: URL, options: RequestOptions, body: string | undefined): Promise<IncomingMessage> {
+  /** A signature fails before anything is sent where two authorities have one name: then the others of that name have their turn. */
+  async #exchange(target: URL, options: RequestOptions & Trust, body: string | undefined): Promise<IncomingMessage> {
+    const choices: readonly Trust[] =
+      options.agent instanceof TlsAgent
+        ? [options.agent, ...(this.#alternatives.get(options.agent) ?? [])].map((agent) => ({ agent }))
+        : options.ca === undefined
+          ? [{}]
+          : trustChoices(options.ca).map((ca) => ({ ca }))
+    for (const [index, choice] of choices.entries()) {
+      try {
+        return await this.#attempt(target, { ...options, ...choice }, body)
+      } catch (error) {
+        if (!isWrongSignature(error) || index === choices.length - 1) throw error
+      }
+    }
+    throw new Error('there is always one choice')
+  }
+
+  #attempt(target: URL, options: RequestOptions, body: string | undefined): Promise<IncomingMessage> {
     return new Promise((settle, reject) => {
       const proxied = target.protocol === 'https:' && this.#proxyAgent !== undefined
       const agent = options.agent ?? (proxied ? new TlsAgent({ keepAlive: false, proxyEnv: this.#proxyAgent?.env }) : false)
@@ -224,6 +253,35 @@ export function caCertificates(pem: string): string[] {
     if (isCertificate(block)) certificates.push(block)
   }
 }
+
+type Trust = { readonly agent?: TlsAgent; readonly ca?: string[] | undefined }
+
+const mostChoices = 16
+
+/**
+ * The sets of authorities to trust in turn. The first has all. A chain is built by the names in it, and by key identifiers where certificates have them;
+ * without those, the first authority of a name is taken for its issuer. So of authorities with one name, as a rotated one has beside its successor,
+ * each further set has one: in all combinations, or, where these are too many, the first of every name, then the second, and so on.
+ */
+function trustChoices(certificates: readonly string[]): string[][] {
+  const all = [...new Set(certificates)]
+  const byName = [...Map.groupBy(all, (pem) => new X509Certificate(pem).subject).values()]
+  const combinations = byName.reduce((count, namesakes) => count * namesakes.length, 1)
+  if (combinations === 1) return [all]
+  const isFew = combinations <= mostChoices
+  const count = isFew ? combinations : Math.min(mostChoices, Math.max(...byName.map(({ length }) => length)))
+  const choices = Array.from({ length: count }, (_, at) => {
+    let rest = at
+    return byName.flatMap((namesakes) => {
+      const index = rest % namesakes.length
+      if (isFew) rest = Math.floor(rest / namesakes.length)
+      return namesakes[index] ?? []
+    })
+  })
+  return [all, ...choices]
+}
+
+const isWrongSignature = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'CERT_SIGNATURE_FAILURE'
 
 function isCertificate(block: string): boolean {
   try {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { caCertificates, OutboundClient } from '../../src/core/outbound.ts'
-import { providerTls, strangerCertificate } from '../plugins/jwt-auth/certificates.ts'
+import { providerTls, rotatedAuthority, strangerCertificate } from '../plugins/jwt-auth/certificates.ts'
 import { startProvider } from '../plugins/jwt-auth/provider.ts'
 
 const open = new OutboundClient({ deny: [] })
@@ -200,6 +200,31 @@ test.each([
   { name: 'openings without an end', pem: '-----BEGIN CERTIFICATE-----'.repeat(100_000), count: 0 },
 ])('certificates in a text: $name', ({ pem, count }) => {
   expect(caCertificates(pem)).toHaveLength(count)
+})
+
+test.each([
+  { name: 'the first', order: [0, 1] },
+  { name: 'the second', order: [1, 0] },
+])('of two authorities with one name and no key identifiers, $name is found', async ({ order }) => {
+  await using provider = await startProvider({ '/': { ok: true } }, rotatedAuthority.leaf)
+  const caPem = order.map((at) => rotatedAuthority.authorities[at]).join('')
+
+  await expect(open.get(provider.url, { caPem })).resolves.toMatchObject({ status: 200 })
+  await expect(open.get(provider.url, { caPem: caPem + providerTls.cert })).resolves.toMatchObject({ status: 200 })
+  await expect(open.get(provider.url, { caPem: rotatedAuthority.authorities[1] })).rejects.toThrow(/certificate signature failure/)
+})
+
+test('kept connections find the right one of two authorities with one name too', async () => {
+  await using provider = await startProvider({ '/': { ok: true } }, rotatedAuthority.leaf)
+  const [signer, namesake] = rotatedAuthority.authorities
+  const call = { method: 'GET', url: provider.url, headers: {}, timeoutMs: 5_000, maxBytes: 1_000 }
+
+  for (const caPem of [`${signer}${namesake}`, `${namesake}${signer}`]) {
+    const agent = open.connections(caPem)
+    await expect(open.exchange({ ...call, agent })).resolves.toMatchObject({ status: 200 })
+    await expect(open.exchange({ ...call, agent })).resolves.toMatchObject({ status: 200 })
+  }
+  await expect(open.exchange({ ...call, agent: open.connections(namesake) })).rejects.toThrow(/certificate signature failure/)
 })
 
 test('a proxy that is no URL stops the start', () => {
