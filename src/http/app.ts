@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import sensible, { HttpError } from '@fastify/sensible'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
 import type { LeasedSecret } from '../core/leases/lease.ts'
 import type { IssuedLease } from '../core/leases/lease-store.ts'
@@ -111,6 +112,8 @@ export function createApp(parts: AppParts): FastifyInstance {
     forceCloseConnections: 'idle',
     return503OnClosing: false,
   })
+  // loaded with the plugins, before the first request
+  void app.register(sensible)
   for (const method of ['SEARCH', 'REPORT', 'SOURCE']) app.addHttpMethod(method)
   app.removeAllContentTypeParsers()
   const budget = new BodyBudget(parts.limits.maxBufferedBytes)
@@ -229,7 +232,9 @@ export function createApp(parts: AppParts): FastifyInstance {
     if (request.raw.complete || (reply.raw.shouldKeepAlive && !closing)) goOn()
     else whenRead(request.raw, goOn)
   })
-  app.setNotFoundHandler((_request, reply) => sendError(reply, { status: 404, body: errorBody(), retryAfter: undefined }))
+  app.setNotFoundHandler(() => {
+    throw app.httpErrors.notFound()
+  })
   app.route({
     method: Object.values(carrierOf),
     url: noRoute,
@@ -299,6 +304,8 @@ function replyFor(error: unknown, open: boolean, onBug: (error: unknown) => void
     if (error.kind === 'internal') onBug(error)
     return errorReply(error, open)
   }
+  // a status without a text, as `app.httpErrors` makes them
+  if (error instanceof HttpError && error.statusCode < 500) return { status: error.statusCode, body: errorBody(), retryAfter: undefined }
   if (isClientError(error)) return { status: 400, body: errorBody(), retryAfter: undefined }
   onBug(error)
   return bugReply(open)
@@ -346,7 +353,7 @@ function sendError(reply: FastifyReply, { status, body, retryAfter }: ErrorReply
 function sendEarly(reply: FastifyReply, early: EarlyReply): FastifyReply {
   switch (early.kind) {
     case 'errors':
-      return sendError(reply, { status: early.status, body: errorBody(), retryAfter: undefined })
+      return reply.getHttpError(early.status)
     case 'refusal':
       return sendError(reply, { status: early.status, body: errorBody(early.text), retryAfter: undefined })
     case 'redirect':

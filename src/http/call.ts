@@ -9,7 +9,7 @@ export type Operation = 'read' | 'list' | 'scan' | 'write' | 'patch' | 'delete' 
 
 /** An answer settled by the request's head alone. */
 export type EarlyReply =
-  | { kind: 'errors'; status: number }
+  | { kind: 'errors'; status: 400 | 404 }
   | { kind: 'empty'; status: number }
   | { kind: 'redirect'; location: string }
   | { kind: 'text'; status: number; text: string }

@@ -53,7 +53,6 @@ export function corsReader(current: () => CorsSettings | undefined): () => CorsR
 
 /** Lets the page read this answer. What the answer varies by already stays. */
 export function allowOrigin(reply: FastifyReply, { origin, headers }: CrossOrigin): void {
-  const varies = reply.getHeader('vary')
   reply.headers(headers)
-  reply.header('access-control-allow-origin', origin).header('vary', varies === undefined ? 'Origin' : `${String(varies)}, Origin`)
+  reply.header('access-control-allow-origin', origin).vary('Origin')
 }

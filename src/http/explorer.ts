@@ -1,7 +1,5 @@
-import { type FastifyInstance, type FastifyReply, fastify } from 'fastify'
+import { type FastifyInstance, fastify } from 'fastify'
 import { callOf } from './call.ts'
-import { errorBody } from './error-reply.ts'
-import { sendJson } from './json-reply.ts'
 import { carrierOf } from './mount-router.ts'
 
 const specified = /^docs(?:\/[\w-]+(?:\.[\w-]+)*)*\/?$/
@@ -30,11 +28,18 @@ export function explorerRoute(app: FastifyInstance, { url, document }: { url: st
     schema: { hide: true },
     handler: async (request, reply) => {
       const { verb, path } = callOf(request.raw)
-      if (verb !== 'GET' && verb !== 'HEAD') return refused(reply, 405)
-      if (!specified.test(path)) return refused(reply, 404)
+      if (verb !== 'GET' && verb !== 'HEAD') throw app.httpErrors.methodNotAllowed()
+      if (!specified.test(path)) throw app.httpErrors.notFound()
       explorer ??= openExplorer(document)
-      const answer = await (await explorer).inject({ method: 'GET', url: `/${path}` })
-      if (answer.statusCode >= 400) return refused(reply, answer.statusCode)
+      const [failure, opened] = await app.to(explorer)
+      if (failure !== null) {
+        // the next request tries again
+        explorer = undefined
+        throw failure
+      }
+      const answer = await opened.inject({ method: 'GET', url: `/${path}` })
+      if (answer.statusCode >= 500) throw new Error(`the explorer answered ${answer.statusCode}`)
+      if (answer.statusCode >= 400) throw app.httpErrors.notFound()
       const { location, 'content-type': type = 'application/octet-stream' } = answer.headers
       if (typeof location === 'string') reply.header('location', location)
       return reply
@@ -44,8 +49,6 @@ export function explorerRoute(app: FastifyInstance, { url, document }: { url: st
     },
   })
 }
-
-const refused = (reply: FastifyReply, status: number) => sendJson(reply, status, errorBody())
 
 async function openExplorer(document: () => Promise<object>): Promise<FastifyInstance> {
   const [{ fastifySwagger }, { fastifySwaggerUi }] = await Promise.all([import('@fastify/swagger'), import('@fastify/swagger-ui')])

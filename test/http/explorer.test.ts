@@ -1,4 +1,7 @@
+import sensible from '@fastify/sensible'
+import { fastify } from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { explorerRoute } from '../../src/http/explorer.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 let server: TestServer
@@ -59,4 +62,23 @@ test.each(['POST', 'PUT', 'DELETE', 'PATCH', 'LIST'])('%s is refused', async (ve
 
 test('below /v1 there is no page', async () => {
   expect((await server.root.read('docs')).status).toBe(404)
+})
+
+test('a page that could not be opened is opened by the next request', async () => {
+  await using app = fastify()
+  for (const method of ['SEARCH', 'REPORT', 'SOURCE']) app.addHttpMethod(method)
+  await app.register(sensible)
+  // all the page asks of a call
+  app.addHook('onRequest', async ({ raw }) => void Object.assign(raw, { call: { verb: 'GET', path: 'docs/' } }))
+  let isBroken = true
+  const document = async () => {
+    if (isBroken) throw new Error('no document')
+    return { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} }
+  }
+  explorerRoute(app, { url: '/docs/', document })
+  expect((await app.inject({ url: '/docs/' })).statusCode).toBe(500)
+
+  isBroken = false
+
+  expect((await app.inject({ url: '/docs/' })).statusCode).toBe(200)
 })
