@@ -18,6 +18,8 @@ export type ServiceErrorOptions = ErrorOptions & {
   wrapped?: boolean
   /** Stable word for logs, audit and metrics. Contract jwt-oidc §11.7. Never part of the answer. */
   reason?: string
+  /** The cause in words for the operator: in the log and in `failures`. Never part of the answer to the caller. */
+  operatorText?: string | undefined
   /** When another try makes sense, where that is known. */
   retryAfterSeconds?: number | undefined
 }
@@ -28,6 +30,7 @@ export class ServiceError extends Error {
   readonly kind: ErrorKind
   readonly wrapped: boolean
   readonly reason: string | undefined
+  readonly operatorText: string | undefined
   readonly retryAfterSeconds: number | undefined
 
   constructor(kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) {
@@ -35,6 +38,7 @@ export class ServiceError extends Error {
     this.kind = kind
     this.wrapped = options.wrapped ?? false
     this.reason = options.reason
+    this.operatorText = options.operatorText
     this.retryAfterSeconds = options.retryAfterSeconds
   }
 }

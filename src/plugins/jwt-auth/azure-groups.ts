@@ -1,13 +1,13 @@
 import type { OutboundResponse } from '../../core/outbound.ts'
 import { excerpt, quoted } from '../../lib/go-text.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
-import { addPage, DirectoryError, member, ProviderCalls, shownBody, textMember } from './provider-calls.ts'
+import { addPage, DirectoryError, directoryUnavailable, member, ProviderCalls, shownBody, textMember } from './provider-calls.ts'
 import type { ProviderReach } from './provider-reach.ts'
-import { type Refusal, refusal } from './refusal.ts'
+import { discreetRefusal, type Refusal, refusal, reworded } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
 
 /** The groups as the answer has them. */
-type Fetched = { readonly groups: readonly unknown[] }
+type Fetched = { readonly groups: readonly unknown[]; readonly isFetched: true }
 
 const ownGroupsUrl = 'https://graph.microsoft.com/v1.0/me/getMemberObjects'
 /** Hosts that are gone, and those that answer in their place. */
@@ -19,7 +19,7 @@ const successors: ReadonlyMap<string, string> = new Map([
 /** `fetch_groups`: the groups of who the access token belongs to, whatever the token says. Contract jwt-oidc §6.2. */
 export async function fetchOwnGroups(reach: ProviderReach): Promise<Fetched | Refusal> {
   const fetched = await fetchGroups(ownGroupsUrl, reach)
-  return typeof fetched === 'string' ? unavailable(`unable to fetch groups from Microsoft Graph API: ${fetched}`) : fetched
+  return 'reason' in fetched ? reworded(fetched, (text) => `unable to fetch groups from Microsoft Graph API: ${text}`) : fetched
 }
 
 /** A token with too many groups names the place to ask instead (a distributed claim). Contract jwt-oidc §5.10, §6.2. */
@@ -27,10 +27,11 @@ export async function fetchGroupsElsewhere(claims: StrictObject, groupsClaim: st
   const endpoint = endpointOf(claims, groupsClaim)
   if ('unknown' in endpoint) return unavailable(`unable to get claim sources: ${endpoint.unknown}`)
   const fetched = await fetchGroups(endpoint.url, reach)
-  return typeof fetched === 'string' ? unavailable(`${quoted(groupsClaim)} claim not found in token: ${fetched}`) : fetched
+  return 'reason' in fetched ? reworded(fetched, (text) => `${quoted(groupsClaim)} claim not found in token: ${text}`) : fetched
 }
 
 const unavailable = (text: string): Refusal => refusal('groups_unavailable', text)
+const failed = (cause: string): Refusal => discreetRefusal('groups_unavailable', { text: directoryUnavailable, cause })
 
 function endpointOf(claims: StrictObject, groupsClaim: string): { readonly url: string } | { readonly unknown: string } {
   const source = lookupClaim(claims, `/_claim_names/${groupsClaim}`)
@@ -49,28 +50,28 @@ function currentUrl(text: string): string {
   return url.href
 }
 
-/** All pages; or what went wrong, in words. The access token goes to no other host than the one it is for. */
-async function fetchGroups(url: string, reach: ProviderReach): Promise<Fetched | string> {
+/** All pages. The access token goes to no other host than the one it is for. */
+async function fetchGroups(url: string, reach: ProviderReach): Promise<Fetched | Refusal> {
   const { caPem, accessToken } = reach
-  if (accessToken === undefined) return 'token unavailable to call Microsoft Graph API'
-  if (accessToken === '') return 'access token is empty. Cannot call Microsoft Graph API'
+  if (accessToken === undefined) return unavailable('token unavailable to call Microsoft Graph API')
+  if (accessToken === '') return unavailable('access token is empty. Cannot call Microsoft Graph API')
   const options = { caPem, headers: { 'content-type': 'application/json', authorization: `Bearer ${accessToken}` } }
   const calls = new ProviderCalls(reach)
   const groups: unknown[] = []
   try {
     let answer = await calls.post(url, '{"securityEnabledOnly": false}', options)
     for (;;) {
-      if (answer.status !== 200) return `failed to get groups: ${shownBody(answer, accessToken)}`
+      if (answer.status !== 200) return failed(`failed to get groups: ${shownBody(answer, accessToken)}`)
       const page = pageOf(answer)
-      if (page === undefined) return 'unabled to decode response: not a JSON object'
+      if (page === undefined) return failed('unabled to decode response: not a JSON object')
       addPage(groups, page.value)
-      if (page.next === '') return { groups }
-      if (URL.parse(page.next)?.origin !== new URL(url).origin) return 'the next page is at another host'
+      if (page.next === '') return { groups, isFetched: true }
+      if (URL.parse(page.next)?.origin !== new URL(url).origin) return failed('the next page is at another host')
       answer = await calls.get(page.next, options)
     }
   } catch (error) {
     if (!(error instanceof DirectoryError)) throw error
-    return `unable to call Microsoft Graph API: ${error.message}`
+    return failed(`unable to call Microsoft Graph API: ${error.message}`)
   }
 }
 

@@ -5,7 +5,7 @@ import type { Config } from './jwt-config.ts'
 import { providerConfigProblem } from './provider-config.ts'
 import { addUserInfo, groupsThroughProvider } from './provider-hooks.ts'
 import type { ProviderReach } from './provider-reach.ts'
-import { type Refusal, refusal } from './refusal.ts'
+import { type Refusal, refusal, reworded } from './refusal.ts'
 import type { Role } from './role.ts'
 import type { StrictObject } from './strict-json.ts'
 import type { Trace } from './trace.ts'
@@ -46,7 +46,7 @@ function providerRefusal({ provider_config, oidc_discovery_url }: Config): Refus
   return problem === undefined ? undefined : refusal('provider_failed', `failed to load custom provider config: ${problem}`)
 }
 
-const validating = (refused: Refusal | undefined): Refusal | undefined => refused && { ...refused, text: `error validating claims: ${refused.text}` }
+const validating = (refused: Refusal | undefined): Refusal | undefined => refused && reworded(refused, (text) => `error validating claims: ${text}`)
 
 type LoginIdentity = { readonly name: string; readonly metadata: Record<string, string>; readonly groups: readonly string[] }
 

@@ -1,6 +1,6 @@
 import { type DiscoveryDocument, DiscoveryError, discover } from './discovery.ts'
-import { JwksKeyset, type Keyset, type KeysetParts, type KeysetSource, type VerifiedToken } from './keyset.ts'
-import { type Refusal, refusal } from './refusal.ts'
+import { JwksKeyset, type Keyset, type KeysetParts, type KeysetSource, unavailableKeys, type VerifiedToken } from './keyset.ts'
+import type { Refusal } from './refusal.ts'
 import type { KeySource } from './remote-keys.ts'
 import { SourceHistory } from './source-history.ts'
 
@@ -31,7 +31,7 @@ export class DiscoveredProvider implements Keyset {
       return await keys.verify(token)
     } catch (error) {
       if (!(error instanceof DiscoveryError)) throw error
-      return refusal('keys_unavailable', `error configuring token validator: keyset configuration error: ${error.message}`)
+      return unavailableKeys(`error configuring token validator: keyset configuration error: ${error.message}`)
     }
   }
 

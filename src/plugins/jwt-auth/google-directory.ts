@@ -2,7 +2,7 @@ import type { OutboundClient } from '../../core/outbound.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
 import { type GoogleSignIn, type GoogleToken, okJson, signInToGoogle } from './google-credentials.ts'
-import { addPage, DirectoryError, member, pathStep, ProviderCalls, textMember } from './provider-calls.ts'
+import { addPage, DirectoryError, member, pathStep, ProviderCalls, textMember, UnknownPersonError } from './provider-calls.ts'
 import type { ProviderReach } from './provider-reach.ts'
 import type { StrictObject } from './strict-json.ts'
 
@@ -45,7 +45,7 @@ export async function fetchGoogleGroups(claims: StrictObject, options: GoogleOpt
 /** A person's custom schemas, by name. Throws `DirectoryError`. */
 export async function fetchGoogleUserInfo(claims: StrictObject, options: GoogleOptions, reach: ProviderReach): Promise<ReadonlyMap<string, unknown>> {
   const user = pathStep(userKeyOf(claims, reach.userClaim))
-  if (user === undefined) throw new DirectoryError(`claim ${quoted(reach.userClaim)} names nobody`)
+  if (user === undefined) throw new UnknownPersonError(`claim ${quoted(reach.userClaim)} names nobody`)
   const directory = await openDirectory(options, reach)
   const query = new URLSearchParams({ projection: 'custom', customFieldMask: options.customSchemas, fields: 'customSchemas' })
   const schemas = member(await directory(`users/${user}`, query), 'customSchemas')
@@ -79,8 +79,8 @@ async function groupsOf(userKey: string, domain: string, directory: Directory): 
 /** Pointer rules whatever the role says. */
 function userKeyOf(claims: StrictObject, claim: string): string {
   const key = lookupClaim(claims, claim)
-  if (key === undefined) throw new DirectoryError(`unable to locate ${quoted(claim)} in claims`)
-  if (typeof key !== 'string') throw new DirectoryError(`claim ${quoted(claim)} could not be converted to string`)
+  if (key === undefined) throw new UnknownPersonError(`unable to locate ${quoted(claim)} in claims`)
+  if (typeof key !== 'string') throw new UnknownPersonError(`claim ${quoted(claim)} could not be converted to string`)
   return key
 }
 

@@ -150,8 +150,8 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
         reports.watch({ call, mount, path: 'oidc/auth_url', attempt: newAttempt({ role: input.role }) }, async () => {
           const begun = await method.authorize(mount, call.remoteAddress, input)
           if ('url' in begun) return { reply: { data: { auth_url: begun.url } } }
-          const { reason, text } = begun.refused
-          return { reply: { data: { auth_url: '' }, warnings: [text] }, refused: { reason, status: 200 } }
+          const { reason, text, cause } = begun.refused
+          return { reply: { data: { auth_url: '' }, warnings: [text] }, refused: { reason, status: 200, cause } }
         }),
     },
   })

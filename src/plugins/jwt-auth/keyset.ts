@@ -5,7 +5,7 @@ import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from './alg
 import type { FetchBuckets } from './fetch-bucket.ts'
 import type { JwkSet, UsableKey } from './jwk-set.ts'
 import { type Jws, type JwsLimits, parseClaims, parseJws } from './jws.ts'
-import { type Refusal, refusal } from './refusal.ts'
+import { discreetRefusal, type Refusal, refusal, reworded } from './refusal.ts'
 import { KeyFetchError, type KeySource, RemoteKeys } from './remote-keys.ts'
 import { verifyWithAny } from './signature.ts'
 import type { SourceHistory, SourceHistoryParts } from './source-history.ts'
@@ -47,6 +47,8 @@ const signing = `${validating}error verifying token signature: `
 const noStaticKey = 'no known key successfully validated the token signature'
 const noRemoteKey = 'failed to verify id token signature'
 const malformed = 'oidc: malformed jwt: '
+/** What a caller is told, whatever a key server answers or wherever it is. */
+const keysUnavailable = 'keys of the provider are unavailable'
 
 /** Keys given in the configuration; all are tried, key ids do not count. Contract jwt-oidc §4.3. */
 export class StaticKeyset implements Keyset {
@@ -87,8 +89,8 @@ export class JwksKeyset implements Keyset {
 
   async verify(token: string): Promise<VerifiedToken | Refusal> {
     const jws = readableJws(token, this.#parts.limits)
-    if ('reason' in jws) return { ...jws, text: signing + malformed + jws.text }
-    return prefixed(signing, await this.verifySignature(jws))
+    if ('reason' in jws) return prefixed(signing + malformed, jws)
+    return signatureChecked(await this.verifySignature(jws))
   }
 
   /** The claims of a token whose signature is good; a refusal's text lacks what stands before it. */
@@ -133,10 +135,10 @@ export class MultiJwksKeyset implements Keyset {
 
   async verify(token: string): Promise<VerifiedToken | Refusal> {
     const jws = readableJws(token, this.#parts.limits)
-    if ('reason' in jws) return { ...jws, text: `${validating}error parsing token: ${jws.text}` }
+    if ('reason' in jws) return prefixed(`${validating}error parsing token: `, jws)
     if (jws.keyId === '') return this.#verifyWithEach(jws)
     const known = this.#pairWith(jws.keyId) ?? (await this.#refreshedPairWith(jws.keyId))
-    return 'reason' in known ? known : prefixed(signing, await verifyWithRemote(jws, known, this.#parts.gate))
+    return 'reason' in known ? known : signatureChecked(await verifyWithRemote(jws, known, this.#parts.gate))
   }
 
   sources(): readonly KeysetSource[] {
@@ -150,7 +152,7 @@ export class MultiJwksKeyset implements Keyset {
   async #verifyWithEach(jws: ReadableJws): Promise<VerifiedToken | Refusal> {
     let last: VerifiedToken | Refusal = refusal('signature_invalid', signing + noRemoteKey)
     for (const pair of this.#pairs) {
-      last = prefixed(signing, await verifyWithRemote(jws, pair, this.#parts.gate))
+      last = signatureChecked(await verifyWithRemote(jws, pair, this.#parts.gate))
       if (!('reason' in last)) return last
     }
     return last
@@ -162,17 +164,20 @@ export class MultiJwksKeyset implements Keyset {
 
   /** One URL that is down does no harm as long as another has the key. */
   async #refreshedPairWith(keyId: string): Promise<RemoteKeys | Refusal> {
-    await Promise.allSettled(this.#pairs.map((pair) => pair.newerThan(pair.current)))
+    const refreshes = await Promise.allSettled(this.#pairs.map((pair) => pair.newerThan(pair.current)))
     const found = this.#pairWith(keyId)
     if (found !== undefined) return found
     const searching = `${validating}error searching for key set with kid ${excerpt(keyId)}: `
     if (this.#pairs.every((pair) => pair.current === undefined || pair.current.isEmpty)) {
-      const count = this.#pairs.length
-      return refusal('keys_unavailable', `${searching}failed to refresh all ${count} JWKS caches - check network connectivity and JWKS endpoints`)
+      const text = `${searching}failed to refresh all ${this.#pairs.length} JWKS caches - check network connectivity and JWKS endpoints`
+      return discreetRefusal('keys_unavailable', { text, cause: [text, ...refreshes.flatMap(failureOf)].join('; ') })
     }
     return refusal('key_unknown', `${searching}no key found with kid ${excerpt(keyId)} in any JWKS endpoint`)
   }
 }
+
+const failureOf = (refresh: PromiseSettledResult<unknown>): string[] =>
+  refresh.status === 'rejected' && refresh.reason instanceof KeyFetchError ? [refresh.reason.message] : []
 
 /** A JWS of a supported algorithm. */
 export type ReadableJws = Jws & { readonly algorithm: Algorithm }
@@ -193,7 +198,17 @@ export function unexpectedAlgorithm(algorithm: string, accepted: readonly string
 }
 
 const prefixed = <T extends object>(prefix: string, result: T | Refusal): T | Refusal =>
-  'reason' in result ? { ...result, text: prefix + result.text } : result
+  'reason' in result ? reworded(result, (text) => prefix + text) : result
+
+/** The outcome in the words of a JWT login. Without keys there was no signature check to speak of. */
+function signatureChecked(result: VerifiedToken | Refusal): VerifiedToken | Refusal {
+  if (!('reason' in result) || result.reason !== 'keys_unavailable') return prefixed(signing, result)
+  return unavailableKeys(signing + (result.cause ?? ''))
+}
+
+/** Keys that could not be had, in the words of a JWT login. */
+export const unavailableKeys = (cause: string): Refusal =>
+  discreetRefusal('keys_unavailable', { text: `error verifying token: ${keysUnavailable}`, cause })
 
 /** Cached keys first; only if none verifies, keys fetched now. Contract jwt-oidc §2.5. */
 async function verifyWithRemote(jws: ReadableJws, keys: RemoteKeys, gate: VerificationGate): Promise<VerifiedToken | Refusal> {
@@ -205,7 +220,7 @@ async function verifyWithRemote(jws: ReadableJws, keys: RemoteKeys, gate: Verifi
     if (fresh !== undefined && (await signedBy(fresh))) return verified(jws, jws.algorithm, `${malformed}payload is not a JSON object`)
   } catch (error) {
     if (!(error instanceof KeyFetchError)) throw error
-    return refusal('keys_unavailable', `fetching keys oidc: ${error.message}`)
+    return discreetRefusal('keys_unavailable', { text: keysUnavailable, cause: `fetching keys oidc: ${error.message}` })
   }
   const isKnown = jws.keyId === '' || keys.current?.hasKeyId(jws.keyId) === true
   return refusal(isKnown ? 'signature_invalid' : 'key_unknown', noRemoteKey)

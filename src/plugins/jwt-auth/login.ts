@@ -8,7 +8,7 @@ import { loginByClaims } from './claims-login.ts'
 import type { Config } from './jwt-config.ts'
 import type { MountState } from './mount-state.ts'
 import { oneTimeProof } from './one-time.ts'
-import { type Refusal, refusal } from './refusal.ts'
+import { type Refusal, refusal, reworded } from './refusal.ts'
 import type { Role } from './role.ts'
 import { type ReadToken, strictTrace, type Trace } from './trace.ts'
 
@@ -76,7 +76,7 @@ function checkVerified({ claims, algorithm }: ReadToken, { role, config, nowMs }
   trace.check('algorithm', accepted.includes(algorithm) ? undefined : refusal('algorithm_not_allowed', unexpected))
   const rules = tokenRules(role, config)
   checkToken(claims, rules, nowMs, (name, refused) => {
-    trace.check(name, refused && { ...refused, text: `error validating token: ${refused.text}` })
+    trace.check(name, refused && reworded(refused, (text) => `error validating token: ${text}`))
   })
   trace.check('audience', checkUnboundAudience(claims, rules.bound_audiences))
 }

@@ -1,7 +1,7 @@
 import { RE2JS, RE2JSException } from 're2js'
 import { quoted } from '../../lib/go-text.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
-import { addPage, DirectoryError, jsonOf, member, pathStep, ProviderCalls, shownBody, textMember } from './provider-calls.ts'
+import { addPage, DirectoryError, jsonOf, member, pathStep, ProviderCalls, shownBody, textMember, UnknownPersonError } from './provider-calls.ts'
 import type { ProviderReach } from './provider-reach.ts'
 import type { StrictObject } from './strict-json.ts'
 
@@ -56,15 +56,15 @@ export async function fetchOktaGroups(claims: StrictObject, options: OktaOptions
 
 /** As it stands in the path. */
 function userIdOf(claims: StrictObject, claim: string): string {
-  if (claim === '') throw new DirectoryError('user_id_claim is unset and role has no user_claim')
+  if (claim === '') throw new UnknownPersonError('user_id_claim is unset and role has no user_claim')
   const id = lookupClaim(claims, claim)
-  if (id === undefined) throw new DirectoryError(`unable to locate ${quoted(claim)} in claims for Okta user lookup`)
-  if (typeof id !== 'string') throw new DirectoryError(`claim ${quoted(claim)} is not a string; cannot use for Okta user lookup`)
-  if (id === '') throw new DirectoryError(`claim ${quoted(claim)} is empty; cannot use for Okta user lookup`)
+  if (id === undefined) throw new UnknownPersonError(`unable to locate ${quoted(claim)} in claims for Okta user lookup`)
+  if (typeof id !== 'string') throw new UnknownPersonError(`claim ${quoted(claim)} is not a string; cannot use for Okta user lookup`)
+  if (id === '') throw new UnknownPersonError(`claim ${quoted(claim)} is empty; cannot use for Okta user lookup`)
   const step = pathStep(id)
   // whoever the API token is of
   if (step === undefined || id.toLowerCase() === 'me')
-    throw new DirectoryError(`claim ${quoted(claim)} names nobody; cannot use for Okta user lookup`)
+    throw new UnknownPersonError(`claim ${quoted(claim)} names nobody; cannot use for Okta user lookup`)
   return step
 }
 

@@ -7,10 +7,18 @@ import { withoutSecrets } from './without-secrets.ts'
 const usualMaxCalls = 100
 const maxTimeMs = 30_000
 
-/** A directory that did not give what was asked; the text says why, in words a caller may see. */
+/** A directory that did not give what was asked. The message is for the operator: it may repeat what the directory answered. */
 export class DirectoryError extends Error {
-  override readonly name = 'DirectoryError'
+  override readonly name: string = 'DirectoryError'
 }
+
+/** Claims that do not say whom to ask about. They are the caller's own, so the caller may see the message. */
+export class UnknownPersonError extends DirectoryError {
+  override readonly name = 'UnknownPersonError'
+}
+
+/** What a caller is told, whatever the directory answers or wherever it is. */
+export const directoryUnavailable = 'the directory of the provider is unavailable'
 
 /** Most groups of one person. */
 const maxGroups = 20_000
@@ -56,7 +64,7 @@ export class ProviderCalls {
   }
 }
 
-/** What stands in an answer, as far as an error text may show it: without the secrets that were sent. */
+/** The beginning of an answer for the operator, without the secrets that were sent. */
 export const shownBody = ({ body }: OutboundResponse, ...sent: readonly string[]): string => excerpt(withoutSecrets(...sent)(body.toString('utf8')))
 
 /** An id as one step of a path; undefined for one that would lead elsewhere. */

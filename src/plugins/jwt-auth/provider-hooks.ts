@@ -5,10 +5,10 @@ import { fetchGroupsElsewhere, fetchOwnGroups } from './azure-groups.ts'
 import { asList, readGroups } from './claims.ts'
 import { fetchGoogleGroups, fetchGoogleUserInfo, type GoogleOptions } from './google-directory.ts'
 import { fetchOktaGroups, groupsFilter } from './okta-groups.ts'
-import { DirectoryError } from './provider-calls.ts'
+import { DirectoryError, directoryUnavailable, UnknownPersonError } from './provider-calls.ts'
 import { type Options, optionsOf, type ProviderConfig, providerName } from './provider-config.ts'
 import type { ProviderReach } from './provider-reach.ts'
-import { type Refusal, refusal } from './refusal.ts'
+import { discreetRefusal, type Refusal, refusal, reworded } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
 
 /** What a mount's configuration says of its provider. */
@@ -45,12 +45,14 @@ export function groupsThroughProvider(
 }
 
 /** The value of the groups claim as the provider has it. */
-type Groups = { readonly groups: unknown }
+type Groups = { readonly groups: unknown /** It came from a directory, not from the token. */; readonly isFetched?: true }
 
 function namesOf(found: Groups | Refusal, claims: StrictObject, groupsClaim: string): string[] | Refusal {
-  if ('reason' in found) return { ...found, text: `failed to fetch groups: ${found.text}` }
+  if ('reason' in found) return reworded(found, (text) => `failed to fetch groups: ${text}`)
   setClaim(claims, groupsClaim, found.groups)
-  return readGroups(found.groups, groupsClaim)
+  const names = readGroups(found.groups, groupsClaim)
+  if (found.isFetched !== true || Array.isArray(names)) return names
+  return discreetRefusal(names.reason, { text: `failed to fetch groups: ${directoryUnavailable}`, cause: names.text })
 }
 
 function providerGroups(claims: StrictObject, groupsClaim: string, settings: ProviderSettings, reach: ProviderReach): Soon<Groups | Refusal> {
@@ -65,7 +67,10 @@ function providerGroups(claims: StrictObject, groupsClaim: string, settings: Pro
       return azureGroups(groups, groupsClaim, { claims, options: optionsOf(config), reach })
     case 'gsuite':
       return optionsOf(config).flag('fetch_groups')
-        ? orRefused('groups_unavailable', async () => ({ groups: await fetchGoogleGroups(claims, googleOptions(config), reach) }))
+        ? orRefused('groups_unavailable', async () => ({
+            groups: await fetchGoogleGroups(claims, googleOptions(config), reach),
+            isFetched: true as const,
+          }))
         : missing(groupsClaim)
     case 'okta':
       return oktaGroups(groups, groupsClaim, { claims, options: optionsOf(config), reach, discoveryUrl: settings.oidc_discovery_url })
@@ -94,15 +99,15 @@ function oktaGroups(
   { claims, options, reach, discoveryUrl }: HookParts & { readonly discoveryUrl: string },
 ): Soon<Groups | Refusal> {
   const { text, flag, count } = options
-  const filtered = (all: unknown): Groups => ({ groups: filteredGroups(all, text('groups_filter')) })
+  const filtered = (all: unknown) => ({ groups: filteredGroups(all, text('groups_filter')) })
   if (!flag('fetch_groups')) return groups === undefined ? missing(groupsClaim) : filtered(groups)
   const listed = asList(groups)
   if (listed !== undefined && listed.length < (count('groups_cap') || usualGroupsCap)) return filtered(groups)
   return orRefused('groups_unavailable', async () => {
     const { origin } = new URL(text('org_url') || discoveryUrl)
     const found = { origin, apiToken: text('api_token'), userIdClaim: text('user_id_claim') }
-    return filtered(await fetchOktaGroups(claims, found, reach))
-  }).then((result) => ('reason' in result ? { ...result, text: `unable to fetch groups from Okta API: ${result.text}` } : result))
+    return { ...filtered(await fetchOktaGroups(claims, found, reach)), isFetched: true as const }
+  }).then((result) => ('reason' in result ? reworded(result, (why) => `unable to fetch groups from Okta API: ${why}`) : result))
 }
 
 /** Names the filter finds something in; a value that is no list of anything stays what it is. */
@@ -118,7 +123,8 @@ async function orRefused<T>(reason: 'groups_unavailable' | 'provider_failed', as
   try {
     return await ask()
   } catch (error) {
-    if (error instanceof DirectoryError) return refusal(reason, error.message)
+    if (error instanceof UnknownPersonError) return refusal(reason, error.message)
+    if (error instanceof DirectoryError) return discreetRefusal(reason, { text: directoryUnavailable, cause: error.message })
     throw error
   }
 }

@@ -43,10 +43,28 @@ export type ReasonCode =
   | 'authorized_party_mismatch'
   | 'login_too_old'
 
-/** An expected "no" of a deciding function: the text the caller is told and the word the log keeps. */
-export type Refusal = { readonly reason: ReasonCode; readonly text: string }
+/** An expected "no" of a deciding function: the text for the caller and the reason for the log. */
+export type Refusal = {
+  readonly reason: ReasonCode
+  readonly text: string
+  /**
+   * The whole cause where the caller must not see it, because it repeats what another server answered or where that server is. Only the log,
+   * `failures` and `explain` show it: docs/contract/jwt.md#what-a-caller-is-not-told.
+   */
+  readonly cause?: string
+}
 
 export const refusal = (reason: ReasonCode, text: string): Refusal => ({ reason, text })
+
+/** A refusal that keeps its cause from the caller. */
+export const discreetRefusal = (reason: ReasonCode, { text, cause }: { text: string; cause: string }): Refusal => ({ reason, text, cause })
+
+/** A refusal in other words, which go for its cause too. */
+export const reworded = (refused: Refusal, words: (text: string) => string): Refusal => ({
+  ...refused,
+  text: words(refused.text),
+  ...(refused.cause === undefined ? {} : { cause: words(refused.cause) }),
+})
 
 /** The check each reason belongs to, as logs and explanations name it. */
 const checkOf = {

@@ -22,9 +22,9 @@ export type ReadToken = { readonly claims: StrictObject; readonly algorithm: str
 export const isRefusal = (result: object | string): result is Refusal => typeof result === 'object' && 'reason' in result && 'text' in result
 
 /** A refusal as it goes out: 400 with the bare text, 403 for an address that is not bound, 500 when the provider cannot be had. */
-export function thrown({ reason, text }: Refusal): ServiceError {
+export function thrown({ reason, text, cause }: Refusal): ServiceError {
   if (reason === 'address_not_bound') return refuse('denied', 'permission denied', { reason })
-  return refuse(reason === 'provider_unreachable' ? 'internal' : 'invalid', text, { reason })
+  return refuse(reason === 'provider_unreachable' ? 'internal' : 'invalid', text, { reason, operatorText: cause })
 }
 
 /** The first refusal ends the login. */

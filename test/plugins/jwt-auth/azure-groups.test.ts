@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { begin, callback, logIn, startSmallProvider, verdict, withFlow, writeRole } from './oidc/small-provider.ts'
+import { operatorVerdict } from './operator-verdict.ts'
 import { aSigner } from './signer.ts'
 import { jwksOf, startProvider } from './provider.ts'
 import { startTestServer } from '../../support/start-server.ts'
@@ -47,7 +48,8 @@ describe('groups a token only points at, contract jwt-oidc §6.2, §8.8', () => 
     provider.web.routes.set('/graph', (answer) => answer.writeHead(status, { 'content-type': 'application/json' }).end(body))
     await using server = await withFlow(provider, { config: azure, role: { groups_claim: 'groups' } })
 
-    expect(verdict(await logIn(server, provider, elsewhere(provider.url)))).toBe(wanted)
+    const answer = await logIn(server, provider, elsewhere(provider.url))
+    expect(await operatorVerdict(server.root, 'auth/oidc', answer)).toBe(wanted)
   })
 
   test('what a token says of the place may be wrong in all ways', async () => {
@@ -62,7 +64,8 @@ describe('groups a token only points at, contract jwt-oidc §6.2, §8.8', () => 
       `400 failed to fetch groups: unable to get claim sources: unable to locate /_claim_sources/s/endpoint in claims`,
     )
     for (const endpoint of ['', 'file:///etc/passwd', 'nonsense', 'http://127.0.0.1:1/']) {
-      expect(verdict(await logIn(server, provider, source(endpoint)))).toMatch(`${missing}unable to call Microsoft Graph API: `)
+      const answer = await logIn(server, provider, source(endpoint))
+      expect(await operatorVerdict(server.root, 'auth/oidc', answer)).toMatch(`${missing}unable to call Microsoft Graph API: `)
     }
   })
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { hostileTokens } from './hostile-tokens.ts'
+import { operatorVerdict } from './operator-verdict.ts'
 import { jwksOf, type Provider, startProvider } from './provider.ts'
 import { aSigner, newKeys } from './signer.ts'
 
@@ -128,7 +129,10 @@ describe('providers that misbehave', () => {
 
     const unknown = await login(aSigner('ES256', { kid: 'new' }).sign(claims()))
 
-    expect(String(unknown.body.errors?.[0])).toMatch(/^error validating token: error verifying token signature: fetching keys oidc: /)
+    expect(unknown.body.errors).toEqual(['error verifying token: keys of the provider are unavailable'])
+    expect(await operatorVerdict(house.server.root, 'auth/remote', unknown)).toMatch(
+      /^400 error validating token: error verifying token signature: fetching keys oidc: /,
+    )
     expect(unknown.text.length).toBeLessThan(1000)
     expect((await login(rs.sign(claims()))).status).toBe(200)
   })
@@ -147,7 +151,9 @@ describe('providers that misbehave', () => {
     expect((await server.root.write('auth/jwt/config', { oidc_discovery_url: provider.url })).status).toBe(204)
     provider.routes.set(well, { issuer: 'https://evil.example', jwks_uri: `${provider.url}/k` })
     const answer = await server.anonymous.write('auth/jwt/login', { role: 'r', jwt: rs.sign(claims()) })
-    expect(String(answer.body.errors?.[0])).toMatch(/^error configuring token validator: keyset configuration error: oidc: issuer did not match/)
+    expect(await operatorVerdict(server.root, 'auth/jwt', answer)).toMatch(
+      /^400 error configuring token validator: keyset configuration error: oidc: issuer did not match/,
+    )
   })
 
   test('a key set that a discovery document hides in a denied network is not fetched', async () => {
@@ -160,7 +166,7 @@ describe('providers that misbehave', () => {
 
     const answer = await server.anonymous.write('auth/jwt/login', { role: 'r', jwt: rs.sign(claims()) })
 
-    expect(String(answer.body.errors?.[0])).toMatch(/address 127\.0\.0\.2 is in a denied network/)
+    expect(await operatorVerdict(server.root, 'auth/jwt', answer)).toMatch(/address 127\.0\.0\.2 is in a denied network/)
     expect(hidden.hits).toEqual([])
   })
 })

@@ -1,6 +1,7 @@
 import { type IdentityProviders, startIdentityProviders } from '../../../simulators/identity-providers/identity-providers.ts'
 import type { Answer } from '../../support/client.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
+import { operatorVerdict } from './operator-verdict.ts'
 import { aSigner } from './signer.ts'
 
 const signer = aSigner('ES256')
@@ -12,7 +13,7 @@ export type DirectoryLogin = AsyncDisposable & {
   configure(provider_config: object, more?: object): Promise<Answer>
   /** A token of these claims, as `logIn` makes one. */
   sign(claims?: object): string
-  /** Logs in with these claims, of which `sub` is `user1` unless said. */
+  /** Logs in with these claims, of which `sub` is `user1` unless said. A refusal is told as the operator reads it. */
   logIn(claims?: object, more?: object): Promise<string>
   /** Which of these names count as groups of the login that came last; external groups have to be there before. */
   groups(): Promise<string[]>
@@ -46,7 +47,7 @@ export async function startDirectoryLogin({
     logIn: async (claims = {}, more = {}) => {
       const answer = await server.anonymous.write('auth/jwt/login', { role: 'r', jwt: sign(claims), ...more })
       entity = String(answer.body.auth?.['entity_id'] ?? '')
-      return answer.status === 200 ? 'ok' : `${answer.status} ${String(answer.body.errors?.[0])}`
+      return operatorVerdict(server.root, 'auth/jwt', answer)
     },
     groups: async () => {
       const { body } = await server.root.read(`identity/entity/id/${entity}`)

@@ -30,7 +30,7 @@ function aHouse(clock = new FakeClock()): { parts: KeysetParts; clock: FakeClock
 
 const verdict = async (keyset: Keyset, token: string): Promise<string> => {
   const result = await keyset.verify(token)
-  return 'reason' in result ? result.text : 'ok'
+  return 'reason' in result ? (result.cause ?? result.text) : 'ok'
 }
 
 function staticKeyset(...pems: string[]): StaticKeyset {
@@ -280,7 +280,8 @@ describe('a JWKS URL', () => {
     for (let count = 0; count < 12; count++) {
       expect(await keyset.verify(aSigner().sign({}))).toMatchObject({
         reason: 'keys_unavailable',
-        text: `${signing}fetching keys oidc: get keys failed: 404 Not Found no`,
+        text: 'error verifying token: keys of the provider are unavailable',
+        cause: `${signing}fetching keys oidc: get keys failed: 404 Not Found no`,
       })
     }
     expect(provider.hits).toHaveLength(10)
@@ -458,9 +459,12 @@ describe('several JWKS URLs, contract jwt-oidc §8.4', () => {
       ],
       aHouse().parts,
     )
-    expect(await verdict(gone, house.signers[2]?.sign({}) ?? '')).toBe(
-      'error validating token: error searching for key set with kid c: failed to refresh all 2 JWKS caches - check network connectivity and JWKS endpoints',
-    )
+    const text =
+      'error validating token: error searching for key set with kid c: failed to refresh all 2 JWKS caches - check network connectivity and JWKS endpoints'
+    expect(await gone.verify(house.signers[2]?.sign({}) ?? '')).toMatchObject({
+      text,
+      cause: `${text}; ${['a', 'b'].map((at) => `get keys failed Get "http://127.0.0.1:1/${at}": dial tcp: connect: connection refused`).join('; ')}`,
+    })
   })
 
   test('a kid in two sets: the first wins, the second is not tried', async () => {

@@ -5,6 +5,7 @@ import { OutboundClient } from '../../../src/core/outbound.ts'
 import { fetchOktaGroups, groupsFilter } from '../../../src/plugins/jwt-auth/okta-groups.ts'
 import { startDirectoryLogin, writeGroups } from './directory-login.ts'
 import { logIn as flowLogin, startSmallProvider, verdict as flowVerdict, withFlow } from './oidc/small-provider.ts'
+import { operatorVerdict } from './operator-verdict.ts'
 import { startProvider } from './provider.ts'
 
 const apiToken = '00stand-in-token'
@@ -191,7 +192,8 @@ test('a login in the browser asks the same way, with the id of the merged claims
 
   expect(flowVerdict(await flowLogin(server, provider))).toBe('ok')
   provider.userInfo = { body: { sub: 'bob', uid: 'nobody' } }
-  expect(flowVerdict(await flowLogin(server, provider))).toMatch(`${failing}okta api returned 404: `)
+  const answer = await flowLogin(server, provider)
+  expect(await operatorVerdict(server.root, 'auth/oidc', answer)).toMatch(`${failing}okta api returned 404: `)
 })
 
 test('explain tells of the groups a login would have', async () => {

@@ -19,6 +19,8 @@ export type LoginFailure = {
   readonly reason: string
   readonly check: string
   readonly status: number
+  /** What the caller was not told of it; mostly "". */
+  readonly cause: string
   readonly remote_address: string
   readonly alg: string
   readonly kid: string
@@ -27,7 +29,10 @@ export type LoginFailure = {
   readonly claims: Readonly<Record<string, string>>
 }
 
-export type NewFailure = Pick<LoginFailure, 'request_id' | 'path' | 'role' | 'reason' | 'check' | 'status' | 'remote_address' | 'verified'> & {
+export type NewFailure = Pick<
+  LoginFailure,
+  'request_id' | 'path' | 'role' | 'reason' | 'check' | 'status' | 'cause' | 'remote_address' | 'verified'
+> & {
   readonly roleExists: boolean
   /** "" where there was none. */
   readonly token: string

@@ -31,7 +31,8 @@ export type LoginReportsParts = {
   readonly counter: LoginCounter
 }
 
-type Refused = { readonly reason: string; readonly status: number }
+/** `cause` is what the caller is not told of it. */
+type Refused = { readonly reason: string; readonly status: number; readonly cause?: string | undefined }
 
 /** An answer, and why it is not what was asked for where its status does not say so. */
 export type LoginOutcome = { readonly reply: Reply; readonly refused?: Refused }
@@ -65,7 +66,7 @@ export class LoginReports {
     }
   }
 
-  async #refused({ call, mount, path, attempt }: Where, { reason, status }: Refused): Promise<void> {
+  async #refused({ call, mount, path, attempt }: Where, { reason, status, cause = '' }: Refused): Promise<void> {
     call.reason = reason
     if (reason === '') return
     const { log, reportedMount } = this.#parts
@@ -75,9 +76,9 @@ export class LoginReports {
     const role = isUnnamed || reason === 'role_unknown' ? { name: attempt.role, exists: false } : await meantRole(reported, attempt.role)
     const check = checkNamed(reason)
     const who = { request_id: call.requestId, namespace: mount.namespace, mount: mount.path, remote_address: call.remoteAddress }
-    log.warn({ event: 'login_refused', ...who, role: role.exists ? role.name : '', reason, check, status }, 'login refused')
+    log.warn({ event: 'login_refused', ...who, role: role.exists ? role.name : '', reason, check, status, cause }, 'login refused')
     const verified = attempt.isVerified || (path === 'login' && !beforeSignature.has(check))
-    const failure = { request_id: call.requestId, path, role: role.name, roleExists: role.exists, reason, check, status, verified }
+    const failure = { request_id: call.requestId, path, role: role.name, roleExists: role.exists, reason, check, status, cause, verified }
     try {
       await reported.failures.add({ ...failure, remote_address: call.remoteAddress, token: attempt.token })
     } catch (err) {
@@ -108,5 +109,5 @@ function judged(error: unknown): Refused {
   if (!(error instanceof ServiceError)) return { reason: 'internal', status: 500 }
   const { status } = errorReply(error, true)
   if (status >= 500 && error.reason !== 'provider_unreachable') return { reason: 'internal', status }
-  return { reason: error.reason ?? '', status }
+  return { reason: error.reason ?? '', status, cause: error.operatorText }
 }

@@ -4,7 +4,7 @@ import type { ReadyProvider } from '../discovered-provider.ts'
 import { DiscoveryError } from '../discovery.ts'
 import { namedRole } from '../login.ts'
 import type { MountState, ReadyConfig } from '../mount-state.ts'
-import { type Refusal, refusal } from '../refusal.ts'
+import { discreetRefusal, type Refusal, refusal } from '../refusal.ts'
 import type { Role } from '../role.ts'
 import { isRefusal, thrown } from '../trace.ts'
 import type { PendingLogin } from './pending-login.ts'
@@ -76,7 +76,7 @@ export async function reachedProvider({ config, provider }: ReadyConfig): Promis
     return await provider.ready()
   } catch (error) {
     if (!(error instanceof DiscoveryError)) throw error
-    return refusal('provider_unreachable', failing + error.message)
+    return discreetRefusal('provider_unreachable', { text: `${failing}the provider is unavailable`, cause: failing + error.message })
   }
 }
 

@@ -8,7 +8,7 @@ import type { JwsLimits } from '../jws.ts'
 import type { VerifiedToken } from '../keyset.ts'
 import { checkAddress } from '../login.ts'
 import type { MountState, ReadyConfig } from '../mount-state.ts'
-import { type Refusal, refusal } from '../refusal.ts'
+import { discreetRefusal, type Refusal, refusal, reworded } from '../refusal.ts'
 import type { Role } from '../role.ts'
 import { shownUrl } from '../shown-url.ts'
 import type { StrictObject } from '../strict-json.ts'
@@ -59,7 +59,7 @@ export async function finishLogin(input: CallbackInput, context: CallbackContext
   if (role === undefined) throw thrown(refusal('role_unknown', `${loginFailed} Role could not be found`))
   strictTrace.check('address', checkAddress(role, context.remoteAddress))
   const provider = await reachedProvider(ready)
-  if (isRefusal(provider)) throw thrown({ ...provider, text: `error getting provider for login operation: ${provider.text}` })
+  if (isRefusal(provider)) throw thrown(reworded(provider, (text) => `error getting provider for login operation: ${text}`))
   strictTrace.check('issuer', checkAnswering([input.iss, login.issuer], ready.config.oidc_discovery_url))
   const begun: LoginContext = { ...context, input, ready, provider, login }
   const returned = await vouchedClaims(begun)
@@ -98,16 +98,14 @@ async function vouchedClaims(context: LoginContext): Promise<Returned | Refusal>
   const code = input.code === codeOfForm ? login.code : input.code
   if (code !== '') {
     const returned = await claimsByCode(code, context)
-    return isRefusal(returned)
-      ? { ...returned, text: `${loginFailed} Error exchanging oidc code: ${quoted(returned.text, longestError)}.` }
-      : returned
+    return isRefusal(returned) ? reworded(returned, (text) => `${loginFailed} Error exchanging oidc code: ${quoted(text, longestError)}.`) : returned
   }
   if (login.id_token === '') {
     const reason = context.providerRefused || login.refused ? 'provider_refused' : 'code_missing'
     return refusal(reason, `${loginFailed} No code or id_token received.`)
   }
   const verified = await attemptedToken(login.id_token, context)
-  if ('reason' in verified) return { ...verified, text: `Token verification failed. ${verified.text}` }
+  if ('reason' in verified) return reworded(verified, (text) => `Token verification failed. ${text}`)
   return { claims: withoutNonce(verified.claims), idToken: login.id_token, exchanged: undefined }
 }
 
@@ -117,18 +115,19 @@ const longestError = 4096
 /** Contract jwt-oidc §5.7. The refusal's text lacks what stands before it. */
 async function claimsByCode(code: string, context: LoginContext): Promise<Returned | Refusal> {
   const { input, login, ready, provider, outbound, signal, now } = context
-  const failed = (reason: Refusal['reason'], text: string) => refusal(reason, `Provider.Exchange: ${text}`)
+  const exchanging = (refused: Refusal) => reworded(refused, (text) => `Provider.Exchange: ${text}`)
+  const failed = (reason: Refusal['reason'], text: string) => exchanging(refusal(reason, text))
   if (login.code_verifier === '') {
     return failed('exchange_failed', `request (${input.state}) should not be using the implicit flow: invalid OIDC flow`)
   }
   if (isTooOldForExchange(login, now())) return failed('exchange_failed', 'authentication request is expired: invalid parameter')
   const exchanged = await exchangeOrWhy(code, login, { outbound, config: ready.config, document: provider.document, signal })
-  if (typeof exchanged === 'string') return failed('exchange_failed', `unable to exchange auth code with provider: ${exchanged}`)
+  if ('reason' in exchanged) return exchanging(reworded(exchanged, (text) => `unable to exchange auth code with provider: ${text}`))
   const { idToken, accessToken } = exchanged
   if (idToken === undefined) return failed('exchange_failed', 'id_token is missing from auth code exchange: id_token is missing')
   if (idToken === '') return failed('exchange_failed', 'unable to create new id_token: NewToken: id_token is empty: invalid parameter')
   const verified = await attemptedToken(idToken, context)
-  if ('reason' in verified) return failed(verified.reason, `id_token failed verification: ${verified.text}`)
+  if ('reason' in verified) return exchanging(reworded(verified, (text) => `id_token failed verification: ${text}`))
   const { claims, algorithm } = verified
   const wrongHash = (what: string) => `failed verification: VerifyAccessToken: verifyHashClaim: ${what} hash does not match value in id_token`
   if (!hashMatches(ownClaim(claims, 'at_hash'), accessToken, algorithm)) return failed('exchange_failed', `access_token ${wrongHash('access_token')}`)
@@ -137,11 +136,11 @@ async function claimsByCode(code: string, context: LoginContext): Promise<Return
   return { claims: withoutNonce(claims), idToken, exchanged }
 }
 
-async function exchangeOrWhy(...given: Parameters<typeof exchangeCode>): Promise<Exchanged | string> {
+async function exchangeOrWhy(...given: Parameters<typeof exchangeCode>): Promise<Exchanged | Refusal> {
   try {
     return await exchangeCode(...given)
   } catch (error) {
-    if (error instanceof ExchangeError) return error.message
+    if (error instanceof ExchangeError) return discreetRefusal('exchange_failed', { text: error.told, cause: error.message })
     throw error
   }
 }

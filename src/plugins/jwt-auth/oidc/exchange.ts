@@ -16,10 +16,28 @@ export type Exchanged = {
   readonly idToken: string | undefined
 }
 
-/** Why a code brought nothing; the text follows `unable to exchange auth code with provider: `. */
+const fetchFailed = 'oauth2: cannot fetch token'
+
+/** Why a code brought nothing, for the operator: the message may repeat the provider's answer. It follows `unable to exchange auth code with provider: `. */
 export class ExchangeError extends Error {
   override readonly name = 'ExchangeError'
+  /** As much of it as the caller may see: by default nothing that a provider said. */
+  readonly told: string
+
+  constructor(message: string, { told = fetchFailed, ...options }: ErrorOptions & { told?: string } = {}) {
+    super(message, options)
+    this.told = told
+  }
 }
+
+/** Words of our own, which the caller may see. */
+const unusable = (text: string, options: ErrorOptions = {}) => new ExchangeError(text, { ...options, told: text })
+
+/** Words of the protocol (RFC 6749 §5.2, RFC 8707 §2). Any other text is the provider's own and may hold anything. */
+const protocolErrors: ReadonlySet<string> = new Set([
+  ...['invalid_request', 'invalid_client', 'invalid_grant', 'unauthorized_client', 'unsupported_grant_type', 'invalid_scope'],
+  ...['invalid_target', 'access_denied', 'server_error', 'temporarily_unavailable'],
+])
 
 export type ExchangeParts = {
   readonly outbound: OutboundClient
@@ -88,7 +106,7 @@ async function exchangeAs(clientAuth: ClientAuth, fields: Record<string, string>
 function exchangeErrorOf(error: unknown): unknown {
   if (error instanceof Error && error.cause instanceof ExchangeError) return error.cause
   // nothing else is left for it to refuse: the answer it gets is of our making
-  if (error instanceof TypeError || error instanceof ClientError) return new ExchangeError('no usable token_endpoint', { cause: error })
+  if (error instanceof TypeError || error instanceof ClientError) return unusable('no usable token_endpoint', { cause: error })
   return error
 }
 
@@ -114,13 +132,15 @@ function readTokenAnswer({ status, statusText, headers, body }: OutboundResponse
   }
   if (text('error') !== '') {
     const told = [text('error'), text('error_description'), text('error_uri')].filter((part) => part !== '')
-    throw new ExchangeError(`oauth2: ${told.map((part) => quoted(shown(part))).join(' ')}`)
+    const word = protocolErrors.has(text('error')) ? `oauth2: ${quoted(text('error'))}` : fetchFailed
+    throw new ExchangeError(`oauth2: ${told.map((part) => quoted(shown(part))).join(' ')}`, { told: word })
   }
   if (status < 200 || status > 299) {
-    throw new ExchangeError(`oauth2: cannot fetch token: ${status} ${statusText}\nResponse: ${excerpt(shown(body.toString('utf8')))}`)
+    const answer = `${status} ${statusText}\nResponse: ${excerpt(shown(body.toString('utf8')))}`
+    throw new ExchangeError(`${fetchFailed}: ${answer}`)
   }
-  if (members === undefined) throw new ExchangeError('oauth2: cannot parse json: not a JSON object')
-  if (text('access_token') === '') throw new ExchangeError('oauth2: server response missing access_token: access_token is missing')
+  if (members === undefined) throw unusable('oauth2: cannot parse json: not a JSON object')
+  if (text('access_token') === '') throw unusable('oauth2: server response missing access_token: access_token is missing')
   const idToken = members.get('id_token')
   return {
     accessToken: text('access_token'),

@@ -3,7 +3,7 @@ import { type Algorithm, isSupportedAlgorithm } from '../algorithms.ts'
 import type { Config } from '../jwt-config.ts'
 import { type JwksKeyset, unexpectedAlgorithm, type VerifiedToken } from '../keyset.ts'
 import { type JwsLimits, parseClaims, parseJws } from '../jws.ts'
-import { type Refusal, refusal } from '../refusal.ts'
+import { type Refusal, refusal, reworded } from '../refusal.ts'
 import { shownUrl } from '../shown-url.ts'
 import type { StrictObject } from '../strict-json.ts'
 import type { PendingLogin } from './pending-login.ts'
@@ -26,7 +26,7 @@ export const flowAlgorithms = (config: Config): readonly string[] => (config.jwt
 /** The claims of an ID token, or why it is refused: contract jwt-oidc §5.8 rows 1 to 19, in that order. */
 export async function verifyIdToken(token: string, keys: JwksKeyset, rules: IdTokenRules, limits: JwsLimits): Promise<VerifiedToken | Refusal> {
   const verified = await verify(token, keys, rules, limits)
-  return 'reason' in verified ? { ...verified, text: `Provider.VerifyIDToken: ${verified.text}` } : verified
+  return 'reason' in verified ? reworded(verified, (text) => `Provider.VerifyIDToken: ${text}`) : verified
 }
 
 async function verify(token: string, keys: JwksKeyset, rules: IdTokenRules, limits: JwsLimits): Promise<VerifiedToken | Refusal> {
@@ -44,7 +44,7 @@ async function verify(token: string, keys: JwksKeyset, rules: IdTokenRules, limi
   const signed = await keys.verifySignature({ ...jws, algorithm })
   if ('reason' in signed) {
     const kind = signed.reason === 'keys_unavailable' ? 'invalid jwks' : 'invalid signature'
-    return { ...signed, text: `invalid id_token: failed to verify signature: ${signed.text}: ${kind}` }
+    return reworded(signed, (text) => `invalid id_token: failed to verify signature: ${text}: ${kind}`)
   }
   return checkRequest(typed, rules) ?? signed
 }

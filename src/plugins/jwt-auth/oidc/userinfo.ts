@@ -54,5 +54,5 @@ async function readSigned(text: string, { config, provider, limits }: Pick<UserI
   const { algorithm } = jws
   if (!isSupportedAlgorithm(algorithm) || !flowAlgorithms(config).includes(algorithm)) return { unusable: 'signed with another algorithm' }
   const verified = await provider.keys.verifySignature({ ...jws, algorithm })
-  return 'reason' in verified ? { unusable: verified.text } : userInfo(verified.claims)
+  return 'reason' in verified ? { unusable: verified.cause ?? verified.text } : userInfo(verified.claims)
 }

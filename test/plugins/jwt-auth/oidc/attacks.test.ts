@@ -4,6 +4,7 @@ import { shared } from '../../../support/shared.ts'
 import type { TestServer } from '../../../support/start-server.ts'
 import { jwksOf, startProvider } from '../provider.ts'
 import { aSigner } from '../signer.ts'
+import { operatorVerdict } from '../operator-verdict.ts'
 import {
   begin,
   callback,
@@ -351,9 +352,10 @@ describe('a provider that turns', () => {
 
     const answer = await logIn(server, provider)
 
-    expect(verdict(answer)).toMatch(/^400 .*cannot fetch token: 500/)
+    const told = await operatorVerdict(server.root, 'auth/oidc', answer)
+    expect(told).toMatch(/^400 .*cannot fetch token: 500/)
     expect(verifier).toMatch(/^\w{43}$/)
-    for (const secret of ['hush', verifier]) expect(answer.text).not.toContain(secret)
+    for (const secret of ['hush', verifier]) expect(answer.text + told).not.toContain(secret)
   })
 
   test('its discovery document cannot send the secret or the keys’ requests into a denied network', async () => {
@@ -364,7 +366,8 @@ describe('a provider that turns', () => {
     })
     await using server = await withFlow(provider, { settings: { OUTBOUND_DENY: '127.0.0.2/32' } })
 
-    expect(verdict(await logIn(server, provider))).toMatch(/address 127\.0\.0\.2 is in a denied network/)
+    const answer = await logIn(server, provider)
+    expect(await operatorVerdict(server.root, 'auth/oidc', answer)).toMatch(/address 127\.0\.0\.2 is in a denied network/)
     expect(hidden.hits).toEqual([])
   })
 })

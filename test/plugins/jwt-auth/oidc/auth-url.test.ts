@@ -30,12 +30,12 @@ describe('refusals in order, contract jwt-oidc §5.1', () => {
     expect(await go({ redirect_uri: ':%zz' })).toMatchObject({ data: { auth_url: '' }, warnings: ['redirect_uri is no URI'] })
     await configure(server, provider)
     provider.web.routes.delete('/.well-known/openid-configuration')
-    const unreachable = 'error creating provider with given values: NewProvider: unable to create provider: 404 Not Found: no'
+    const unreachable = 'error creating provider with given values: NewProvider: unable to create provider: the provider is unavailable'
     expect(await go({ redirect_uri: redirectUri })).toMatchObject({ data: { auth_url: '' }, warnings: [unreachable] })
     expect(lines.filter(({ event }) => event === 'login_refused')).toMatchObject([
       { reason: 'redirect_uri_refused', check: 'redirect_uri', status: 200, role: 'test' },
       { reason: 'redirect_uri_refused' },
-      { reason: 'provider_unreachable', check: 'provider' },
+      { reason: 'provider_unreachable', check: 'provider', cause: expect.stringMatching(/unable to create provider: 404 Not Found: no$/) },
     ])
   })
 

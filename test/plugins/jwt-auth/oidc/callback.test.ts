@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { TestServer } from '../../../support/start-server.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { aSigner } from '../signer.ts'
+import { operatorVerdict } from '../operator-verdict.ts'
 import {
   begin,
   callback,
@@ -31,7 +32,7 @@ async function withAnswer(server: TestServer, provider: SmallProvider, answer: (
   provider.token = answer(provider.signer.sign(provider.claims(login)))
   const finished = await callback(server.anonymous, { state: login.get('state'), code: 'c' })
   provider.token = undefined
-  return cause(verdict(finished))
+  return cause(await operatorVerdict(server.root, 'auth/oidc', finished))
 }
 
 describe('a whole login, contract jwt-oidc §8.6', () => {
@@ -164,12 +165,14 @@ describe('state, code and client nonce, contract jwt-oidc §5.6', () => {
     expect(verdict(await callback(server.anonymous, { state: one.get('state'), code }))).toBe('ok')
 
     const replayed = await begin(server.anonymous)
-    expect(cause(verdict(await callback(server.anonymous, { state: replayed.get('state'), code })))).toMatch(/no such code/)
+    expect(cause(await operatorVerdict(server.root, 'auth/oidc', await callback(server.anonymous, { state: replayed.get('state'), code })))).toMatch(
+      /no such code/,
+    )
     // PKCE: the verifier is that of the second login, the challenge that of a third
     const stolen = provider.codeFor(await begin(server.anonymous))
-    expect(cause(verdict(await callback(server.anonymous, { state: two.get('state'), code: stolen })))).toMatch(
-      /cannot fetch token: 401 Unauthorized\nResponse: bad verifier$/,
-    )
+    expect(
+      cause(await operatorVerdict(server.root, 'auth/oidc', await callback(server.anonymous, { state: two.get('state'), code: stolen }))),
+    ).toMatch(/cannot fetch token: 401 Unauthorized\nResponse: bad verifier$/)
   })
 
   test.each([
@@ -198,7 +201,7 @@ describe('state, code and client nonce, contract jwt-oidc §5.6', () => {
       const login = await begin(server.anonymous)
       clock.advance(seconds)
       const answer = await callback(server.anonymous, { state: login.get('state'), code: 'c' })
-      return cause(verdict(answer))
+      return cause(await operatorVerdict(server.root, 'auth/oidc', answer))
     }
 
     expect(await lateBy(598)).toMatch(/no such code/)
@@ -228,7 +231,8 @@ describe('state, code and client nonce, contract jwt-oidc §5.6', () => {
       await configure(server, provider)
       provider.web.routes.delete('/.well-known/openid-configuration')
     })
-    expect(verdict(unreachable)).toBe(
+    expect(unreachable.status).toBe(500)
+    expect(await operatorVerdict(server.root, 'auth/oidc', unreachable)).toBe(
       '500 error getting provider for login operation: error creating provider with given values: NewProvider: unable to create provider: 404 Not Found: no',
     )
   })
@@ -324,7 +328,8 @@ describe('the code is given for tokens, contract jwt-oidc §5.7', () => {
     expect(elsewhere.web.hits).toEqual([])
     const login = await begin(server.anonymous)
     await provider.web.stop()
-    expect(cause(verdict(await callback(server.anonymous, { state: login.get('state'), code: 'c' })))).toMatch(/connection refused$/)
+    const refused = await callback(server.anonymous, { state: login.get('state'), code: 'c' })
+    expect(cause(await operatorVerdict(server.root, 'auth/oidc', refused))).toMatch(/connection refused$/)
   })
 
   test.each([undefined, '', 'nonsense', 'ftp://127.0.0.1/token', 'file:///etc/passwd', 'http://[', 'http://127.0.0.1:1/\r\nx'])(
@@ -408,7 +413,7 @@ describe('keys', () => {
     )
     provider.web.routes.delete('/jwks')
     await configure(server, provider)
-    expect(cause(verdict(await logIn(server, provider)))).toMatch(
+    expect(cause(await operatorVerdict(server.root, 'auth/oidc', await logIn(server, provider)))).toMatch(
       /failed to verify signature: fetching keys oidc: get keys failed: 404 Not Found no: invalid jwks$/,
     )
   })
