@@ -1,24 +1,24 @@
-# The base image brings its own Node of the major the project is pinned to; the `node` package is a development dependency and stays out.
+# The base image brings its own Node of the major version that the project is pinned to, so the optional packages with a Node stay out.
 FROM node:26-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --ignore-scripts
+RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
 FROM node:26-slim AS warm
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
 COPY package.json LICENSE ./
+COPY bin bin
 COPY migrations migrations
 COPY src src
 RUN install -d -o node -g node node_modules/.cache/gatehouse
 # Compiled sources belong to one Node and one user: the user of the container starts the server once, on a store that is thrown away.
 # A server that does not start, or does not stop in order, ends the build.
 USER node
-ENV NODE_ENV=production \
-    NODE_COMPILE_CACHE=/app/node_modules/.cache/gatehouse
+ENV NODE_ENV=production
 RUN set -e; dir=$(mktemp -d); \
     GATEHOUSE_LISTEN=127.0.0.1:0 GATEHOUSE_STORAGE=sqlite:$dir/db GATEHOUSE_SEAL_KEY_FILE=$dir/key GATEHOUSE_ROOT_TOKEN_FILE=$dir/token \
-      node --disable-sigusr1 --report-exclude-env src/main.ts 2>$dir/log & server=$!; \
+      bin/gatehouse 2>$dir/log & server=$!; \
     until grep -q '"event":"started"' $dir/log; do kill -0 $server; sleep 0.1; done; \
     kill -TERM $server; wait $server; rm -r $dir; \
     chmod -R a+rX node_modules/.cache/gatehouse
@@ -33,10 +33,6 @@ RUN install -d -o node -g node -m 0700 /data
 # The root token of the first start goes into a file, because what is printed stays in the container's log.
 # In production keep the seal key elsewhere than the database: mount it, and set GATEHOUSE_SEAL_KEY_FILE.
 ENV NODE_ENV=production \
-    NODE_COMPILE_CACHE=/app/node_modules/.cache/gatehouse \
-    MALLOC_ARENA_MAX=1 \
-    MALLOC_MMAP_THRESHOLD_=32768 \
-    UV_THREADPOOL_SIZE=16 \
     GATEHOUSE_LISTEN=0.0.0.0:8200 \
     GATEHOUSE_TLS=off \
     GATEHOUSE_STORAGE=sqlite:/data/gatehouse.db \
@@ -50,5 +46,5 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8200/health/live').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 
-# No core files: they would hold keys. The flags keep the inspector shut and the environment out of diagnostic reports.
-CMD ["sh", "-c", "ulimit -c 0 && exec node --expose-gc --disable-sigusr1 --report-exclude-env src/main.ts"]
+# No core files: they would hold keys.
+CMD ["sh", "-c", "ulimit -c 0 && exec bin/gatehouse"]

@@ -1,0 +1,159 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { chmod, cp, mkdir, readlink, realpath, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { Client } from '../support/client.ts'
+import { runProcess } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const project = join(import.meta.dirname, '../..')
+const run = promisify(execFile)
+
+type Locked = { version?: string; integrity?: string; dev?: boolean; optional?: boolean; os?: string; cpu?: string; hasInstallScript?: boolean }
+type Manifest = { scripts: Record<string, string>; engines: { node: string }; optionalDependencies: Record<string, string> }
+
+const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as Manifest
+const locked = (JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as { packages: Record<string, Locked> }).packages
+
+/** That of a shell, which knows nothing of this test run. */
+const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:GATEHOUSE|VITEST|NODE_ENV|NODE_COMPILE)/.test(name)))
+
+/** A copy of parts of this project. */
+async function copyOf(...parts: string[]) {
+  const folder = await temporaryFolder()
+  for (const part of parts) await cp(join(project, part), folder.file(part), { recursive: true })
+  return folder
+}
+
+/** A `node` where npm would put it, which says that it is `version`, and prints its arguments if it is told to run anything. */
+async function pretendNode(folder: string, version: string) {
+  const programs = join(folder, 'node_modules/.bin')
+  await mkdir(programs, { recursive: true })
+  await writeFile(join(programs, 'node'), `#!/bin/sh\nif [ "$1" = --version ]; then echo ${version}; else echo "runs $*"; fi\n`)
+  await chmod(join(programs, 'node'), 0o700)
+}
+
+const failureOf = (command: Promise<unknown>): Promise<{ code: number; stdout: string; stderr: string }> =>
+  command.then(
+    () => Promise.reject(new Error('the command succeeded')),
+    (failure) => failure,
+  )
+
+test('the lock file pins the hash of a Node for each platform, and no package runs an install script', () => {
+  const platforms = Object.keys(manifest.optionalDependencies).map((name) => {
+    const { version, integrity, optional, os, cpu } = locked[`node_modules/${name}`] ?? {}
+    expect({ name, version, integrity, optional }).toEqual({
+      name,
+      version: manifest.optionalDependencies[name],
+      integrity: expect.stringMatching(/^sha512-/),
+      optional: true,
+    })
+    return `${os} ${cpu}`
+  })
+
+  expect(platforms.toSorted()).toEqual(['darwin arm64', 'darwin x64', 'linux arm64', 'linux x64', 'win32 x64'])
+  expect(new Set(Object.values(manifest.optionalDependencies)).size).toBe(1)
+  expect(Object.entries(locked).filter(([, { hasInstallScript }]) => hasInstallScript === true)).toEqual([])
+  expect(Object.entries(locked).filter(([path, { dev, integrity }]) => path !== '' && dev !== true && integrity === undefined)).toEqual([])
+})
+
+test('npm ci without scripts and development packages installs a server that npm start runs on the pinned Node', { timeout: 120_000 }, async ({
+  skip,
+}) => {
+  skip(process.env['CI'] !== 'true', 'downloads packages: runs only where CI=true')
+  await using folder = await copyOf('bin', 'migrations', 'src', 'package.json', 'package-lock.json')
+  const production = { ...environment, NODE_ENV: 'production' }
+  await run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], { cwd: folder.path, env: production })
+
+  const server = spawn('npm', ['start'], {
+    cwd: folder.path,
+    env: { ...production, GATEHOUSE_LISTEN: '127.0.0.1:0' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  })
+  const ended = once(server, 'close')
+  let log = ''
+  server.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text
+  })
+  const gaveUp = ended.then(() => Promise.reject(new Error(log)))
+  gaveUp.catch(() => {})
+  while (!log.includes('"started"')) await Promise.race([once(server.stderr, 'data'), gaveUp])
+  const health = await new Client(/http:[^"]*/.exec(log)?.[0] ?? '').read('sys/health')
+  server.kill('SIGTERM')
+  await ended
+
+  expect(health.status).toBe(200)
+  expect(log).toContain('"stopping"')
+  expect(await realpath(folder.file('node_modules/.bin/node'))).toMatch(/node_modules\/node-[\w-]+\/bin\/node$/)
+})
+
+const onNode = Object.entries(manifest.scripts).filter(([, command]) => /\bnode\b|gatehouse/.test(command))
+
+test.each(onNode)('npm run %s says in one line that a Node is too old', async (_name, command) => {
+  await using folder = await copyOf('bin')
+  await pretendNode(folder.path, 'v23.11.1')
+
+  const failure = await failureOf(run('/bin/sh', ['-c', command], { cwd: folder.path, env: environment }))
+
+  expect(failure).toMatchObject({ code: 2, stdout: '' })
+  expect(failure.stderr).toBe('Node 24 or later is needed, this is v23.11.1: run npm ci, which installs it, or put a later Node on the PATH\n')
+  expect(onNode.map(([name]) => name)).toEqual(expect.arrayContaining(['start', 'dev', 'demo', 'test']))
+})
+
+test('the oldest Node that scripts accept is the one in package.json', async () => {
+  await using folder = await copyOf('bin')
+  await pretendNode(folder.path, 'v24.0.0')
+
+  const { stdout } = await run('/bin/sh', ['-c', 'exec sh bin/node.sh FILE a "b c"'], { cwd: folder.path, env: environment })
+
+  expect(stdout).toBe('runs FILE a b c\n')
+  expect(manifest.engines.node).toBe('>=24')
+})
+
+test('a Node that does not run is named as such', async () => {
+  await using folder = await copyOf('bin')
+  await mkdir(folder.file('node_modules/.bin'), { recursive: true })
+  await writeFile(folder.file('node_modules/.bin/node'), '#!/bin/sh\nexit 127\n', { mode: 0o700 })
+
+  const failure = await failureOf(run('/bin/sh', ['bin/gatehouse'], { cwd: folder.path, env: environment }))
+
+  expect(failure).toMatchObject({ code: 2, stderr: expect.stringMatching(/^Node 24 or later is needed, and no Node runs here: .*\n$/) })
+})
+
+test('a server that an old Node was told to run says so in one line', async () => {
+  await using folder = await temporaryFolder()
+  const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '22.18.0' })`
+
+  const outcome = await runProcess('src/main.ts', { folder: folder.path, environment: { NODE_OPTIONS: `--import="${older}"` } })
+
+  expect(outcome).toEqual({ code: 2, stdout: '', stderr: 'Node 24 or later is needed, this is v22.18.0\n' })
+})
+
+test('settings in .env reach the server, and a missing .env leaves nothing in the log', async () => {
+  await using folder = await copyOf('bin')
+  await pretendNode(folder.path, 'v26.1.0')
+
+  const without = await run('/bin/sh', ['bin/gatehouse'], { cwd: folder.path, env: environment })
+  await writeFile(folder.file('.env'), 'GATEHOUSE_LOG_LEVEL=warn\n')
+  const withSettings = await run('/bin/sh', ['bin/gatehouse', '--dev'], { cwd: folder.path, env: environment })
+
+  expect(without).toMatchObject({ stdout: expect.stringMatching(/^runs --expose-gc .*\/src\/main\.ts\n$/), stderr: '' })
+  expect(withSettings.stdout).toMatch(/^runs --env-file=\.env --expose-gc .*\/src\/main\.ts --dev\n$/)
+})
+
+test('a symbolic link starts the server it leads to', async () => {
+  await using folder = await copyOf('bin')
+  await pretendNode(folder.path, 'v26.1.0')
+  await using elsewhere = await temporaryFolder()
+  await symlink(folder.file('bin/gatehouse'), elsewhere.file('gatehouse'))
+
+  const { stdout } = await run(elsewhere.file('gatehouse'), [], { cwd: elsewhere.path, env: environment })
+
+  expect(await readlink(elsewhere.file('gatehouse'))).toBe(folder.file('bin/gatehouse'))
+  expect(stdout).toContain(` ${join(await realpath(folder.path), 'src/main.ts')}\n`)
+})
