@@ -48,12 +48,19 @@ test('in a window of its own: the provider posts a form, and the page of the ans
   const popup = await opened
   popup.on('console', (message) => complaints.push(message.text()))
   await signIn(popup, 'ada')
+  await popup.waitForSelector('#confirm')
+  const asked = await popup.locator('body').textContent()
+  expect(await Promise.race([page.evaluate('window.heard'), page.evaluate('new Promise((done) => setTimeout(done, 0, "nothing yet"))')])).toBe(
+    'nothing yet',
+  )
+  await popup.click('#confirm')
   const heard = await page.evaluate('window.heard')
 
   expect(heard).toEqual({
     data: { source: 'oidc-callback', path: 'oidc', code: 'no_code', state: expect.stringMatching(/^st_\w{20}$/) },
     origin: server.url,
   })
+  expect(asked).toContain('A command-line login is in progress')
   expect(await popup.title()).toBe('Complete sign-in process')
   expect(await popup.locator('p').textContent()).toBe('Completing the sign-in process...')
   const finish = `window.heard.then(({ data }) => fetch('/v1/auth/oidc/oidc/callback?state=' + data.state + '&code=' + data.code)).then((answer) => answer.json())`
@@ -74,4 +81,60 @@ test('by a redirect with a code', async () => {
 
   const answer: unknown = JSON.parse((await page.locator('pre').textContent()) ?? '')
   expect(answer).toMatchObject({ auth: { metadata: { role: 'people' }, token_policies: ['default'] } })
+})
+
+/** A server, and a provider that has browsers post what it answers there. */
+async function postingFlow(held: AsyncDisposableStack): Promise<TestServer> {
+  const server = held.use(await startTestServer())
+  const native = { application_type: 'native', response_types: ['id_token'], grant_types: ['implicit'], redirect_uris: [redirectUri(server)] }
+  const provider = held.use(await startOpenIdProvider({ clients: [{ ...client, ...native }] }))
+  await configure(server, provider.url, formPost)
+  return server
+}
+
+test('a link that somebody else has sent: the person sees who asks, refuses, and nobody gets a token', async () => {
+  await using held = new AsyncDisposableStack()
+  const { browser } = held.use(await openBrowser())
+  const server = await postingFlow(held)
+  const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: redirectUri(server), client_nonce: 'of the attacker' })
+  const link = String(begun.body.data?.['auth_url'])
+  const state = new URL(link).searchParams.get('state') ?? ''
+  const poll = () => server.anonymous.read(`auth/oidc/oidc/callback?state=${state}&code=no_code&client_nonce=of+the+attacker`)
+  const page = await browser.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => complaints.push(message.text()))
+
+  await page.goto(link)
+  await signIn(page, 'ada')
+  await page.waitForSelector('#confirm')
+  const told = await page.locator('dl').textContent()
+  const whileOpen = await poll()
+  await page.getByRole('button', { name: 'Refuse' }).click()
+  await page.waitForSelector('h1:has-text("The login was refused")')
+
+  for (const part of ['people', 'auth/oidc/', '127.0.0.1']) expect(told).toContain(part)
+  expect(whileOpen.body.errors).toEqual(['Vault login failed. The login waits for a confirmation in the browser.'])
+  expect((await poll()).body.errors).toEqual(['Vault login failed. Expired or missing OAuth state.'])
+  const kept = await server.root.read('auth/oidc/failures?reason=confirmation_denied')
+  expect(kept.body.data?.['failures']).toMatchObject([{ role: 'people', check: 'confirmation' }])
+  expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([])
+})
+
+test('no other page can show the question, and its button is off for a moment whenever the window gets the focus', async () => {
+  await using held = new AsyncDisposableStack()
+  const { browser } = held.use(await openBrowser())
+  const server = await postingFlow(held)
+  const page = await browser.newPage()
+  await page.goto(await authUrl(server))
+  await signIn(page, 'ada')
+  await page.waitForSelector('#confirm:enabled')
+
+  const whenFocused = await page.evaluate('(dispatchEvent(new Event("focus")), document.getElementById("confirm").disabled)')
+  await page.waitForSelector('#confirm:enabled')
+  const [answer] = await Promise.all([page.waitForResponse((response) => response.request().method() === 'POST'), page.click('#confirm')])
+
+  expect(whenFocused).toBe(true)
+  expect(answer.request().headers()['origin']).toBe(server.url)
+  expect(answer.headers()).toMatchObject({ 'x-frame-options': 'DENY', 'content-security-policy': expect.stringContaining("frame-ancestors 'none'") })
+  expect(await page.title()).toBe('Complete sign-in process')
 })

@@ -2,12 +2,12 @@ import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import type { LoginPlan, LoginRequest } from '../../core/tokens/issue-login.ts'
 import { type Exchange, namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
-import { lowerStringField, stringField } from '../../lib/fields.ts'
-import { configFields, shownConfig } from './jwt-config.ts'
+import { boolField, lowerStringField, stringField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 import { newAttempt } from './attempt.ts'
 import { type LoginCounter, LoginReports } from './explain/login-reports.ts'
 import { explainRoutes } from './explain/routes.ts'
+import { configFields, shownConfig } from './jwt-config.ts'
 import type { JwtMethod } from './method.ts'
 import { PendingSweeper } from './oidc/pending-sweeper.ts'
 import { roleFields, shownRole } from './role.ts'
@@ -44,6 +44,10 @@ const callbackInput = z.object({
   client_nonce: stringField.describe('Value given to auth_url'),
   id_token: stringField.describe('ID token of the provider'),
   iss: stringField.describe('Issuer the provider says it is'),
+})
+const postedInput = callbackInput.extend({
+  confirmation: stringField.meta({ description: 'One-time value of the page that asks for a confirmation', writeOnly: true }),
+  denied: boolField.describe('Beside `confirmation`: the person refuses'),
 })
 const roleNames = z.object({ keys: z.array(z.string()) })
 
@@ -178,12 +182,21 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
     write: {
       summary: 'Receive what a provider posts (form_post)',
       form: 'page',
-      input: callbackInput,
-      handle: ({ call, mount, input, sent }) =>
-        reports.watch({ call, mount, path: 'oidc/callback', attempt: newAttempt() }, async () => {
-          const { reason, ...page } = await method.keepPosted(mount, input, { providerRefused: saysError(sent) })
+      input: postedInput,
+      handle: ({ call, mount, input, sent }) => {
+        const attempt = newAttempt()
+        return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
+          const posted = { ...input, confirmation: Object.hasOwn(sent, 'confirmation') ? input.confirmation : undefined }
+          const { reason, ...page } = await method.answerPosted(mount, posted, {
+            providerRefused: saysError(sent),
+            mountPath: namespaceOf(call).path + mount.path,
+            onLogin: ({ role }) => {
+              attempt.role = role
+            },
+          })
           return { reply: { raw: page }, ...(reason === undefined ? {} : { refused: { reason, status: page.status } }) }
-        }),
+        })
+      },
     },
   })
 

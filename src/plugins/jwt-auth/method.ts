@@ -14,8 +14,8 @@ import { type Finding, lintRole, lintWrite } from './explain/lint.ts'
 import { LoginFailures } from './explain/login-failures.ts'
 import type { ReportedMount } from './explain/login-reports.ts'
 import { shownStatus } from './explain/status.ts'
-import { checkConfig, type ConfigInput, type ConfigLog, replaced } from './jwt-config.ts'
 import { FetchBuckets } from './fetch-bucket.ts'
+import { checkConfig, type ConfigInput, type ConfigLog, replaced } from './jwt-config.ts'
 import type { KeysetParts } from './keyset.ts'
 import { jwtLogin, type LoginInput } from './login.ts'
 import { MountState } from './mount-state.ts'
@@ -23,7 +23,7 @@ import { type Authorization, type AuthorizeInput, authorize } from './oidc/autho
 import { type CallbackInput, type CallbackLog, finishLogin } from './oidc/callback.ts'
 import type { Page } from './oidc/pages.ts'
 import { PendingLogins } from './oidc/pending-logins.ts'
-import { keepPosted, type PostedInput } from './oidc/posted.ts'
+import { answerPosted, type PostedContext, type PostedInput } from './oidc/posted.ts'
 import { ProviderWaits } from './oidc/provider-waits.ts'
 import { longestTolerance } from './one-time.ts'
 import { changedRole, type Role, type RoleRecord, roleWarnings } from './role.ts'
@@ -229,8 +229,8 @@ export class JwtMethod {
   }
 
   /** Contract jwt-oidc §5.5. */
-  keepPosted(mount: Mount, input: PostedInput, { providerRefused }: Pick<Returning, 'providerRefused'>): Promise<Page> {
-    return keepPosted(input, { ...this.#placeOf(mount), providerRefused })
+  answerPosted(mount: Mount, input: PostedInput, posted: Omit<PostedContext, 'state' | 'pending'>): Promise<Page> {
+    return answerPosted(input, { ...this.#placeOf(mount), ...posted })
   }
 
   /** Contract jwt-oidc §5.6. */

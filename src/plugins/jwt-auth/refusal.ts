@@ -42,6 +42,9 @@ export type ReasonCode =
   | 'nonce_mismatch'
   | 'authorized_party_mismatch'
   | 'login_too_old'
+  | 'confirmation_missing'
+  | 'confirmation_invalid'
+  | 'confirmation_denied'
 
 /** An expected "no" of a deciding function: the text for the caller and the reason for the log. */
 export type Refusal = {
@@ -110,6 +113,9 @@ const checkOf = {
   nonce_mismatch: 'nonce',
   authorized_party_mismatch: 'audience',
   login_too_old: 'times',
+  confirmation_missing: 'confirmation',
+  confirmation_invalid: 'confirmation',
+  confirmation_denied: 'confirmation',
 } as const satisfies Record<ReasonCode, string>
 
 /** A check, as logs and explanations name it. */

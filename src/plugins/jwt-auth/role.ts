@@ -26,6 +26,7 @@ export const roleFields = z.object({
   expiration_leeway: signedDurationField.optional().describe('Tolerance of `exp`; 0 is 150 s, negative none'),
   not_before_leeway: signedDurationField.optional().describe('Tolerance of `nbf`; 0 is 150 s, negative none'),
   clock_skew_leeway: signedDurationField.optional().describe('Tolerance of all times; 0 is 60 s, negative none'),
+  oidc_disable_confirmation: boolField.optional().describe('Do not ask the person to confirm a login whose answer the provider posts'),
   token_replay_protection: boolField.optional().describe('A JWT logs in once only; no effect on browser logins'),
   ...tokenFields,
 })
@@ -175,6 +176,7 @@ export function shownRole({ record }: Role): object {
     expiration_leeway: record.expiration_leeway ?? 0,
     not_before_leeway: record.not_before_leeway ?? 0,
     clock_skew_leeway: record.clock_skew_leeway ?? 0,
+    oidc_disable_confirmation: record.oidc_disable_confirmation ?? false,
     token_replay_protection: record.token_replay_protection ?? false,
     token_bound_cidrs: record.token_bound_cidrs ?? [],
     token_explicit_max_ttl: record.token_explicit_max_ttl ?? 0,

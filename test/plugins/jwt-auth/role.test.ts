@@ -24,6 +24,7 @@ const fresh = {
   expiration_leeway: 0,
   not_before_leeway: 0,
   clock_skew_leeway: 0,
+  oidc_disable_confirmation: false,
   token_replay_protection: false,
   token_bound_cidrs: [],
   token_explicit_max_ttl: 0,

@@ -107,6 +107,7 @@ const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
   code: () => nothing,
   exchange: () => nothing,
   nonce: () => nothing,
+  confirmation: () => nothing,
 }
 
 const valueAt = (claims: StrictObject | undefined, name: string): unknown => (claims === undefined ? undefined : lookupClaim(claims, name))

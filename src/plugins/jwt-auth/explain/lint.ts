@@ -236,7 +236,7 @@ const fractions = ([claim, values]: [string, readonly JsonValue[]]): Found[] =>
     ? [{ code: 'number_never_matches', field: `bound_claims.${excerpt(claim)}`, text: `${excerpt(claim)} is bound to a fraction` }]
     : []
 
-const flowFields = ['allowed_redirect_uris', 'max_age', 'oidc_scopes', 'verbose_oidc_logging'] as const
+const flowFields = ['allowed_redirect_uris', 'max_age', 'oidc_disable_confirmation', 'oidc_scopes', 'verbose_oidc_logging'] as const
 const loginFields = ['clock_skew_leeway', 'expiration_leeway', 'not_before_leeway', 'token_replay_protection'] as const
 
 /** A role of type jwt with redirect URIs serves the browser flow as well, where the mount has a client. Contract jwt-oidc §5.1. */

@@ -1,5 +1,5 @@
-import type { LoginAuth } from '../../../core/tokens/issue-login.ts'
 import type { OutboundClient } from '../../../core/outbound.ts'
+import type { LoginAuth } from '../../../core/tokens/issue-login.ts'
 import { quoted } from '../../../lib/go-text.ts'
 import type { Attempt } from '../attempt.ts'
 import { loginByClaims } from '../claims-login.ts'
@@ -13,7 +13,9 @@ import type { Role } from '../role.ts'
 import { shownUrl } from '../shown-url.ts'
 import type { StrictObject } from '../strict-json.ts'
 import { isRefusal, strictTrace, thrown } from '../trace.ts'
+import { loginFailed, stateUnknown } from './answer-texts.ts'
 import { reachedProvider } from './authorize.ts'
+import { unconfirmed } from './confirmation.ts'
 import { type Exchanged, ExchangeError, exchangeCode, hashMatches } from './exchange.ts'
 import { verifyIdToken } from './id-token.ts'
 import { isClientNonce, isTooOldForExchange, type PendingLogin } from './pending-login.ts'
@@ -40,10 +42,6 @@ export type CallbackContext = {
 
 export type CallbackLog = { warn(fields: object, message: string): void; debug(fields: object, message: string): void }
 
-/** What clients split errors on. Contract jwt-oidc §0 D10. */
-export const loginFailed = 'Vault login failed.'
-export const stateUnknown = 'Expired or missing OAuth state.'
-
 /** A code in its place means: the one a form brought. Contract jwt-oidc §5.6 step 7. */
 const codeOfForm = 'no_code'
 
@@ -51,7 +49,7 @@ const codeOfForm = 'no_code'
 export async function finishLogin(input: CallbackInput, context: CallbackContext): Promise<LoginAuth> {
   const ready = await context.state.findConfig()
   if (ready === undefined) throw thrown(refusal('config_missing', `${loginFailed} Could not load configuration`))
-  const login = await context.pending.take(input.state)
+  const login = await context.pending.take(input.state, (waiting) => checkConfirmed(waiting, input, context))
   if (login === undefined) throw thrown(refusal('state_unknown', `${loginFailed} ${stateUnknown}`))
   context.attempt.role = login.role
   if (!isClientNonce(login, input.client_nonce)) throw thrown(refusal('client_nonce_mismatch', 'invalid client_nonce'))
@@ -72,6 +70,20 @@ export async function finishLogin(input: CallbackInput, context: CallbackContext
   if (auth === undefined) throw new Error('a login was refused without being ended')
   return auth
 }
+
+/** A login whose form nobody has confirmed yet stays as it is: who asks may ask again. One that another client asks for ends. */
+async function checkConfirmed(login: PendingLogin, input: CallbackInput, { state, attempt }: CallbackContext): Promise<void> {
+  if (!usesForm(login, input.code) || !isClientNonce(login, input.client_nonce)) return
+  const role = await state.findRole(login.role)
+  const refused = role && unconfirmed(login, role)
+  if (refused === undefined) return
+  attempt.role = login.role
+  throw thrown(refused)
+}
+
+/** Whether a token would be given for what a form brought, not for a code that the caller has. Contract jwt-oidc §5.6 step 7. */
+const usesForm = (login: PendingLogin, code: string): boolean =>
+  (code === codeOfForm && login.code !== '') || ((code === codeOfForm || code === '') && login.id_token !== '')
 
 /** A callback that belongs to a login under way. */
 type LoginContext = CallbackContext & {

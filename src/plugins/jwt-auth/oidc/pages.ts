@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { formatTime } from '../../../lib/time.ts'
 import type { ReasonCode } from '../refusal.ts'
 
 /** A page for a browser, with the headers that keep it harmless. */
@@ -18,27 +19,118 @@ const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) =
 const scriptText = (text: string): string =>
   JSON.stringify(text).replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-function page(status: number, title: string, content: string, script = ''): Page {
-  const allowed = script === '' ? '' : `; script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`
-  const element = script === '' ? '' : `<script>${script}</script>`
+type PageParts = {
+  readonly status?: number
+  readonly title: string
+  /** HTML: whatever is foreign in it is escaped. */
+  readonly content: string
+  readonly script?: string
+  readonly style?: string
+  /** It has forms, which go to the server alone. */
+  readonly hasForms?: boolean
+}
+
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+
+function page({ status = 200, title, content, script = '', style = '', hasForms = false }: PageParts): Page {
+  const policy = [
+    "default-src 'none'",
+    "base-uri 'none'",
+    `form-action ${hasForms ? "'self'" : "'none'"}`,
+    "frame-ancestors 'none'",
+    ...(script === '' ? [] : [`script-src ${hashOf(script)}`]),
+    ...(style === '' ? [] : [`style-src ${hashOf(style)}`]),
+  ]
+  const head = `<meta charset="utf-8"><title>${escaped(title)}</title>${style === '' ? '' : `<style>${style}</style>`}`
   return {
     status,
     contentType: 'text/html',
-    body: `<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>${escaped(title)}</title></head><body>${content}${element}</body></html>\n`,
+    body: `<!DOCTYPE html>\n<html lang="en"><head>${head}</head><body>${content}${script === '' ? '' : `<script>${script}</script>`}</body></html>\n`,
     headers: {
-      'content-security-policy': `default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'${allowed}`,
+      'content-security-policy': policy.join('; '),
+      'x-frame-options': 'DENY',
       'cache-control': 'no-store',
-      'referrer-policy': 'no-referrer',
+      // a form of a page that is told no-referrer comes with `Origin: null`, which no list of origins holds
+      'referrer-policy': hasForms ? 'same-origin' : 'no-referrer',
       'x-content-type-options': 'nosniff',
     },
   }
 }
 
-/** Why a browser's login cannot go on. Contract jwt-oidc §5.5. */
-export const errorPage = (summary: string, detail: string): Page => page(400, summary, `<h1>${escaped(summary)}</h1><p>${escaped(detail)}</p>`)
+const titled = (title: string, text: string): string => `<h1>${escaped(title)}</h1><p>${escaped(text)}</p>`
 
-/** Tells the window that opened the login that what the provider sent has been kept. Contract jwt-oidc §5.5 row 6. */
+/** Why a browser's login cannot go on. Contract jwt-oidc §5.5. */
+export const errorPage = (summary: string, detail: string): Page => page({ status: 400, title: summary, content: titled(summary, detail) })
+
+/** Tells a person how something ended. */
+export const plainPage = (title: string, text: string): Page => page({ title, content: titled(title, text) })
+
+/** Tells the window that opened the login that what the provider sent may be used. Contract jwt-oidc §5.5 row 6. */
 export function completedPage({ mount, state }: { mount: string; state: string }): Page {
   const message = `{source: "oidc-callback", path: ${scriptText(mount)}, code: "no_code", state: ${scriptText(state)}}`
-  return page(200, 'Complete sign-in process', '<p>Completing the sign-in process...</p>', `window.opener.postMessage(${message}, window.origin)`)
+  return page({
+    title: 'Complete sign-in process',
+    content: '<p>Completing the sign-in process...</p>',
+    // a login that was begun elsewhere has no window to tell
+    script: `window.opener && window.opener.postMessage(${message}, window.origin)`,
+  })
+}
+
+/** Who asks for a person's login. `begunAt` is in milliseconds since the epoch. */
+export type LoginRequest = {
+  readonly state: string
+  /** One-time value that the buttons send back. */
+  readonly confirmation: string
+  readonly address: string
+  readonly begunAt: number
+  readonly role: string
+  readonly mount: string
+}
+
+/**
+ * A click that was meant for another window must not count: for a moment after the page is shown, or gets the focus back, the button is off. It sends its
+ * form once.
+ */
+const guard = `(() => {
+  const button = document.getElementById('confirm')
+  let timer
+  const wait = () => {
+    button.disabled = true
+    clearTimeout(timer)
+    timer = setTimeout(() => { button.disabled = false }, 800)
+  }
+  wait()
+  addEventListener('focus', wait)
+  addEventListener('pageshow', wait)
+  document.addEventListener('visibilitychange', wait)
+  button.form.addEventListener('submit', () => { removeEventListener('focus', wait); clearTimeout(timer); button.disabled = true })
+})()`
+
+const style = `body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem;color:#1b1b1b;background:#fff}
+dl{display:grid;grid-template-columns:max-content auto;gap:.25rem 1rem}dt{color:#555}dd{margin:0;overflow-wrap:anywhere}
+form{display:inline-block;margin-right:1rem}button{font:inherit;padding:.5rem 1rem}`
+
+/** Asks the person who has signed in whether the login is theirs. The forms go to the address of the page itself. */
+export function confirmationPage({ state, confirmation, address, begunAt, role, mount }: LoginRequest): Page {
+  const rows = [
+    ['Role', role],
+    ['Login method', mount],
+    ['Begun from', address === '' ? 'unknown' : address],
+    ['Begun at', formatTime(begunAt)],
+  ]
+  const shown = rows.map(([name = '', value = '']) => `<dt>${escaped(name)}</dt><dd>${escaped(value)}</dd>`).join('')
+  const hidden = (name: string, value: string) => `<input type="hidden" name="${name}" value="${escaped(value)}">`
+  const sent = hidden('state', state) + hidden('confirmation', confirmation)
+  return page({
+    title: 'Confirm the login',
+    content: `<h1>Confirm the login</h1>
+<p>A command-line login is in progress. Whoever began it gets a token in your name if you confirm.</p>
+<dl>${shown}</dl>
+<p>Confirm only if you began this login yourself, a moment ago. If somebody sent you a link, refuse.</p>
+<form method="post">${sent}<button id="confirm">Confirm</button></form>
+<form method="post">${sent}${hidden('denied', 'true')}<button>Refuse</button></form>`,
+    script: guard,
+    style,
+    hasForms: true,
+  })
 }

@@ -27,8 +27,17 @@ const pendingLogin = z.object({
   refused: z.boolean(),
   /** Which provider the form said it is of; empty when it did not. */
   issuer: z.string().default(''),
+  /** Address of the client that began it, for the page that asks for a confirmation. */
+  address: z.string().default(''),
+  /** One-time value of that page; empty while there is none, and once it was used. */
+  confirmation: z.string().default(''),
+  /** The person has confirmed what the form brought. */
+  confirmed: z.boolean().default(false),
 })
 export type PendingLogin = z.output<typeof pendingLogin>
+
+/** What a form of the provider brings. */
+export type PostedForm = Pick<PendingLogin, 'code' | 'id_token' | 'refused' | 'issuer'>
 
 /** What a new login is begun with. */
 export type LoginStart = Pick<PendingLogin, 'role' | 'redirect_uri' | 'bound_audiences' | 'max_age'> & {
@@ -36,8 +45,12 @@ export type LoginStart = Pick<PendingLogin, 'role' | 'redirect_uri' | 'bound_aud
   readonly usesCode: boolean
 }
 
-/** A login that begins at `now`; where it is listed is not known yet. */
-export function newPendingLogin({ clientNonce, usesCode, ...start }: LoginStart, random: Random, now: number): Omit<PendingLogin, 'listed'> {
+/** A login that begins at `now`; where it is listed, and for whom, is not known yet. */
+export function newPendingLogin(
+  { clientNonce, usesCode, ...start }: LoginStart,
+  random: Random,
+  now: number,
+): Omit<PendingLogin, 'listed' | 'address'> {
   return {
     ...start,
     nonce: `n_${base62(random, 20)}`,
@@ -48,8 +61,21 @@ export function newPendingLogin({ clientNonce, usesCode, ...start }: LoginStart,
     id_token: '',
     refused: false,
     issuer: '',
+    confirmation: '',
+    confirmed: false,
   }
 }
+
+/** The login with what a form brought. The same form again changes nothing; another one has to be confirmed of its own. */
+export function withPosted(login: PendingLogin, posted: PostedForm, random: Random): PendingLogin {
+  const { code, id_token, refused, issuer } = posted
+  const isKnown = login.code === code && login.id_token === id_token && login.refused === refused && login.issuer === issuer
+  if (isKnown && (login.confirmed || login.confirmation !== '')) return login
+  return { ...login, ...posted, confirmed: false, confirmation: base62(random, 43) }
+}
+
+/** Whether this is the one-time value of the page that asks; the comparison tells nothing by its time. */
+export const isConfirmation = (login: PendingLogin, sent: string): boolean => login.confirmation !== '' && digest(login.confirmation) === digest(sent)
 
 export const newState = (random: Random): string => `st_${base62(random, 20)}`
 

@@ -5,7 +5,17 @@ import { refuse } from '../../../errors.ts'
 import { countedAddress } from '../../../lib/address.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
-import { digest, type LoginStart, lifetimeMs, newPendingLogin, newState, type PendingLogin, readPendingLogin } from './pending-login.ts'
+import {
+  digest,
+  type LoginStart,
+  lifetimeMs,
+  newPendingLogin,
+  newState,
+  type PendingLogin,
+  type PostedForm,
+  readPendingLogin,
+  withPosted,
+} from './pending-login.ts'
 
 export type PendingLoginParts = {
   /** The mount's own. */
@@ -70,7 +80,7 @@ export class PendingLogins {
     const state = newState(random)
     const prefix = `${listRoot}${await this.#hashedAddress(remoteAddress)}/`
     const listed = listKey(prefix, now, state)
-    const login: PendingLogin = { ...newPendingLogin(start, random, now), listed }
+    const login: PendingLogin = { ...newPendingLogin(start, random, now), listed, address: remoteAddress }
     const writing = this.#writing.get(prefix) ?? new Set<string>()
     this.#writing.set(prefix, writing.add(listed))
     try {
@@ -85,13 +95,17 @@ export class PendingLogins {
     }
   }
 
-  /** The login of a state, which is then gone for everyone else. Undefined when there is none, or it is too old. */
-  async take(state: string): Promise<PendingLogin | undefined> {
+  /**
+   * The login of a state, which is then gone for everyone else. Undefined when there is none, or it is too old. `check` sees it before; what that
+   * throws leaves it where it is.
+   */
+  async take(state: string, check?: (login: PendingLogin) => Promise<void> | void): Promise<PendingLogin | undefined> {
     const { view } = this.#parts
     for (;;) {
       const found = await view.read(stateKey(state))
       if (found === undefined) return undefined
       const login = readPendingLogin(found.value)
+      if (!this.#isOver(login.listed)) await check?.(login)
       const taken = await view.write([
         { key: stateKey(state), value: undefined, expect: found.revision },
         { key: login.listed, value: undefined },
@@ -104,17 +118,31 @@ export class PendingLogins {
   }
 
   /** Adds what a form brought, over what an earlier one did, and keeps the login for another ten minutes. Undefined when there is none. Contract jwt-oidc §5.5 row 4. */
-  async keepPosted(state: string, posted: Pick<PendingLogin, 'code' | 'id_token' | 'refused' | 'issuer'>): Promise<PendingLogin | undefined> {
-    const { view, clock } = this.#parts
+  async keepPosted(state: string, posted: PostedForm): Promise<PendingLogin | undefined> {
+    const { view, clock, random } = this.#parts
     for (;;) {
       const found = await view.read(stateKey(state))
       if (found === undefined) return undefined
       const before = readPendingLogin(found.value)
       if (this.#isOver(before.listed)) return undefined
       const listed = listKey(prefixOf(before.listed), clock.now(), state)
-      const login = { ...before, ...posted, listed }
+      const login = { ...withPosted(before, posted, random), listed }
       const moved: ViewEntry[] = listed === before.listed ? [] : [{ key: before.listed, value: undefined }]
       if (await view.write([{ key: stateKey(state), value: login, expect: found.revision }, ...moved, { key: listed, value: 1 }])) return login
+    }
+  }
+
+  /** Notes that the person has confirmed what the form brought. `check` sees the login before; what that throws changes nothing. Undefined when there is none. */
+  async confirm(state: string, check: (login: PendingLogin) => void): Promise<PendingLogin | undefined> {
+    const { view } = this.#parts
+    for (;;) {
+      const found = await view.read(stateKey(state))
+      if (found === undefined) return undefined
+      const before = readPendingLogin(found.value)
+      if (this.#isOver(before.listed)) return undefined
+      check(before)
+      const login = { ...before, confirmation: '', confirmed: true }
+      if (await view.write([{ key: stateKey(state), value: login, expect: found.revision }])) return login
     }
   }
 

@@ -1,18 +1,32 @@
 import type { MountState } from '../mount-state.ts'
 import { refusal } from '../refusal.ts'
 import { thrown } from '../trace.ts'
-import { loginFailed, stateUnknown } from './callback.ts'
-import { completedPage, errorPage, type Page } from './pages.ts'
+import { loginFailed, stateUnknown } from './answer-texts.ts'
+import { answerConfirmation, pageOfForm } from './confirmation.ts'
+import { errorPage, type Page } from './pages.ts'
+import type { PendingLogin } from './pending-login.ts'
 import type { PendingLogins } from './pending-logins.ts'
-import { mountInPath } from './redirect-uri.ts'
 
-export type PostedInput = { readonly state: string; readonly code: string; readonly id_token: string; readonly iss: string }
+export type PostedInput = {
+  readonly state: string
+  readonly code: string
+  readonly id_token: string
+  readonly iss: string
+  /** One-time value of the page that asks for a confirmation; undefined in a form of the provider. */
+  readonly confirmation: string | undefined
+  /** Beside a confirmation: the person has refused. */
+  readonly denied: boolean
+}
 
 export type PostedContext = {
   readonly state: MountState
   readonly pending: PendingLogins
   /** The provider sent `error` in place of a code. */
   readonly providerRefused: boolean
+  /** Namespace and mount, as a person knows them. */
+  readonly mountPath: string
+  /** Told whose login it is. */
+  onLogin(login: PendingLogin): void
 }
 
 /** Longest code, ID token and issuer that are kept: whoever began a login may post to it, so what it takes has a bound. */
@@ -22,18 +36,21 @@ const maxIssuerSize = 4 * 1024
 
 const notOffered: Page = { status: 405, contentType: 'application/json', body: '', headers: {} }
 
-/**
- * Keeps what a provider has a browser post, and gives the page it sees; the login is finished by the GET that follows. Nothing is checked here but
- * the state. Contract jwt-oidc §5.5.
- */
-export async function keepPosted({ state, code, id_token, iss }: PostedInput, context: PostedContext): Promise<Page> {
+/** What a browser posts: the form of a provider, or the answer of the person to the page of that form. Gives the page it sees, never a token. */
+export async function answerPosted(input: PostedInput, context: PostedContext): Promise<Page> {
   const ready = await context.state.findConfig()
   if (ready === undefined) throw thrown(refusal('config_missing', `${loginFailed} Could not load configuration.`))
   if (ready.config.oidc_response_mode !== 'form_post') return notOffered
+  const { confirmation } = input
+  return confirmation === undefined ? keepPosted(input, context) : answerConfirmation({ ...input, confirmation }, context)
+}
+
+/** Keeps a form of the provider; the login is finished by the GET that follows. Nothing is checked here but the state. Contract jwt-oidc §5.5. */
+async function keepPosted({ state, code, id_token, iss }: PostedInput, context: PostedContext): Promise<Page> {
   if (code.length > maxCodeSize || id_token.length > maxIdTokenSize || iss.length > maxIssuerSize)
     return errorPage(loginFailed, 'The answer of the provider is too long.')
   const login = await context.pending.keepPosted(state, { code, id_token, refused: context.providerRefused, issuer: iss })
   if (login === undefined) return { ...errorPage(loginFailed, stateUnknown), reason: 'state_unknown' }
-  const mount = mountInPath(login.redirect_uri)
-  return mount === undefined ? errorPage(loginFailed, 'Invalid redirect path.') : completedPage({ mount, state })
+  context.onLogin(login)
+  return pageOfForm({ login, role: await context.state.findRole(login.role), state, mountPath: context.mountPath })
 }

@@ -83,6 +83,16 @@ export function takeNamespace(redirectUri: string): { readonly uri: string; read
   return { uri: `${head}${query}${uri.fragment}`, namespace }
 }
 
+/**
+ * Whether a command line on the person's own machine listens at this address (RFC 8252 §7.3): it receives the form of a provider itself. The callback
+ * of a Gatehouse that is reached at a loopback address is none: there the browser posts to the server.
+ */
+export function isCommandLine(redirectUri: string): boolean {
+  const uri = parseUri(redirectUri)
+  if (uri === undefined || !/^https?$/i.test(uri.scheme) || !isLoopback(uri.host)) return false
+  return !/(?:^|\/)auth\/.+\/oidc\/callback\/?$/i.test(uri.path)
+}
+
 /** Where a provider posts its form: not to the page of the UI but to the API beside it. Contract jwt-oidc §5.1 step 9. */
 export const formTarget = (redirectUri: string): string => redirectUri.replace('ui/vault', 'v1')
 

@@ -12,7 +12,7 @@ const contract = [
   ...['groups_invalid', 'bound_claim_missing', 'bound_claim_mismatch', 'bound_claim_invalid', 'metadata_invalid', 'policy_forbidden'],
   ...['entity_disabled', 'token_replayed', 'oidc_not_configured', 'redirect_uri_missing', 'redirect_uri_refused', 'provider_unreachable'],
   ...['state_unknown', 'client_nonce_mismatch', 'provider_refused', 'code_missing', 'exchange_failed', 'nonce_mismatch'],
-  ...['authorized_party_mismatch', 'login_too_old', 'internal'],
+  ...['authorized_party_mismatch', 'login_too_old', 'internal', 'confirmation_missing', 'confirmation_invalid', 'confirmation_denied'],
 ]
 
 test('the reasons are those of the contract', () => {

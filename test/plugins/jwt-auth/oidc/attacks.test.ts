@@ -70,7 +70,7 @@ describe('the state belongs to one login', () => {
 
   test('a mount that loses its client in between ends the login', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' } })
+    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' }, role: { oidc_disable_confirmation: true } })
     const [byCode, byForm] = [await begin(server.anonymous), await begin(server.anonymous)]
     const state = byForm.get('state')
     await server.anonymous.write(path, { state, id_token: provider.signer.sign(provider.claims(byForm, { aud: '' })) })
@@ -150,7 +150,7 @@ describe('what comes back is the own provider’s', () => {
 
   test('the issuer a provider names is its own: the login goes on, without a warning', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' } })
+    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' }, role: { oidc_disable_confirmation: true } })
     const go = async (iss: string | undefined): Promise<Answer> => {
       const login = await begin(server.anonymous)
       return callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login), iss })
@@ -165,7 +165,7 @@ describe('what comes back is the own provider’s', () => {
 
   test('also when a browser posts it', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' } })
+    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' }, role: { oidc_disable_confirmation: true } })
     const go = async (iss: string): Promise<string> => {
       const login = await begin(server.anonymous)
       const state = login.get('state')
@@ -192,7 +192,7 @@ describe('what comes back is the own provider’s', () => {
 
   test('a token of a JWT login is no ID token of this login, and the other way round it is one of its issuer', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' } })
+    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' }, role: { oidc_disable_confirmation: true } })
     const login = await begin(server.anonymous)
     const now = Math.floor(Date.now() / 1000)
     const jwt = provider.signer.sign({ iss: provider.url, sub: 'bob', aud: clientId, iat: now, exp: now + 60 })
@@ -397,7 +397,7 @@ describe('what callers send beside, contract jwt-oidc §1, §5.1, §5.6', () => 
 
   test('nonce is accepted, what is unknown is told, and what stands in the query of a form is not read', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' } })
+    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' }, role: { oidc_disable_confirmation: true } })
     const go = async (more: Record<string, string>) => {
       const login = await begin(server.anonymous)
       return callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login), ...more })

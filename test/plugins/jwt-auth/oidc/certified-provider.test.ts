@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Browser } from '../../../../simulators/openid-provider/browser.ts'
 import { type OpenIdProvider, startOpenIdProvider } from '../../../../simulators/openid-provider/openid-provider.ts'
 import { startTestServer, type TestServer } from '../../../support/start-server.ts'
-import { callback, verdict } from './small-provider.ts'
+import { callback, formsOf, postForm, verdict } from './small-provider.ts'
 
 const uiPage = 'https://gatehouse.example/ui/vault/auth/oidc/oidc/callback'
 const formPage = 'https://gatehouse.example/v1/auth/oidc/oidc/callback'
@@ -99,10 +99,8 @@ test('an ID token that the provider has the browser post', async () => {
 
   const start = await authUrl(server, { redirect_uri: uiPage })
   const { url, posted } = await new Browser().walk(start, { login: 'ada', password: 'any' })
-  const page = await server.anonymous.call('POST', url.pathname, undefined, {
-    raw: String(posted),
-    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-  })
+  const asked = await postForm(server.anonymous, Object.fromEntries(posted ?? []), url.pathname)
+  const page = await postForm(server.anonymous, formsOf(asked)[0] ?? {}, url.pathname)
 
   expect(url.href).toBe(formPage)
   expect(page).toMatchObject({ status: 200, text: expect.stringContaining('Completing the sign-in process...') })

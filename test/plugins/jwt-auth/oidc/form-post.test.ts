@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Answer } from '../../../support/client.ts'
 import type { TestServer } from '../../../support/start-server.ts'
 import { aSigner } from '../signer.ts'
-import { begin, callback, startSmallProvider, verdict, withFlow } from './small-provider.ts'
+import { begin, callback, formsOf, postForm, startSmallProvider, verdict, withFlow } from './small-provider.ts'
 
 const page = 'https://h:8200/v1/auth/oidc/oidc/callback'
 const other = 'http://localhost:8250/oidc/callback'
@@ -11,10 +11,12 @@ const role = { allowed_redirect_uris: [page, other, deep] }
 const formPost = { oidc_response_mode: 'form_post' }
 const path = 'auth/oidc/oidc/callback'
 
-/** What a provider has a browser post. */
-const post = (server: TestServer, fields: Record<string, string | null | undefined>): Promise<Answer> => {
-  const raw = new URLSearchParams(Object.entries(fields).filter((entry): entry is [string, string] => typeof entry[1] === 'string')).toString()
-  return server.anonymous.call('POST', path, undefined, { raw, headers: { 'Content-Type': 'application/x-www-form-urlencoded' } })
+/** A provider has a browser post this, and the person confirms the login where the page asks. */
+const post = async ({ anonymous }: TestServer, fields: Record<string, string | null | undefined>): Promise<Answer> => {
+  const sent = Object.entries(fields).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  const shown = await postForm(anonymous, Object.fromEntries(sent))
+  const [confirm] = formsOf(shown)
+  return confirm === undefined ? shown : postForm(anonymous, confirm)
 }
 
 /** What of a page counts. */
@@ -111,7 +113,8 @@ describe('a form of the provider, contract jwt-oidc §5.5', () => {
       expect(shown(answer)).toBe(noState)
       expect(answer.text).not.toContain('<script')
     }
-    expect(shown(await server.anonymous.write(path, { state, code: provider.codeFor(login) }))).toBe(completed)
+    const asked = await server.anonymous.write(path, { state, code: provider.codeFor(login) })
+    expect(shown(await server.anonymous.write(path, formsOf(asked)[0]))).toBe(completed)
     expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toBe('ok')
     expect(shown(await post(server, { state, code: 'x' }))).toBe(noState)
   })

@@ -12,7 +12,7 @@ const names = hostileTokens(signer, { sub: 'alice' }).map(([name]) => name)
 async function house() {
   const provider = await startSmallProvider()
   provider.signer = signer
-  const server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' } })
+  const server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' }, role: { oidc_disable_confirmation: true } })
   const stop = async () => {
     await server[Symbol.asyncDispose]()
     await provider[Symbol.asyncDispose]()

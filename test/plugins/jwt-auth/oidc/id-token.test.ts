@@ -44,6 +44,7 @@ async function verdict({ claims = {}, config = {}, login = {}, token = (all) => 
 const begun: PendingLogin = {
   ...{ role: 'test', redirect_uri: 'https://x', nonce: 'n_1', code_verifier: 'v', client_nonce: '', bound_audiences: [], max_age: 0 },
   ...{ created: (now - 10) * 1000, listed: '', code: '', id_token: '', refused: false, issuer: '' },
+  ...{ address: '', confirmation: '', confirmed: false },
 }
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')

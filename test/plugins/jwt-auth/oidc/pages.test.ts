@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { completedPage, errorPage } from '../../../../src/plugins/jwt-auth/oidc/pages.ts'
+import { completedPage, confirmationPage, errorPage } from '../../../../src/plugins/jwt-auth/oidc/pages.ts'
 
 const hostile = `</script><script>alert(1)</script>"'&\u2028\u2029\\`
 
@@ -34,4 +34,14 @@ test('only the script of the page may run, and no other page may show it', () =>
   expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' })
   expect(contentType).toBe('text/html')
   expect(body).toContain('window.opener.postMessage({source: "oidc-callback", path: "oidc", code: "no_code", state: "st_x"}, window.origin)')
+})
+
+test('the page that asks shows foreign texts as text, and its forms go to the server alone', () => {
+  const { body, headers } = confirmationPage({ state: hostile, confirmation: hostile, address: hostile, begunAt: 0, role: hostile, mount: hostile })
+
+  expect(body.match(/<\/?script/g)).toEqual(['<script', '</script'])
+  expect(body).not.toContain('alert(1)</')
+  expect([...body.matchAll(/value="([^"]*)"/g)].filter(([, value]) => /[<>']/.test(value ?? ''))).toEqual([])
+  expect(headers['content-security-policy']).toContain("form-action 'self'; frame-ancestors 'none'; script-src 'sha256-")
+  expect(body).not.toMatch(/ action=| on\w+=| style=/)
 })

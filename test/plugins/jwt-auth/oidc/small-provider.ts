@@ -152,6 +152,19 @@ export function callback(client: Client, query: Record<string, string | null | u
   return client.read(`auth/oidc/oidc/callback?${new URLSearchParams(given)}`, options)
 }
 
+/** What a provider, or a page of ours, has a browser post. */
+export const postForm = (client: Client, fields: Readonly<Record<string, string>>, path = 'auth/oidc/oidc/callback'): Promise<Answer> =>
+  client.call('POST', path, undefined, {
+    raw: new URLSearchParams(fields).toString(),
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+  })
+
+/** The hidden fields of each form of a page, in order. */
+export const formsOf = ({ text }: Pick<Answer, 'text'>): Record<string, string>[] =>
+  [...text.matchAll(/<form[^>]*>(.*?)<\/form>/gs)].map(([, inside = '']) =>
+    Object.fromEntries([...inside.matchAll(/<input[^>]*name="([^"]*)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [name, value])),
+  )
+
 /** The whole way: begin, sign in with these claims, come back. */
 export async function logIn(server: TestServer, provider: SmallProvider, claims: object = {}): Promise<Answer> {
   const login = await begin(server.anonymous)
