@@ -89,7 +89,7 @@ export function takeNamespace(redirectUri: string): { readonly uri: string; read
  */
 export function isCommandLine(redirectUri: string): boolean {
   const uri = parseUri(redirectUri)
-  if (uri === undefined || !/^https?$/i.test(uri.scheme) || !isLoopback(uri.host)) return false
+  if (uri === undefined || !/^https?$/i.test(uri.scheme) || !isLoopbackHost(uri.host)) return false
   return !/(?:^|\/)auth\/.+\/oidc\/callback\/?$/i.test(uri.path)
 }
 

@@ -45,6 +45,26 @@ describe('a pending login', () => {
     expect((await allKeys(opened.view)).filter((key) => key !== 'oidc/keys')).toEqual([])
   })
 
+  test('a confirmation reaches another server, once, and only for the form it was shown for', async () => {
+    await using opened = await openCoreView()
+    const [one, other] = servers(opened.view, opened.clock)
+    const form = { code: 'c', id_token: '', refused: false, issuer: '' }
+    const { state } = await one.begin(start, '10.0.0.1')
+    const shown = await one.keepPosted(state, form)
+    const seen: string[] = []
+    const used = ({ confirmation }: { confirmation: string }) => {
+      if (confirmation !== shown?.confirmation) throw new Error('not this one')
+      seen.push(confirmation)
+    }
+
+    const both = await Promise.allSettled([one.confirm(state, used), other.confirm(state, used)])
+    const replaced = await other.keepPosted(state, { ...form, code: 'another' })
+
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(replaced).toMatchObject({ confirmed: false, code: 'another', confirmation: expect.stringMatching(/^\w{43}$/) })
+    await expect(one.confirm(state, used)).rejects.toThrow('not this one')
+  })
+
   test('is over after ten minutes, and then swept away', async () => {
     await using opened = await openCoreView()
     const { clock } = opened
