@@ -4,6 +4,7 @@ import { systemCode, writePrivateFile } from './lib/private-file.ts'
 import { type Log, openLog } from './log.ts'
 import { returnMemoryWhenIdle } from './memory-return.ts'
 import type { RootTokenTeller, Server } from './server.ts'
+import { gatehouseVersion } from './version.ts'
 
 const exitCodes = { bug: 1, setting: 2, stopTimeout: 6 } as const
 
@@ -23,7 +24,10 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
     const server = await startServer(config, { log, rootToken: rootTokenTeller(config) })
     if (config.dev) process.stderr.write('Development mode: everything here is for trying out, do not use it in production.\n')
     returnMemoryWhenIdle()
-    log.info({ event: 'started', address: server.url, version: config.reportedVersion }, `listening on ${server.url}`)
+    log.info(
+      { event: 'started', address: server.url, version: gatehouseVersion, reported_version: config.reportedVersion },
+      `Gatehouse ${gatehouseVersion} is listening on ${server.url}`,
+    )
     await aborted(stopping.signal)
     await stop(server, config, log)
   } catch (error) {

@@ -71,6 +71,7 @@ import { token } from './plugins/token/index.ts'
 import type { StorageFaults } from './storage/faults.ts'
 import { openMemory, openSqlite, type SqliteStorage } from './storage/sqlite.ts'
 import type { Storage } from './storage/storage.ts'
+import { gatehouseVersion } from './version.ts'
 
 /** What becomes of the first root token: kept before it is valid, told once it is. */
 export type RootTokenTeller = { keep(token: string): void; tell(token: string): void }
@@ -459,6 +460,7 @@ function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage:
     isStorageUp,
     readiness: async () => (phase !== 'ready' ? phase : barrier.isSealed() ? 'sealed' : (await isStorageUp()) ? 'ready' : 'storage'),
     version: config.reportedVersion,
+    gatehouseVersion,
     clusterId,
     storageType: config.storage.kind === 'memory' ? 'inmem' : 'sqlite',
     now: () => clock.now(),
@@ -505,7 +507,7 @@ async function buildApp(
   const mountName = (mount: Mount) => `${namespaces.byId(mount.namespace)?.path ?? ''}${mount.path}`
   const metrics = new Metrics(
     serverGauges({
-      version: config.reportedVersion,
+      version: gatehouseVersion,
       storageType: state.storageType,
       isSealed: () => core.barrier.isSealed(),
       isStorageUp: () => state.isStorageUp(),
@@ -593,7 +595,7 @@ async function buildApp(
     onAccess: config.accessLog ? (line) => log.info(line, 'request') : undefined,
     measure: config.metrics === 'off' && config.metricsListen === undefined ? undefined : metrics,
   })
-  const document = new ApiDocument({ routes: recordRoutes(app), version: config.reportedVersion })
+  const document = new ApiDocument({ routes: recordRoutes(app), version: gatehouseVersion })
   explorerRoute(app, { url: explorerUrl, document: () => document.describe(genericPlaces(mounts, 'root')) })
   nodeStateRoutes(app, {
     state,

@@ -2,6 +2,7 @@ import sensible from '@fastify/sensible'
 import { fastify } from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { explorerRoute } from '../../src/http/explorer.ts'
+import { productVersion } from '../support/product-version.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 let server: TestServer
@@ -44,6 +45,7 @@ test('it shows the document that names mounts as parameters', async () => {
   const shown = await server.anonymous.read('/docs/json')
 
   expect(shown.body).toEqual((await server.anonymous.read('sys/internal/specs/openapi?generic_mount_paths=true')).body)
+  expect(shown.body['info']).toMatchObject({ title: 'Gatehouse', version: productVersion })
 })
 
 test.each(['/docs/nothing', '/docs/static/nothing.js', '/docs/static/%2e%2e/package.json', '/docs/a%5cb', '/docs/static/.hidden'])(

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { Client } from '../support/client.ts'
 import { caused, errors, notAccepted } from '../support/error-bodies.ts'
+import { productVersion } from '../support/product-version.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 const signer = aSigner('ES256')
@@ -52,7 +53,7 @@ describe('what is counted', () => {
     ['gatehouse_initialized', {}, 1],
     ['gatehouse_storage_up', {}, 1],
     ['gatehouse_barrier_term', {}, 1],
-    ['gatehouse_build_info', { storage: 'inmem', seal: 'static' }, 1],
+    ['gatehouse_build_info', { version: productVersion, storage: 'inmem', seal: 'static' }, 1],
   ])('%s %o', (name, labels, value) => {
     expect(readingOf(text, name, labels as unknown as Record<string, string>)).toBe(value)
   })

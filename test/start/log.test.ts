@@ -5,6 +5,7 @@ import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type ServerProcess, startProcess } from '../support/process.ts'
+import { productVersion } from '../support/product-version.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const logLines = ({ stderr }: ServerProcess): Record<string, unknown>[] =>
@@ -63,6 +64,19 @@ test('the end of a move stands in the log under the id its caller was given', as
   })
 })
 
+test('the line started names the version of Gatehouse, and the one that clients are told', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path, settings: { REPORTED_VERSION: '1.17.0+ent' } })
+  await server.stop()
+
+  expect(logLines(server).find((line) => line['event'] === 'started')).toMatchObject({
+    version: productVersion,
+    reported_version: '1.17.0+ent',
+    address: server.url,
+    msg: `Gatehouse ${productVersion} is listening on ${server.url}`,
+  })
+})
+
 test('a later start is not an initialization', async () => {
   await using folder = await temporaryFolder()
   await using first = await startProcess({ folder: folder.path })
@@ -78,7 +92,7 @@ test('GATEHOUSE_LOG_FORMAT=text is for people', async () => {
   await using server = await startProcess({ folder: folder.path, settings: { LOG_FORMAT: 'text' } })
   await server.stop()
 
-  expect(server.stderr).toMatch(/^\[\d\d:\d\d:\d\d\] INFO: listening on http:/m)
+  expect(server.stderr).toMatch(/^\[\d\d:\d\d:\d\d\] INFO: Gatehouse \S+ is listening on http:/m)
   expect(server.stderr).not.toMatch(/^\{/m)
 })
 

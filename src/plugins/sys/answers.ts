@@ -167,6 +167,6 @@ export const answers = {
   document: {
     form: 'bare',
     output: z.object({ openapi: text, info: z.object({}).loose(), paths: z.record(text, z.unknown()) }).loose(),
-    example: { openapi: '3.1.0', info: { title: 'Gatehouse', version: '1.16.3+ent' }, paths: {} },
+    example: { openapi: '3.1.0', info: { title: 'Gatehouse', version: '0.2.0' }, paths: {} },
   },
 } as const satisfies Record<string, DocumentedAnswer>

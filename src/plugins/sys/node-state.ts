@@ -17,7 +17,10 @@ export type NodeState = {
   readiness(): Promise<'ready' | 'starting' | 'sealed' | 'storage' | 'stopping'>
   /** The storage can be read. */
   isStorageUp(): Promise<boolean>
+  /** The one that clients compare. */
   readonly version: string
+  /** That of the product. */
+  readonly gatehouseVersion: string
   readonly clusterId: string
   readonly storageType: string
   now(): number
@@ -190,6 +193,7 @@ async function health(reply: FastifyReply, call: Call, state: NodeState): Promis
     replication_dr_mode: open ? 'disabled' : 'unknown',
     server_time_utc: Math.floor(state.now() / 1000),
     version: state.version,
+    gatehouse_version: state.gatehouseVersion,
     enterprise: state.version.includes('ent'),
     ...(open ? { cluster_name: clusterName(state), cluster_id: state.clusterId } : {}),
     ...storage,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { errors, errorText, notAccepted, notAllowed } from '../../support/error-bodies.ts'
+import { productVersion } from '../../support/product-version.ts'
 import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 
@@ -29,6 +30,7 @@ describe('contract core-http §6.3: health', () => {
       replication_dr_mode: 'disabled',
       server_time_utc: expect.any(Number),
       version: '1.17.2+ent',
+      gatehouse_version: productVersion,
       enterprise: true,
       cluster_name: expect.stringMatching(/^vault-cluster-[0-9a-f]{8}$/),
       cluster_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -47,6 +49,7 @@ describe('contract core-http §6.3: health', () => {
       standby: true,
       replication_dr_mode: 'unknown',
       replication_performance_mode: 'unknown',
+      gatehouse_version: productVersion,
     })
     expect(body).not.toHaveProperty('cluster_id')
   })
