@@ -39,7 +39,8 @@ export class DiscoveredProvider implements Keyset {
     const published = this.#ready?.keys.sources() ?? []
     const keys = published.flatMap((source) => source.keys)
     const histories = [this.#history, ...published.flatMap((source) => source.histories)]
-    return [{ kind: 'discovery', url: this.#source.url, keys, histories }]
+    const skipped = published.flatMap((source) => source.skipped)
+    return [{ kind: 'discovery', url: this.#source.url, keys, skipped, histories }]
   }
 
   async refresh(): Promise<void> {

@@ -1,12 +1,13 @@
 import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
-import { isUsableKey } from './signature.ts'
+import { quoted } from '../../lib/go-text.ts'
+import { keyProblem } from './key-problem.ts'
 
 /** Keys a set may hold. Contract README "limits". */
 const maxKeys = 1000
 /** Base64url of a 16,384-bit modulus; a longer one is no key of ours. */
 const maxMemberLength = 2732
 
-/** The keys of one JWK set. A key is made ready when a token first asks for it; one that is broken or of an unsupported kind is skipped. */
+/** The keys of one JWK set. A key is made ready when a token first asks for it; one that must not verify anything is skipped. */
 export class JwkSet {
   readonly #keys: readonly LazyKey[]
 
@@ -18,16 +19,22 @@ export class JwkSet {
   /** With a key id only the keys that have that very id, without one all. Contract jwt-oidc §4.3. */
   candidates(keyId: string): KeyObject[] {
     const named = keyId === '' ? this.#keys : this.#keys.filter((key) => key.id === keyId)
-    return named.map((key) => key.ready).filter((key) => key !== undefined)
+    return named.flatMap(({ ready }) => ('key' in ready ? [ready.key] : []))
   }
 
+  /** Whether a key that can verify something has this id. */
   hasKeyId(keyId: string): boolean {
-    return this.#keys.some((key) => key.id === keyId)
+    return this.#keys.some((key) => key.id === keyId && 'key' in key.ready)
   }
 
   /** The keys that can verify something. Makes all of them ready. */
   usable(): readonly UsableKey[] {
-    return this.#keys.flatMap(({ id, algorithm, ready: key }) => (key === undefined ? [] : [{ id, algorithm, key }]))
+    return this.#keys.flatMap(({ id, algorithm, ready }) => ('key' in ready ? [{ id, algorithm, key: ready.key }] : []))
+  }
+
+  /** The keys that are not used, with the reason. Makes all of them ready. */
+  skipped(): readonly SkippedKey[] {
+    return this.#keys.flatMap(({ id, ready }) => ('key' in ready ? [] : [{ id, problem: ready.problem }]))
   }
 
   get isEmpty(): boolean {
@@ -37,6 +44,9 @@ export class JwkSet {
 
 /** A key with its id and the algorithm it is said to be for, both "" where the set is silent. */
 export type UsableKey = { readonly id: string; readonly algorithm: string; readonly key: KeyObject }
+
+/** A key that verifies nothing, and why. */
+export type SkippedKey = { readonly id: string; readonly problem: string }
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -51,11 +61,14 @@ function readMembers(body: Buffer): Members[] {
 
 const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+type ReadyKey = { readonly key: KeyObject } | { readonly problem: string }
+
 class LazyKey {
   readonly id: string
   readonly algorithm: string
-  #members: Members | undefined
-  #key: KeyObject | undefined
+  /** Given up once the key is ready. */
+  #members: Members
+  #ready: ReadyKey | undefined
 
   constructor(members: Members) {
     this.id = typeof members.kid === 'string' ? members.kid : ''
@@ -63,38 +76,52 @@ class LazyKey {
     this.#members = members
   }
 
-  get ready(): KeyObject | undefined {
-    if (this.#members !== undefined) {
-      this.#key = publicKeyOf(this.#members)
-      this.#members = undefined
+  get ready(): ReadyKey {
+    if (this.#ready === undefined) {
+      this.#ready = publicKeyOf(this.#members)
+      this.#members = {}
     }
-    return this.#key
+    return this.#ready
   }
 }
 
 const membersOf: Readonly<Record<string, readonly string[]>> = { RSA: ['n', 'e'], EC: ['crv', 'x', 'y'], OKP: ['crv', 'x'] }
+const curvesOf: Readonly<Record<string, readonly string[]>> = { EC: ['P-256', 'P-384', 'P-521'], OKP: ['Ed25519'] }
 
 /** Only what makes the public key is read: `use`, `key_ops` and `alg` are not consulted. Contract jwt-oidc §4.3. */
-function publicKeyOf(members: Members): KeyObject | undefined {
-  const jwk: Record<string, string> = {}
-  const type = typeof members.kty === 'string' && Object.hasOwn(membersOf, members.kty) ? members.kty : ''
-  for (const name of ['kty', ...(membersOf[type] ?? [])]) {
+function publicKeyOf(members: Members): ReadyKey {
+  const type = typeof members.kty === 'string' ? members.kty : ''
+  const names = Object.hasOwn(membersOf, type) ? membersOf[type] : undefined
+  if (names === undefined) return { problem: `keys of kty ${quoted(type)} are not supported` }
+  const jwk: Record<string, string> = { kty: type }
+  for (const name of names) {
     const value = members[name]
-    if (typeof value !== 'string' || value.length > maxMemberLength) return undefined
+    if (typeof value !== 'string') return { problem: `${name} is not a string` }
+    if (value.length > maxMemberLength) return { problem: `${name} is longer than ${maxMemberLength} characters` }
     jwk[name] = value
   }
+  if (curvesOf[type]?.includes(jwk['crv'] ?? '') === false) return { problem: `curve ${quoted(jwk['crv'] ?? '')} is not supported` }
+  return importedKey(jwk, members.x5c)
+}
+
+function importedKey(jwk: Record<string, string>, chain: unknown): ReadyKey {
+  let key: KeyObject
   try {
-    const key = createPublicKey({ key: jwk, format: 'jwk' })
-    if (!isUsableKey(key)) return undefined
-    return members.x5c === undefined || isKeyOfLeaf(members.x5c, key) ? key : undefined
+    key = createPublicKey({ key: jwk, format: 'jwk' })
   } catch {
-    return undefined
+    return { problem: jwk['kty'] === 'EC' ? `the EC point is not on ${jwk['crv']}` : 'the key cannot be read' }
   }
+  const problem = keyProblem(key) ?? (chain === undefined || isKeyOfLeaf(chain, key) ? undefined : 'the first certificate of x5c has another key')
+  return problem === undefined ? { key } : { problem }
 }
 
 /** A key that comes with a certificate chain must be the leaf's; the chain itself is not checked. Contract jwt-oidc §7.4. */
 function isKeyOfLeaf(chain: unknown, key: KeyObject): boolean {
   const leaf: unknown = Array.isArray(chain) ? chain[0] : undefined
   if (leaf === undefined) return true
-  return typeof leaf === 'string' && new X509Certificate(Buffer.from(leaf, 'base64')).publicKey.equals(key)
+  try {
+    return typeof leaf === 'string' && new X509Certificate(Buffer.from(leaf, 'base64')).publicKey.equals(key)
+  } catch {
+    return false
+  }
 }

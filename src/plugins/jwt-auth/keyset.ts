@@ -3,8 +3,9 @@ import type { OutboundClient } from '../../core/outbound.ts'
 import { excerpt, quoted } from '../../lib/go-text.ts'
 import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from './algorithms.ts'
 import type { FetchBuckets } from './fetch-bucket.ts'
-import type { JwkSet, UsableKey } from './jwk-set.ts'
+import type { JwkSet, SkippedKey, UsableKey } from './jwk-set.ts'
 import { type Jws, type JwsLimits, parseClaims, parseJws } from './jws.ts'
+import type { ParsedPublicKey } from './public-key-pem.ts'
 import { discreetRefusal, type Refusal, refusal, reworded } from './refusal.ts'
 import { KeyFetchError, type KeySource, RemoteKeys } from './remote-keys.ts'
 import { verifyWithAny } from './signature.ts'
@@ -38,6 +39,8 @@ export type KeysetSource = {
   /** Empty for keys of the configuration. */
   readonly url: string
   readonly keys: readonly UsableKey[]
+  /** Those that arrived but verify nothing. */
+  readonly skipped: readonly SkippedKey[]
   /** Of all that is fetched from there. */
   readonly histories: readonly SourceHistory[]
 }
@@ -53,10 +56,13 @@ const keysUnavailable = 'keys of the provider are unavailable'
 /** Keys given in the configuration; all are tried, key ids do not count. Contract jwt-oidc §4.3. */
 export class StaticKeyset implements Keyset {
   readonly #keys: readonly KeyObject[]
+  readonly #skipped: readonly SkippedKey[]
   readonly #parts: KeysetParts
 
-  constructor(keys: readonly KeyObject[], parts: KeysetParts) {
-    this.#keys = keys
+  /** A configuration may be older than a rule that one of its keys breaks: that key is skipped. */
+  constructor(keys: readonly ParsedPublicKey[], parts: KeysetParts) {
+    this.#keys = keys.flatMap((parsed) => ('key' in parsed ? [parsed.key] : []))
+    this.#skipped = keys.flatMap((parsed) => ('error' in parsed ? [{ id: '', problem: parsed.error }] : []))
     this.#parts = parts
   }
 
@@ -69,7 +75,7 @@ export class StaticKeyset implements Keyset {
   }
 
   sources(): readonly KeysetSource[] {
-    return [{ kind: 'static', url: '', keys: this.#keys.map((key) => ({ id: '', algorithm: '', key })), histories: [] }]
+    return [{ kind: 'static', url: '', keys: this.#keys.map((key) => ({ id: '', algorithm: '', key })), skipped: this.#skipped, histories: [] }]
   }
 
   async refresh(): Promise<void> {
@@ -111,6 +117,7 @@ const sourceOf = ({ source, current, history }: RemoteKeys): KeysetSource => ({
   kind: 'jwks',
   url: source.url,
   keys: current?.usable() ?? [],
+  skipped: current?.skipped() ?? [],
   histories: [history],
 })
 

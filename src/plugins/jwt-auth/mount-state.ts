@@ -110,13 +110,7 @@ function readyConfig(config: Config, parts: KeysetParts): ReadyConfig {
 }
 
 function ownKeyset(config: Config, parts: KeysetParts): Keyset {
-  if (config.jwt_validation_pubkeys.length > 0) {
-    const parsed = config.jwt_validation_pubkeys.map(parsePublicKeyPem)
-    return new StaticKeyset(
-      parsed.flatMap((result) => ('key' in result ? [result.key] : [])),
-      parts,
-    )
-  }
+  if (config.jwt_validation_pubkeys.length > 0) return new StaticKeyset(config.jwt_validation_pubkeys.map(parsePublicKeyPem), parts)
   if (config.jwks_url !== '') return new JwksKeyset({ url: config.jwks_url, caPem: config.jwks_ca_pem }, parts)
   return new MultiJwksKeyset(jwksPairs(config.jwks_pairs), parts)
 }

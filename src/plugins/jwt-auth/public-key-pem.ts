@@ -1,9 +1,10 @@
 import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
-import { isUsableKey } from './signature.ts'
+import { keyProblem, unsupportedKey } from './key-problem.ts'
 
 const begin = '-----BEGIN '
 const dashes = '-----'
-const noKey = 'data does not contain any valid public keys'
+/** `id-ecPublicKey`, as it stands in every EC key and certificate. */
+const ecKeyType = Buffer.from('06072a8648ce3d0201', 'hex')
 
 /** A key, or why the text holds none. */
 export type ParsedPublicKey = { readonly key: KeyObject } | { readonly error: string }
@@ -14,11 +15,15 @@ export type ParsedPublicKey = { readonly key: KeyObject } | { readonly error: st
  */
 export function parsePublicKeyPem(pem: string): ParsedPublicKey {
   const block = firstBlock(pem)
-  if (block === undefined) return { error: noKey }
+  if (block === undefined) return { error: unsupportedKey }
   if (block.rest.trim() !== '') return { error: 'unexpected trailing data after parsed PEM block' }
   const key = publicKeyOf(block.der)
-  if (key === undefined) return { error: 'x509: malformed tbs certificate' }
-  return isUsableKey(key) ? { key } : { error: noKey }
+  if (key === undefined) {
+    const isEc = block.der.includes(ecKeyType)
+    return { error: isEc ? 'x509: failed to unmarshal elliptic curve point: it is not on its curve' : 'x509: malformed tbs certificate' }
+  }
+  const problem = keyProblem(key)
+  return problem === undefined ? { key } : { error: problem }
 }
 
 function firstBlock(pem: string): { der: Buffer; rest: string } | undefined {

@@ -19,21 +19,12 @@ const schemes: Record<Algorithm, Scheme> = {
   EdDSA: { digest: null, keyType: 'ed25519' },
 }
 
-/** Below, a key verifies nothing. Contract jwt-oidc §7.2. */
-const minRsaBits = 1024
 const heavyAboveRsaBits = 4096
 /** More candidate keys than this go to the thread pool, so that one token cannot hold the event loop. */
 const maxInlineKeys = 4
 const heavyWeight = 8
 /** A token without a key id is tried with every key of a set, up to this weight together: 1,000 cheap checks, 128 heavy ones. */
 const maxWeightPerToken = 1024
-
-/** The kinds of public key that can verify a token at all. Contract jwt-oidc §7.2. */
-export function isUsableKey(key: KeyObject): boolean {
-  const { type, curve } = factsOf(key)
-  if (type === 'ec') return curve === 'prime256v1' || curve === 'secp384r1' || curve === 'secp521r1'
-  return type === 'rsa' || type === 'ed25519'
-}
 
 type KeyFacts = { readonly type: string | undefined; readonly curve: string | undefined; readonly bits: number }
 
@@ -51,10 +42,8 @@ function factsOf(key: KeyObject): KeyFacts {
 
 /** The key's type decides which algorithms it may verify; the header never does. Contract jwt-oidc §4.3. */
 function fits(scheme: Scheme, key: KeyObject): boolean {
-  const { type, curve, bits } = factsOf(key)
-  if (type !== scheme.keyType) return false
-  if (scheme.keyType === 'ec') return curve === scheme.curve
-  return scheme.keyType !== 'rsa' || bits >= minRsaBits
+  const { type, curve } = factsOf(key)
+  return type === scheme.keyType && (scheme.keyType !== 'ec' || curve === scheme.curve)
 }
 
 /** What a key can verify. */

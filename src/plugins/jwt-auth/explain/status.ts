@@ -7,7 +7,7 @@ import type { ReadyConfig } from '../mount-state.ts'
 import { algorithmsOf } from '../signature.ts'
 import { shownUrl } from '../shown-url.ts'
 import { isSupportedAlgorithm, supportedAlgorithms } from '../algorithms.ts'
-import { shownList } from './shown.ts'
+import { shown, shownList } from './shown.ts'
 
 /** Contract jwt-oidc §11.3. */
 export type MountStatus = {
@@ -42,9 +42,11 @@ function typeOf(ready: ReadyConfig | undefined): 'none' | 'static' | 'jwks' | 'm
   return config.jwks_url === '' ? 'multi_jwks' : 'jwks'
 }
 
+const maxSkippedShown = 32
+
 type ShownSource = { readonly keys: number; readonly [member: string]: JsonValue | number | boolean | readonly string[] | object | null }
 
-function shownSource({ kind, url, keys, histories }: KeysetSource, now: number): ShownSource {
+function shownSource({ kind, url, keys, skipped, histories }: KeysetSource, now: number): ShownSource {
   const last = <T>(values: readonly T[]): T | undefined => values.at(-1)
   const tried = histories.filter(({ isReachable }) => isReachable !== null)
   const fetchedAt = last(histories.flatMap(({ fetchedAt }) => fetchedAt ?? []))
@@ -57,6 +59,7 @@ function shownSource({ kind, url, keys, histories }: KeysetSource, now: number):
     keys: keys.length,
     kids: shownList([...new Set(keys.flatMap(({ id }) => (id === '' ? [] : [id])))]),
     algorithms: algorithmsOfAll(keys),
+    skipped_keys: skipped.slice(0, maxSkippedShown).map(({ id, problem }) => ({ kid: shown(id), text: problem })),
     fetched_at: timeOrNull(fetchedAt),
     age_seconds: fetchedAt === undefined ? null : Math.max(0, Math.floor((now - fetchedAt) / 1000)),
     fetches: histories.reduce((sum, { fetches }) => sum + fetches, 0),

@@ -22,6 +22,7 @@ describe('status, contract jwt-oidc §11.3', () => {
         {
           ...{ kind: 'static', url: '', reachable: null, keys: 1, kids: [], fetched_at: null, age_seconds: null, fetches: 0 },
           ...{ algorithms: ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'], clock_offset_seconds: null, last_error: null },
+          skipped_keys: [],
         },
       ],
       pending_logins: 0,
