@@ -26,6 +26,8 @@ export interface ServerProcess extends AsyncDisposable {
   readonly readyAfterMs: number
   /** SIGTERM by default; resolves when the process is gone. */
   stop(signal?: NodeJS.Signals): Promise<void>
+  /** Resolves when the process is gone, by whatever ended it. */
+  readonly ended: Promise<void>
 }
 
 const sourceFolder = join(import.meta.dirname, '..')
@@ -59,7 +61,11 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
     await waitUntilReady(child, url)
     const readyAfterMs = performance.now() - startedAt
     const rootToken = (await readFile(join(folder, 'root-token'), 'utf8')).trim()
-    return { url, port: Number(new URL(url).port), pid: pidOf(child), rootToken, readyAfterMs, stop, [Symbol.asyncDispose]: stop }
+    return {
+      ...{ url, port: Number(new URL(url).port), pid: pidOf(child), rootToken, readyAfterMs, stop },
+      ended: ended.then(() => {}),
+      [Symbol.asyncDispose]: stop,
+    }
   } catch (error) {
     await stop('SIGKILL')
     throw new Error(`the server did not start:\n${log.end()}`, { cause: error })

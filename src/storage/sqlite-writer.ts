@@ -79,12 +79,9 @@ class Writer {
 
   /**
    * After a failed commit. The log may hold all of it, and the next recovery of the log would bring it back. A commit of
-   * our own takes its place: first without a sync, which succeeds where only syncs fail, and then with one.
+   * our own takes its place. That is so even if this one throws, on a disk that takes writes and fails at syncs.
    */
   overwriteFailed(): void {
-    this.#connection.pragma('synchronous = OFF')
-    this.#recoveries.run()
-    this.#connection.pragma('synchronous = FULL')
     this.#recoveries.run()
   }
 

@@ -43,7 +43,7 @@ describe.skipIf(noSimulatedDisk !== undefined)('on a disk whose syncs fail', () 
     { name: 'from then on', failing: -1, passing: 20 },
   ])('($name), a refused write does not come back after kill -9', async ({ failing, passing }) => {
     await using folder = await temporaryFolder()
-    await using disk = await simulateDisk(folder.path)
+    using disk = simulateDisk(folder.path)
     const path = folder.file('gatehouse.db')
     const environment = await disk.environment()
 
@@ -62,7 +62,7 @@ describe.skipIf(noSimulatedDisk !== undefined)('on a disk whose syncs fail', () 
 
   test('a policy whose write got 503 is not there when the server was killed right after that', async () => {
     await using folder = await temporaryFolder()
-    await using disk = await simulateDisk(folder.file('data'))
+    using disk = simulateDisk(folder.file('data'))
     const environment = await disk.environment()
     await using server = await startProcess({ folder: folder.path, environment, settings: { BACKGROUND: 'off' } })
     const root = server.as(server.rootToken)

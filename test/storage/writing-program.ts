@@ -19,8 +19,10 @@ export type Answer = { readonly key: string; readonly isStored: boolean }
 export type Crash = { point: FailPoint; failure: Failure; skip: number }
 
 export type WriterOptions = {
-  /** Writes under way at a time, 16 unless told otherwise. A caller whose write is refused stops. */
+  /** Writes under way at a time, 16 unless told otherwise. */
   callers?: number
+  /** How long each commit takes at least. */
+  commitMs?: number
   crash?: Crash | undefined
   environment?: Record<string, string>
   /** A copy of this file in a copy of the project; default: this file. */
@@ -29,8 +31,8 @@ export type WriterOptions = {
 
 /** Resolves when the process has the database; rejects with what it printed when it could not get it. */
 export async function startWriter(path: string, options: WriterOptions = {}): Promise<Writer> {
-  const { callers = 16, crash, environment = {}, program = fileURLToPath(import.meta.url) } = options
-  const child = spawn(process.execPath, [program, path, JSON.stringify({ callers, crash })], {
+  const { callers = 16, commitMs = 0, crash, environment = {}, program = fileURLToPath(import.meta.url) } = options
+  const child = spawn(process.execPath, [program, path, JSON.stringify({ callers, commitMs, crash })], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
   })
@@ -58,11 +60,15 @@ async function errorText(child: ChildProcess): Promise<string> {
   return parts.join('')
 }
 
-/** Writes pairs of records until it is killed, and prints each key once its write is answered: `+` for a success, `-` for a refusal. */
-async function write(path: string, { callers, crash }: { callers: number; crash?: Crash }): Promise<void> {
+/**
+ * Writes pairs of records until it is killed, and prints each key once its write is answered: `+` for a success, `-` for a refusal, at
+ * which it kills itself.
+ */
+async function write(path: string, { callers, commitMs, crash }: { callers: number; commitMs: number; crash?: Crash }): Promise<void> {
   const faults = new StorageFaults()
   const storage = await openSqlite({ path, faults })
   process.stdout.write('ready\n')
+  faults.delay('storage.before-commit', commitMs)
   if (crash !== undefined) faults.arm(crash.point, crash.failure, crash.skip)
   const call = async (caller: number) => {
     for (let round = 0; ; round += 1) {
@@ -74,12 +80,10 @@ async function write(path: string, { callers, crash }: { callers: number; crash?
       ]
       const isStored = await storage.write(pair).catch(() => false)
       process.stdout.write(`${isStored ? '+' : '-'}${key}\n`)
-      if (!isStored) return
+      if (!isStored) process.kill(process.pid, 'SIGKILL')
     }
   }
   await Promise.all(Array.from({ length: callers }, (_, caller) => call(caller)))
-  // the process stays until it is killed
-  setInterval(() => {}, 60_000)
 }
 
 const [, program, path, options] = process.argv

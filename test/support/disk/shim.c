@@ -1,7 +1,7 @@
 /*
  * A disk that fails on demand, preloaded into a process (LD_PRELOAD) by simulated-disk.ts, which also builds it.
  *
- * It watches the files of one folder. A sync is only noted down, never carried out: what a power cut leaves behind is
+ * It watches the database files of one folder. A sync is only noted down, never carried out: what a power cut leaves behind is
  * worked out afterwards from the journal of writes and syncs. It can also fail a sync, end the process at one, and
  * keep files from growing.
  *
@@ -66,7 +66,11 @@ static int ends_with(const char *text, const char *end) {
   return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-/* The file's name below the folder, or NULL for any other file. */
+static int is_watched(const char *path) {
+  return strncmp(path, folder, folder_length) == 0 && strstr(path + folder_length, ".db") != NULL;
+}
+
+/* The name of a database file below the folder, or of one beside it (-wal, .lock); NULL for any other file. */
 static const char *name_of(int fd, char *path, size_t size) {
   if (control == NULL) return NULL;
   char link[32];
@@ -74,7 +78,7 @@ static const char *name_of(int fd, char *path, size_t size) {
   ssize_t length = readlink(link, path, size - 1);
   if (length < 0) return NULL;
   path[length] = 0;
-  return strncmp(path, folder, folder_length) == 0 ? path + folder_length : NULL;
+  return is_watched(path) ? path + folder_length : NULL;
 }
 
 /* kind, length of the name, length of the data (uint32 each), position (uint64), name, data. */
@@ -155,6 +159,6 @@ int fsync(int fd) { return synced(fd); }
 int fdatasync(int fd) { return synced(fd); }
 
 int unlink(const char *path) {
-  if (control != NULL && strncmp(path, folder, folder_length) == 0) note(REMOVE, path + folder_length, 0, NULL, 0);
+  if (control != NULL && is_watched(path)) note(REMOVE, path + folder_length, 0, NULL, 0);
   return real_unlink(path);
 }

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { endianness } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ const kinds = { write: 1, sync: 2, truncate: 3, remove: 4 } as const
 const headBytes = 20
 const sectorBytes = 512
 
-export type SimulatedDisk = AsyncDisposable & {
+export type SimulatedDisk = Disposable & {
   /** For a process that is started on the folder now: what it has there counts as durable. */
   environment(): Promise<Record<string, string>>
   /** After `passing` more syncs of the write-ahead log, so many fail. -1: all. */
@@ -42,21 +42,15 @@ export type SimulatedDisk = AsyncDisposable & {
   loseUnsynced(loss: Loss, random: () => number): Promise<void>
 }
 
-/** A disk below `folder`, for processes that are started with its environment. */
-export async function simulateDisk(folder: string): Promise<SimulatedDisk> {
-  const opened = new DisposableStack()
-  const own = `${folder}.disk`
-  const library = `${own}.so`
-  const control = `${own}.control`
-  const journal = `${own}.journal`
+/** A disk below `folder`, for processes that are started with its environment. It holds what has `.db` in its name. */
+export function simulateDisk(folder: string): SimulatedDisk {
+  const library = join(folder, 'disk.so')
+  const control = join(folder, 'disk.control')
+  const journal = join(folder, 'disk.journal')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, source, '-ldl', '-lpthread'])
   writeFileSync(control, Buffer.alloc(slots.length * 4))
   const cells = openSync(control, 'r+')
-  opened.defer(() => closeSync(cells))
-  opened.defer(() => {
-    for (const file of [library, control, journal]) rmSync(file, { force: true })
-  })
   let before = new Map<string, Buffer>()
 
   const set = (slot: Slot, value: number) => {
@@ -86,7 +80,7 @@ export async function simulateDisk(folder: string): Promise<SimulatedDisk> {
       }
       for (const name of await readdir(folder)) if (name.endsWith('-shm')) await rm(join(folder, name))
     },
-    [Symbol.asyncDispose]: async () => opened.dispose(),
+    [Symbol.dispose]: () => closeSync(cells),
   }
 }
 
@@ -102,7 +96,9 @@ export function seededRandom(seed: number): () => number {
 }
 
 async function filesOf(folder: string): Promise<Map<string, Buffer>> {
-  const names = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile()).map(({ name }) => name)
+  const names = (await readdir(folder, { withFileTypes: true }))
+    .filter((entry) => entry.isFile() && entry.name.includes('.db'))
+    .map(({ name }) => name)
   return new Map(await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name))] as const)))
 }
 

@@ -1,0 +1,171 @@
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
+import { clientTokenOf, send } from '../simulators/operator.ts'
+import { startServerProcess } from '../simulators/server-process.ts'
+import { startCredentialProvider } from '../test/support/credential-provider.ts'
+import { seededRandom, type SimulatedDisk, simulateDisk } from '../test/support/disk/simulated-disk.ts'
+import { compareWithAnswers, writeUntilRefused } from './crash-refusals.ts'
+import { disagreements, liveUntilCut, mountPractice } from './crash-lives.ts'
+import { configureLogins, signLogins } from './pipeline-logins.ts'
+
+export type CrashOptions = {
+  rounds: number
+  /** For the server's files; with `power`, for nothing else. */
+  folder: string
+  /** Cuts the power of a simulated disk instead of only killing the process. */
+  power: boolean
+  /** Decides when, and what a power cut leaves. */
+  seed: number
+  /** Most syncs of the disk before its power is cut, 150 unless told otherwise. */
+  mostSyncs?: number
+  say(line: string): void
+}
+
+/** `rounds`: those in which something was acknowledged. The others are `idle` and were run again. */
+export type CrashCounts = {
+  rounds: number
+  idle: number
+  acknowledged: number
+  lost: number
+  doubled: number
+  lives: number
+  disagreeing: number
+  /** Writes that were refused, and those of them that were there after a crash. */
+  refused: number
+  returned: number
+}
+
+const connections = 32
+const subjects = 64
+const longestRoundMs = 400
+/** A round without a sync, as with a storage that never asks for one, ends after this time. */
+const longestPowerRoundMs = 2_000
+/** So many rounds lie between two in which a sync fails. */
+const refusalEvery = 4
+const mostPassing = 5
+const entry = join(import.meta.dirname, '../test/support/practice-server.ts')
+
+/** A login whose answer arrived whole. */
+type Acknowledged = { subject: number; token: string }
+
+/**
+ * Ends a server in the middle of logins, renewals and revocations, starts it again, and asks for all that was answered. Rejects when a
+ * server does not start again, or when most rounds acknowledge nothing.
+ */
+export async function runCrashRounds({ rounds, folder, power, seed, mostSyncs = 150, say }: CrashOptions): Promise<CrashCounts> {
+  await using issuer = await startIssuer({ algorithms: ['ES256'] })
+  await using provider = await startCredentialProvider()
+  using disk = power ? simulateDisk(folder) : undefined
+  await using servers = new AsyncDisposableStack()
+  const launch = async () => {
+    const environment = { PRACTICE_PROVIDER: provider.url, ...(await disk?.environment()) }
+    return servers.use(await startServerProcess({ folder, entry, environment }))
+  }
+  const random = seededRandom(seed)
+  let server = await launch()
+  await configureLogins(server.url, server.rootToken, issuer)
+  await mountPractice(server.url, server.rootToken)
+  const bodies = await signLogins(issuer, { algorithm: 'ES256', count: subjects, subject: (index) => `repo:acme/crash-${index}` })
+  const seenTokens = new Set<string>()
+  const entityOf = new Map<number, string>()
+  const counts: CrashCounts = { rounds: 0, idle: 0, acknowledged: 0, lost: 0, doubled: 0, lives: 0, disagreeing: 0, refused: 0, returned: 0 }
+
+  const failOneSync = async (disk: SimulatedDisk) => {
+    const { rootToken } = server
+    const prefix = `crash-${seed}-${counts.rounds}`
+    const answers = await writeUntilRefused({ url: server.url, rootToken }, disk, prefix, 1 + Math.floor(random() * mostPassing))
+    await server.stop('SIGKILL')
+    server = await launch()
+    const { lost, returned } = await compareWithAnswers({ url: server.url, rootToken }, answers)
+    counts.acknowledged += answers.acknowledged.length
+    counts.refused += answers.refused.length
+    counts.lost += lost
+    counts.returned += returned
+    say(`round ${counts.rounds}: a sync failed and the process was killed: ${lost} lost, ${returned} refused writes returned`)
+  }
+
+  while (counts.rounds < rounds) {
+    const logins = logInUntilCut(server.url, bodies)
+    const living = liveUntilCut(server.url, server.rootToken)
+    const how = await endServer(server, disk, random, mostSyncs)
+    const acknowledged = await logins
+    const lives = await living
+    server = await launch()
+    const entities = await inTurn(acknowledged, ({ token }) => entityOfToken(server.url, token))
+    for (const [index, { subject, token }] of acknowledged.entries()) {
+      const entity = entities[index]
+      if (entity === undefined) counts.lost++
+      else if (seenTokens.has(token) || (entityOf.get(subject) ?? entity) !== entity) counts.doubled++
+      else entityOf.set(subject, entity)
+      seenTokens.add(token)
+    }
+    const problems = await disagreements({ url: server.url, rootToken: server.rootToken, provider }, lives)
+    counts.acknowledged += acknowledged.length
+    counts.lives += lives.length
+    counts.disagreeing += problems.length
+    const doesCount = acknowledged.length + lives.length > 0
+    if (doesCount) counts.rounds++
+    else counts.idle++
+    const name = doesCount ? `round ${counts.rounds}` : 'a round that does not count'
+    for (const problem of problems) say(`${name}: ${problem}`)
+    say(`${name}: ${how}, ${acknowledged.length} acknowledged, ready again after ${Math.round(server.readyAfterMs)} ms`)
+    if (disk !== undefined && doesCount && counts.rounds % refusalEvery === 1) await failOneSync(disk)
+    if (counts.idle > rounds + 10) throw new Error('most rounds acknowledged nothing')
+  }
+  return counts
+}
+
+/** Resolves when the process is gone, with words for how that was. After a power cut the folder has what the disk had. */
+async function endServer(
+  server: { stop(signal: NodeJS.Signals): Promise<void>; readonly ended: Promise<void> },
+  disk: SimulatedDisk | undefined,
+  random: () => number,
+  mostSyncs: number,
+): Promise<string> {
+  if (disk === undefined) {
+    await wait(random() * longestRoundMs)
+    await server.stop('SIGKILL')
+    return 'killed'
+  }
+  disk.cutAtSync(1 + Math.floor(random() * mostSyncs))
+  await Promise.race([server.ended, wait(longestPowerRoundMs)])
+  await server.stop('SIGKILL')
+  const loss = random() < 0.5 ? 'all' : 'torn'
+  await disk.loseUnsynced(loss, random)
+  return loss === 'all' ? 'power cut, all unsynced writes lost' : 'power cut, unsynced writes torn'
+}
+
+/** Logs in over all connections until the server is gone. An answer of any other status than 200 is an error. */
+async function logInUntilCut(url: string, bodies: readonly string[]): Promise<Acknowledged[]> {
+  const acknowledged: Acknowledged[] = []
+  const logIn = async (connection: number) => {
+    for (let turn = connection; ; turn++) {
+      const subject = turn % bodies.length
+      const body: unknown = JSON.parse(bodies[subject] ?? '')
+      const answer = await send(url, { method: 'POST', path: 'auth/jwt/login', body }).catch(() => undefined)
+      if (answer === undefined) return
+      acknowledged.push({ subject, token: clientTokenOf(answer) })
+    }
+  }
+  await Promise.all(Array.from({ length: connections }, (_, connection) => logIn(connection)))
+  return acknowledged
+}
+
+/** The entity a token belongs to; undefined when the token does not work. */
+async function entityOfToken(url: string, token: string): Promise<string | undefined> {
+  const { status, body } = await send(url, { method: 'GET', path: 'auth/token/lookup-self', token })
+  const data = body?.data
+  return status === 200 && typeof data === 'object' && data !== null && 'entity_id' in data ? String(data.entity_id) : undefined
+}
+
+/** Maps with as many calls at a time as there are connections. */
+async function inTurn<In, Out>(items: readonly In[], map: (item: In) => Promise<Out>): Promise<Out[]> {
+  const results: Out[] = []
+  const entries = items.entries()
+  const work = async () => {
+    for (const [index, item] of entries) results[index] = await map(item)
+  }
+  await Promise.all(Array.from({ length: connections }, work))
+  return results
+}

@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { noSimulatedDisk, seededRandom, simulateDisk } from '../support/disk/simulated-disk.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { contradictions, writeUntil } from './answers.ts'
+import { copyMutated, mutants, type Scenario } from './mutants.ts'
+import type { WriterOptions } from './writing-program.ts'
+
+/** Lets the program write, breaks something, and looks at what the answers and the database say of each other. */
+type Run = (folder: string, program: string | undefined) => Promise<string[]>
+
+const enough = 30
+/** Between left and right of one write, and behind it: wherever a pair begins, one of the two is in its middle. */
+const cuts = [20, 21]
+
+const scenarios: Record<Scenario, Run> = {
+  'power cut': async (folder, program) => {
+    using disk = simulateDisk(folder)
+    const path = `${folder}/gatehouse.db`
+    const options = { ...optionsOf(program), environment: await disk.environment() }
+    const answers = await writeUntil(path, ({ length }) => length === enough, options)
+    await disk.loseUnsynced('all', seededRandom(1))
+    return [...(await contradictions(path, answers)), ...(answers.length < enough ? ['too few answers'] : [])]
+  },
+  'power cut at a sync': async (folder, program) => {
+    const found: string[] = []
+    for (const cut of cuts) {
+      const path = `${folder}/${cut}/gatehouse.db`
+      using disk = simulateDisk(`${folder}/${cut}`)
+      const environment = await disk.environment()
+      disk.cutAtSync(cut)
+      const answers = await writeUntil(path, () => false, { ...optionsOf(program), environment, commitMs: 50 })
+      await disk.loseUnsynced('all', seededRandom(cut))
+      found.push(...(await contradictions(path, answers)), ...(answers.length === 0 ? ['no answer'] : []))
+    }
+    return found
+  },
+  'failed sync': async (folder, program) => {
+    using disk = simulateDisk(folder)
+    const path = `${folder}/gatehouse.db`
+    const options = { ...optionsOf(program), environment: await disk.environment() }
+    const answers = await writeUntil(
+      path,
+      ({ length }) => {
+        if (length === 1) disk.failLogSyncs(1)
+        return length === enough
+      },
+      options,
+    )
+    return contradictions(path, answers)
+  },
+  'lost thread': async (folder, program) => {
+    const path = `${folder}/gatehouse.db`
+    const crash = { point: 'storage.before-commit', failure: 'end-thread', skip: 5 } as const
+    return contradictions(path, await writeUntil(path, ({ length }) => length === enough, { ...optionsOf(program), crash }))
+  },
+}
+
+const optionsOf = (program: string | undefined): WriterOptions => ({ callers: 1, ...(program === undefined ? {} : { program }) })
+
+describe.skipIf(noSimulatedDisk !== undefined)('the simulated faults', () => {
+  test.each(Object.entries(scenarios))('%s: the answers and the database agree', async (_, run) => {
+    await using folder = await temporaryFolder()
+
+    expect(await run(folder.file('data'), undefined)).toEqual([])
+  })
+
+  test.each(mutants)('$scenario notices that $name', async ({ scenario, sign, ...mutant }) => {
+    await using folder = await temporaryFolder()
+    const program = await copyMutated(folder.file('copy'), mutant)
+
+    expect(await scenarios[scenario](folder.file('data'), program)).toContainEqual(expect.stringContaining(sign))
+  })
+})
+
+test('the mutants that docs/storage.md names are those that are tried', async () => {
+  const page = await readFile(new URL('../../docs/storage.md', import.meta.url), 'utf8')
+  const [, section = ''] = page.split('## What the tests would notice\n')
+  const named = [...(section.split('\n## ')[0]?.matchAll(/^\| (?!mutant|---)([^|]+) \|/gm) ?? [])].map(([, name]) => name)
+
+  expect(named).toEqual(mutants.map(({ name }) => name))
+})
