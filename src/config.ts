@@ -207,6 +207,12 @@ const injected = /_(?:SERVICE_HOST|SERVICE_PORT(?:_.*)?|PORT|PORT_\d+_.*)$/
 /** What `npm run dev` has instead of the defaults. */
 const devFallbacks: Partial<Record<keyof Settings, string>> = { storage: 'memory:', rootToken: 'root', logFormat: 'text' }
 
+/** How to log before the settings are known to be valid, so that a wrong one is reported in the format that was asked for. */
+export function logSettings(environment: Readonly<Record<string, string | undefined>>, dev: boolean): Pick<Config, 'logFormat' | 'replicaName'> {
+  const format = environment['GATEHOUSE_LOG_FORMAT'] ?? (dev ? devFallbacks.logFormat : settings.logFormat.fallback)
+  return { logFormat: format === 'text' ? 'text' : 'json', replicaName: environment['GATEHOUSE_REPLICA_NAME'] }
+}
+
 /**
  * The environment as a frozen config. Throws a SettingError that names the first wrong setting; names nobody knows go to `warn`.
  * Contract operations §1.

@@ -10,10 +10,10 @@ const maxWaitingBytes = 1 << 20
  * One JSON object a line on standard error: `time` (RFC 3339), `level` (word), `event`, `msg`, `replica`. A reader that does not keep up loses
  * lines, it never holds the server up; nor does a log that cannot be written, on a full disk or a closed terminal. Contract operations §6.
  */
-export async function openLog(config: Pick<Config, 'logLevel' | 'logFormat' | 'replicaName'>): Promise<Log> {
+export async function openLog(config: Pick<Config, 'logFormat' | 'replicaName'> & Partial<Pick<Config, 'logLevel'>>): Promise<Log> {
   return pino(
     {
-      level: config.logLevel,
+      level: config.logLevel ?? 'info',
       base: { replica: config.replicaName ?? hostname() },
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
@@ -32,7 +32,7 @@ function standardError() {
 
 async function readable(): Promise<DestinationStream> {
   const { prettyFactory } = await import('pino-pretty')
-  const format = prettyFactory({ colorize: process.stderr.isTTY, ignore: 'pid,hostname,replica', translateTime: 'SYS:HH:MM:ss' })
+  const format = prettyFactory({ colorize: process.stderr.isTTY, ignore: 'pid,hostname,replica,event,exit_code', translateTime: 'SYS:HH:MM:ss' })
   const destination = standardError()
   return { write: (line) => void destination.write(format(line)) }
 }

@@ -1,4 +1,4 @@
-import { type Config, readConfig, SettingError } from './config.ts'
+import { type Config, logSettings, readConfig, SettingError } from './config.ts'
 import { StartError } from './errors.ts'
 import { systemCode, writePrivateFile } from './lib/private-file.ts'
 import { type Log, openLog } from './log.ts'
@@ -10,9 +10,10 @@ const exitCodes = { bug: 1, setting: 2, stopTimeout: 6 } as const
 
 /** The server's process: settings from the environment, one server, a signal, an orderly end. Exit codes: contract operations §1. */
 export async function run(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
-  const config = configOf(args, environment)
+  const log = await openLog(logSettings(environment, isDev(args)))
+  logWhatNodeWouldPrint(log)
+  const config = configOf(args, environment, log)
   if (config === undefined) return
-  const log = await openLog(config)
   // loaded once the settings are known to be usable: a wrong one is told at once
   const { startServer } = await import('./server.ts')
   const stopping = new AbortController()
@@ -22,7 +23,7 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
   process.on('SIGHUP', () => (config.dev ? stopping.abort() : log.info({ event: 'hangup' }, 'SIGHUP: nothing is read anew before a restart')))
   try {
     const server = await startServer(config, { log, rootToken: rootTokenTeller(config) })
-    if (config.dev) process.stderr.write('Development mode: everything here is for trying out, do not use it in production.\n')
+    if (config.dev) log.warn('Development mode: everything here is for trying out, do not use it in production.')
     returnMemoryWhenIdle()
     log.info(
       { event: 'started', address: server.url, version: gatehouseVersion, reported_version: config.reportedVersion },
@@ -30,22 +31,40 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
     )
     await aborted(stopping.signal)
     await stop(server, config, log)
+    log.info({ event: 'stopped', exit_code: 0 }, 'stopped')
   } catch (error) {
-    process.exitCode = error instanceof StartError ? error.exitCode : exitCodes.bug
-    // what an operator can mend is one line; of the rest the log has the causes
-    if (process.exitCode === exitCodes.bug) log.fatal({ err: error }, 'the server failed')
-    if (error instanceof StartError) process.stderr.write(`${error.message}\n`)
+    const code = error instanceof StartError ? error.exitCode : exitCodes.bug
+    process.exitCode = code
+    // an operator can fix what one line says; a bug needs its cause
+    const cause = code === exitCodes.bug ? { err: error } : {}
+    log.fatal({ event: 'stopped', exit_code: code, ...cause }, error instanceof StartError ? error.message : 'the server failed')
   }
 }
 
-function configOf(args: readonly string[], environment: NodeJS.ProcessEnv): Config | undefined {
+const isDev = (args: readonly string[]): boolean => args.includes('--dev')
+
+/** Node prints warnings and the exception that ends the process as plain text, which no reader of a JSON log expects. */
+function logWhatNodeWouldPrint(log: Log): void {
+  process.removeAllListeners('warning')
+  process.on('warning', (warning) => log.warn({ event: 'runtime_warning', type: warning.name }, warning.message))
+  process.on('uncaughtException', (error) => {
+    log.fatal({ event: 'stopped', exit_code: exitCodes.bug, err: error }, 'the server failed')
+    process.exit(exitCodes.bug)
+  })
+}
+
+function configOf(args: readonly string[], environment: NodeJS.ProcessEnv, log: Log): Config | undefined {
   const unknown = args.find((arg) => arg !== '--dev')
   try {
     if (unknown !== undefined) throw new SettingError(`unknown argument ${unknown}`)
-    return readConfig(environment, { dev: args.includes('--dev'), warn: (text) => process.stderr.write(`warning: ${text}\n`) })
+    const warnings: string[] = []
+    const config = readConfig(environment, { dev: isDev(args), warn: (text) => warnings.push(text) })
+    log.level = config.logLevel
+    for (const text of warnings) log.warn({ event: 'setting_unknown' }, text)
+    return config
   } catch (error) {
     if (!(error instanceof SettingError)) throw error
-    process.stderr.write(`${error.message}\n`)
+    log.fatal({ event: 'stopped', exit_code: exitCodes.setting }, error.message)
     process.exitCode = exitCodes.setting
     return undefined
   }
@@ -73,7 +92,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 async function stop(server: Server, config: Config, log: Log): Promise<void> {
   log.info({ event: 'stopping' }, 'stopping')
   const limit = setTimeout(() => {
-    log.error({ event: 'stopping' }, 'requests still running at the end of GATEHOUSE_STOP_TIMEOUT')
+    log.error({ event: 'stopped', exit_code: exitCodes.stopTimeout }, 'requests still running at the end of GATEHOUSE_STOP_TIMEOUT')
     process.exit(exitCodes.stopTimeout)
   }, config.drainDelayMs + config.stopTimeoutMs)
   await server.drain(config.drainDelayMs)

@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { damage } from '../support/damage.ts'
-import { runServer, type ServerProcess, startProcess } from '../support/process.ts'
+import { logLines, messagesOf } from '../support/log-lines.ts'
+import { runServer, startProcess } from '../support/process.ts'
 import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -15,12 +16,6 @@ const aFilledStore = stoppedServer(async (server) => {
 })
 
 const fileOf = (folder: string) => `${folder}/data/gatehouse.db`
-
-const logLines = ({ stderr }: Pick<ServerProcess, 'stderr'>): Record<string, unknown>[] =>
-  stderr
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line))
 
 test('a role that can not be opened: its requests get 500, the log names the record, all others go on', async () => {
   await using folder = await temporaryFolder()
@@ -86,7 +81,7 @@ test.each([
 
   expect([refused.code, again.code]).toEqual([code, code])
   expect(refused.stdout).toBe('')
-  expect(refused.stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))).toEqual([says])
+  expect(messagesOf(refused, 'fatal')).toEqual([says])
   if (code === 1) expect(logLines(refused)).toContainEqual(expect.objectContaining({ level: 'error', key }))
   expect(recordOf(folder.path, key)).toEqual(before)
 })

@@ -1,5 +1,6 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { messagesOf } from '../support/log-lines.ts'
 import { runServer, startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -80,7 +81,7 @@ test('a root token file that can not be written ends the first start before ther
   await using server = await startProcess({ folder: folder.path })
 
   expect(refused.code).toBe(2)
-  expect(lastLine(refused.stderr)).toBe(`GATEHOUSE_ROOT_TOKEN_FILE: cannot write ${settings.ROOT_TOKEN_FILE}: ENOENT`)
+  expect(messagesOf(refused, 'fatal')).toEqual([`GATEHOUSE_ROOT_TOKEN_FILE: cannot write ${settings.ROOT_TOKEN_FILE}: ENOENT`])
   expect(server.stdout).toMatch(tokenLine)
 })
 
@@ -123,5 +124,3 @@ test.each<{ name: string; settings: Record<string, string>; token: string }>([
   expect(kept.status).toBe(200)
   expect(second.stdout).toBe(`Root token: ${token}\n`)
 })
-
-const lastLine = (text: string) => text.trimEnd().split('\n').at(-1)

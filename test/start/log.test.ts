@@ -4,15 +4,10 @@ import { once } from 'node:events'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { logLines } from '../support/log-lines.ts'
 import { type ServerProcess, startProcess } from '../support/process.ts'
 import { productVersion } from '../support/product-version.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-const logLines = ({ stderr }: ServerProcess): Record<string, unknown>[] =>
-  stderr
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line))
 
 const audience = 'ci'
 
@@ -41,7 +36,7 @@ test('the log is JSON lines on standard error with time, level as a word, and th
   const lines = logLines(server)
   const events = lines.map((line) => line['event']).filter((event) => event !== undefined)
 
-  expect(events).toEqual(['initialized', 'unsealed', 'started', 'sealed', 'stopping'])
+  expect(events).toEqual(['initialized', 'unsealed', 'started', 'sealed', 'stopping', 'stopped'])
   for (const line of lines) {
     expect(line).toMatchObject({ level: expect.stringMatching(/^(?:info|warn)$/), replica: 'one', msg: expect.any(String) })
     expect(line['time']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -84,7 +79,20 @@ test('a later start is not an initialization', async () => {
   await using server = await startProcess({ folder: folder.path })
   await server.stop()
 
-  expect(logLines(server).map((line) => line['event'])).toEqual(['unsealed', 'started', 'stopping'])
+  expect(logLines(server).map((line) => line['event'])).toEqual(['unsealed', 'started', 'stopping', 'stopped'])
+})
+
+test('warnings of Node and the exception that ends the server are JSON lines, and the exit code is 1', async () => {
+  await using folder = await temporaryFolder()
+  const code = `process.on('SIGUSR2', () => { process.emitWarning('beware'); setImmediate(() => { throw new Error('unforeseen') }) })`
+  await using server = await startProcess({ folder: folder.path, environment: { NODE_OPTIONS: `--import="data:text/javascript,${code}"` } })
+
+  const ended = await server.stop('SIGUSR2')
+
+  const [warning, end] = logLines(ended).slice(-2)
+  expect(ended.code).toBe(1)
+  expect(warning).toMatchObject({ level: 'warn', event: 'runtime_warning', msg: 'beware' })
+  expect(end).toMatchObject({ level: 'fatal', event: 'stopped', exit_code: 1, err: { type: 'Error', message: 'unforeseen' } })
 })
 
 test('GATEHOUSE_LOG_FORMAT=text is for people', async () => {

@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/p
 import { createServer } from 'node:net'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
+import { endOf, logLines, messagesOf } from '../support/log-lines.ts'
 import { runServer, startProcess } from '../support/process.ts'
 import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -28,7 +29,7 @@ test.each([
   const refused = await runServer({ folder: folder.path, settings: { [name]: value } })
 
   expect(refused.code).toBe(2)
-  expect(plainLines(refused.stderr)).toEqual([expect.stringMatching(new RegExp(`^GATEHOUSE_${name}\\b.+`))])
+  expect(messagesOf(refused, 'fatal')).toEqual([expect.stringMatching(new RegExp(`^GATEHOUSE_${name}\\b.+`))])
   expect(refused.stderr).not.toContain('but-secret')
   expect(refused.stdout).toBe('')
 })
@@ -41,7 +42,7 @@ test.each([
 
   const refused = await runServer({ folder: folder.path, environment: { [name]: value } })
 
-  expect([refused.code, plainLines(refused.stderr)]).toEqual([2, [expect.stringMatching(new RegExp(`^${name}: must be`))]])
+  expect([refused.code, messagesOf(refused, 'fatal')]).toEqual([2, [expect.stringMatching(new RegExp(`^${name}: must be`))]])
 })
 
 // `mkdir` of Node.js never ends there when it is told to make what is above, too
@@ -50,7 +51,7 @@ test('a folder that cannot be made ends the start with one line: where the syste
 
   const refused = await runServer({ folder: folder.path, settings: { STORAGE: 'sqlite:/proc/gatehouse/g.db' } })
 
-  expect(refused).toEqual({ code: 2, stdout: '', stderr: 'cannot open /proc/gatehouse/g.db: ENOENT\n' })
+  expect(endOf(refused)).toEqual({ code: 2, stdout: '', fatal: ['cannot open /proc/gatehouse/g.db: ENOENT'] })
 })
 
 test('a seal key that cannot be made or read ends the start with 5 and the cause', async () => {
@@ -59,8 +60,37 @@ test('a seal key that cannot be made or read ends the start with 5 and the cause
   const unmade = await runServer({ folder: folder.path, settings: { SEAL_KEY_FILE: '/proc/gatehouse/key' } })
   const unread = await runServer({ folder: folder.path, settings: { SEAL_KEY_FILE: '/proc' } })
 
-  expect([unmade.code, unmade.stderr]).toEqual([5, 'seal key file /proc/gatehouse/key can not be made: ENOENT\n'])
-  expect([unread.code, unread.stderr]).toEqual([5, 'seal key file /proc can not be read: EISDIR\n'])
+  expect(endOf(unmade)).toEqual({ code: 5, stdout: '', fatal: ['seal key file /proc/gatehouse/key can not be made: ENOENT'] })
+  expect(endOf(unread)).toEqual({ code: 5, stdout: '', fatal: ['seal key file /proc can not be read: EISDIR'] })
+})
+
+test('GATEHOUSE_LOG_FORMAT=text gives the reason in one line of text', async () => {
+  await using folder = await temporaryFolder()
+
+  const refused = await runServer({ folder: folder.path, settings: { LOG_FORMAT: 'text', MAX_IN_FLIGHT: 'many' } })
+
+  expect(refused).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringMatching(/^\[\d\d:\d\d:\d\d\] FATAL: GATEHOUSE_MAX_IN_FLIGHT: must be a whole number\n$/),
+  })
+})
+
+test('a refused start is one JSON line, the last one, with the exit code', async () => {
+  await using folder = await temporaryFolder()
+
+  const refused = await runServer({ folder: folder.path, settings: { LOG_FORMAT: 'xml', REPLICA_NAME: 'one' } })
+
+  expect(logLines(refused)).toEqual([
+    {
+      level: 'fatal',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      replica: 'one',
+      event: 'stopped',
+      exit_code: 2,
+      msg: expect.stringMatching(/^GATEHOUSE_LOG_FORMAT: /),
+    },
+  ])
 })
 
 test('an argument nobody knows ends the start with 2', async () => {
@@ -68,7 +98,7 @@ test('an argument nobody knows ends the start with 2', async () => {
 
   const refused = await runServer({ folder: folder.path, args: ['--develop'] })
 
-  expect(refused).toEqual({ code: 2, stdout: '', stderr: 'unknown argument --develop\n' })
+  expect(endOf(refused)).toEqual({ code: 2, stdout: '', fatal: ['unknown argument --develop'] })
 })
 
 test('an unknown setting is a warning; names that an orchestrator injects are not', async () => {
@@ -77,7 +107,8 @@ test('an unknown setting is a warning; names that an orchestrator injects are no
 
   await using server = await startProcess({ folder: folder.path, settings })
 
-  expect(plainLines(server.stderr)).toEqual(['warning: unknown setting GATEHOUSE_LISTENER'])
+  expect(messagesOf(server, 'warn')).toContain('unknown setting GATEHOUSE_LISTENER')
+  expect(messagesOf(server, 'warn').filter((text) => text.startsWith('unknown'))).toHaveLength(1)
 })
 
 test('an address in use ends the start with 2, and the store with its token stays', async () => {
@@ -94,7 +125,7 @@ test('an address in use ends the start with 2, and the store with its token stay
   const self = await server.as(token).read('auth/token/lookup-self')
 
   expect(refused.code).toBe(2)
-  expect(plainLines(refused.stderr)).toEqual([`GATEHOUSE_LISTEN: cannot listen on 127.0.0.1:${port}: EADDRINUSE`])
+  expect(messagesOf(refused, 'fatal')).toEqual([`GATEHOUSE_LISTEN: cannot listen on 127.0.0.1:${port}: EADDRINUSE`])
   expect(self.status).toBe(200)
 })
 
@@ -105,7 +136,7 @@ test('a second process on the same file ends with 3 and names the first, which g
   const refused = await runServer({ folder: folder.path })
   const self = await server.as(server.rootToken).read('auth/token/lookup-self')
 
-  expect(refused).toEqual({ code: 3, stdout: '', stderr: `cannot open data/gatehouse.db: in use by process ${server.pid}\n` })
+  expect(endOf(refused)).toEqual({ code: 3, stdout: '', fatal: [`cannot open data/gatehouse.db: in use by process ${server.pid}`] })
   expect(self.status).toBe(200)
 })
 
@@ -121,7 +152,9 @@ test('a database that asks for a newer program ends the start with 4 and stays a
   const refused = await runServer({ folder: folder.path })
 
   expect(refused.code).toBe(4)
-  expect(refused.stderr).toMatch(/^cannot open data\/gatehouse\.db: it needs schema 999 or later, this program knows \d+\n$/)
+  expect(messagesOf(refused, 'fatal')).toEqual([
+    expect.stringMatching(/^cannot open data\/gatehouse\.db: it needs schema 999 or later, this program knows \d+$/),
+  ])
   expect(await digestOf(file)).toBe(before)
 })
 
@@ -148,7 +181,7 @@ test.each([
   const refused = await runServer({ folder: folder.path })
 
   expect(refused.code).toBe(2)
-  expect(plainLines(refused.stderr)).toEqual(['cannot open data/gatehouse.db: not a Gatehouse database'])
+  expect(messagesOf(refused, 'fatal')).toEqual(['cannot open data/gatehouse.db: not a Gatehouse database'])
   expect(await digestOf(file)).toBe(before)
 })
 
@@ -169,7 +202,7 @@ test.each([
 
   const refused = await runServer({ folder: folder.path })
 
-  expect(refused).toEqual({ code: 5, stdout: '', stderr: `${says}\n` })
+  expect(endOf(refused)).toEqual({ code: 5, stdout: '', fatal: [says] })
   expect(await digestOf(folder.file('data/gatehouse.db'))).toBe(before)
   expect(await readdir(folder.file('data'))).toEqual(files)
   await writeFile(folder.file('data/seal.key'), key)
@@ -183,7 +216,7 @@ test('a wrong seal key in the environment ends the start with 5', async () => {
 
   const refused = await runServer({ folder: folder.path, settings: { SEAL_KEY: otherKey } })
 
-  expect(refused).toEqual({ code: 5, stdout: '', stderr: 'seal key does not open this store\n' })
+  expect(endOf(refused)).toEqual({ code: 5, stdout: '', fatal: ['seal key does not open this store'] })
 })
 
 test('a seal key in the environment needs no file, at the first start and later', async () => {
@@ -215,8 +248,5 @@ test('a changed seal key: with the former one given the store opens, and then by
 
   expect([changing, changed].map(({ stderr }) => stderr.includes('"event":"key_rotated"'))).toEqual([true, false])
   expect(self.status).toBe(200)
-  expect(refused).toEqual({ code: 5, stdout: '', stderr: 'seal key does not open this store\n' })
+  expect(endOf(refused)).toEqual({ code: 5, stdout: '', fatal: ['seal key does not open this store'] })
 })
-
-/** What is not of the log. */
-const plainLines = (stderr: string) => stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))

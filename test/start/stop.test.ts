@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { expect, test } from 'vitest'
+import { logLines } from '../support/log-lines.ts'
 import { type ServerProcess, startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -96,7 +97,7 @@ test('what still runs after GATEHOUSE_STOP_TIMEOUT is cut off, with exit code 6'
   const ended = await server.stop()
 
   expect(ended.code).toBe(6)
-  expect(ended.stderr).toContain('GATEHOUSE_STOP_TIMEOUT')
+  expect(logLines(ended).at(-1)).toMatchObject({ event: 'stopped', exit_code: 6, msg: expect.stringContaining('GATEHOUSE_STOP_TIMEOUT') })
 })
 
 test('idle connections do not hold a stopping server up', async () => {
