@@ -27,6 +27,11 @@ export class Buckets {
     return allowed
   }
 
+  /** As `take`, with nothing counted. */
+  holds(key: string): boolean {
+    return this.#tokensOf(key, this.#clock.now()) >= 1
+  }
+
   #tokensOf(key: string, now: number): number {
     const { capacity, refillMs } = this.#size
     const level = this.#levels.get(key)

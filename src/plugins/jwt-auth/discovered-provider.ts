@@ -1,28 +1,30 @@
-import { type DiscoveryDocument, DiscoveryError, discover } from './discovery.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { type DiscoveryDocument, DiscoveryError } from './discovery.ts'
 import { JwksKeyset, type Keyset, type KeysetParts, type KeysetSource, unavailableKeys, type VerifiedToken } from './keyset.ts'
 import type { Refusal } from './refusal.ts'
-import type { KeySource } from './remote-keys.ts'
-import { SourceHistory } from './source-history.ts'
+import type { KeySource } from './fetch-jwk-set.ts'
+import type { SharedSource } from './shared-sources.ts'
 
 /** A provider that could be reached: its metadata and its keys. */
 export type ReadyProvider = { readonly document: DiscoveryDocument; readonly keys: JwksKeyset }
+
+export type DiscoveredProviderParts = KeysetParts & { readonly clock: Clock }
+
+/** A mount that has no document yet takes one of another mount that is not older. */
+const recentMs = 3_600_000
 
 /**
  * An OpenID provider found by discovery; done again until it once succeeded, then never. Its keys serve JWT logins and the OIDC flow alike. Contract
  * jwt-oidc §2.5, §2.6.
  */
 export class DiscoveredProvider implements Keyset {
-  readonly #source: KeySource
-  readonly #parts: KeysetParts
-  readonly #history: SourceHistory
+  readonly #shared: SharedSource<DiscoveryDocument>
+  readonly #parts: DiscoveredProviderParts
   #ready: ReadyProvider | undefined
-  #discovering: Promise<ReadyProvider> | undefined
-  #lastError = 'asked too often'
 
-  constructor(source: KeySource, parts: KeysetParts) {
-    this.#source = source
+  constructor(source: KeySource, parts: DiscoveredProviderParts) {
+    this.#shared = parts.sources.document(source)
     this.#parts = parts
-    this.#history = new SourceHistory(parts)
   }
 
   async verify(token: string): Promise<VerifiedToken | Refusal> {
@@ -38,9 +40,9 @@ export class DiscoveredProvider implements Keyset {
   sources(): readonly KeysetSource[] {
     const published = this.#ready?.keys.sources() ?? []
     const keys = published.flatMap((source) => source.keys)
-    const histories = [this.#history, ...published.flatMap((source) => source.histories)]
     const skipped = published.flatMap((source) => source.skipped)
-    return [{ kind: 'discovery', url: this.#source.url, keys, skipped, histories }]
+    const histories = [this.#shared.history, ...published.flatMap((source) => source.histories)]
+    return [{ kind: 'discovery', url: this.#shared.place.url, keys, skipped, histories }]
   }
 
   async refresh(): Promise<void> {
@@ -55,23 +57,23 @@ export class DiscoveredProvider implements Keyset {
   /** Throws `DiscoveryError`. */
   async ready(): Promise<ReadyProvider> {
     if (this.#ready !== undefined) return this.#ready
-    if (this.#discovering === undefined) {
-      if (!this.#parts.buckets.take(this.#source.url)) throw new DiscoveryError(this.#lastError)
-      this.#discovering = this.#discover()
-    }
-    return this.#discovering
+    const document = await this.#document()
+    // another login may have been here meanwhile
+    this.#ready ??= { document, keys: new JwksKeyset({ url: document.jwks_uri, caPem: this.#shared.place.caPem }, this.#parts) }
+    return this.#ready
   }
 
-  async #discover(): Promise<ReadyProvider> {
+  /** Another mount may have fetched it long ago; then that one serves only if it cannot be had now. */
+  async #document(): Promise<DiscoveryDocument> {
+    const { fetchedAfter, onFetch, clock } = this.#parts
+    const known = this.#shared.fetchedAfter(fetchedAfter)
+    if (known === undefined) return this.#shared.needAfter(fetchedAfter, onFetch)
+    if (clock.now() - (this.#shared.history.fetchedAt ?? 0) <= recentMs) return known.value
     try {
-      const document = await this.#history.of((note) => discover(this.#parts.outbound, this.#source, note))
-      this.#ready = { document, keys: new JwksKeyset({ url: document.jwks_uri, caPem: this.#source.caPem }, this.#parts) }
-      return this.#ready
+      return await this.#shared.needAfter(known.number, onFetch)
     } catch (error) {
-      if (error instanceof DiscoveryError) this.#lastError = error.message
+      if (error instanceof DiscoveryError) return known.value
       throw error
-    } finally {
-      this.#discovering = undefined
     }
   }
 }

@@ -8,7 +8,7 @@ import { isSupportedAlgorithm } from './algorithms.ts'
 import { discover } from './discovery.ts'
 import { providerConfigProblem, withoutProviderSecrets } from './provider-config.ts'
 import { parsePublicKeyPem } from './public-key-pem.ts'
-import { fetchJwkSet, type KeySource } from './remote-keys.ts'
+import { fetchJwkSet, type KeySource } from './fetch-jwk-set.ts'
 
 /** Contract jwt-oidc §1.5, seed A1. Wire names from request to storage; a field that is not sent goes back to its zero value (§1.9). */
 export const configFields = z.object({

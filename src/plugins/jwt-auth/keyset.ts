@@ -1,22 +1,19 @@
 import type { KeyObject } from 'node:crypto'
-import type { OutboundClient } from '../../core/outbound.ts'
 import { excerpt, quoted } from '../../lib/go-text.ts'
 import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from './algorithms.ts'
-import type { FetchBuckets } from './fetch-bucket.ts'
 import type { JwkSet, SkippedKey, UsableKey } from './jwk-set.ts'
 import { type Jws, type JwsLimits, parseClaims, parseJws } from './jws.ts'
 import type { ParsedPublicKey } from './public-key-pem.ts'
 import { discreetRefusal, type Refusal, refusal, reworded } from './refusal.ts'
-import { KeyFetchError, type KeySource, RemoteKeys } from './remote-keys.ts'
+import { KeyFetchError, type KeySource } from './fetch-jwk-set.ts'
+import { RemoteKeys, type RemoteKeysParts } from './remote-keys.ts'
 import { verifyWithAny } from './signature.ts'
-import type { SourceHistory, SourceHistoryParts } from './source-history.ts'
+import type { SourceHistory } from './source-history.ts'
 import type { StrictObject } from './strict-json.ts'
 import type { VerificationGate } from './verification-gate.ts'
 
 /** What all key sets share. */
-export type KeysetParts = SourceHistoryParts & {
-  readonly outbound: OutboundClient
-  readonly buckets: FetchBuckets
+export type KeysetParts = RemoteKeysParts & {
   readonly gate: VerificationGate
   readonly limits: JwsLimits
 }

@@ -14,11 +14,9 @@ import { type Finding, lintRole, lintWrite } from './explain/lint.ts'
 import { LoginFailures } from './explain/login-failures.ts'
 import type { ReportedMount } from './explain/login-reports.ts'
 import { shownStatus } from './explain/status.ts'
-import { FetchBuckets } from './fetch-bucket.ts'
 import { checkConfig, type ConfigInput, type ConfigLog, replaced } from './jwt-config.ts'
-import type { KeysetParts } from './keyset.ts'
 import { jwtLogin, type LoginInput } from './login.ts'
-import { MountState } from './mount-state.ts'
+import { MountState, type MountStateParts } from './mount-state.ts'
 import { type Authorization, type AuthorizeInput, authorize } from './oidc/authorize.ts'
 import { type CallbackInput, type CallbackLog, finishLogin } from './oidc/callback.ts'
 import type { Page } from './oidc/pages.ts'
@@ -26,6 +24,7 @@ import { PendingLogins } from './oidc/pending-logins.ts'
 import { answerPosted, type PostedContext, type PostedInput } from './oidc/posted.ts'
 import { ProviderWaits } from './oidc/provider-waits.ts'
 import { longestTolerance } from './one-time.ts'
+import { SharedSources } from './shared-sources.ts'
 import { changedRole, type Role, type RoleRecord, roleWarnings } from './role.ts'
 import { VerificationGate } from './verification-gate.ts'
 
@@ -87,14 +86,13 @@ type Place = {
 /** The JWT method over all its mounts: each has its own state, found by the mount's uuid, so it stays when the mount moves. */
 export class JwtMethod {
   readonly #parts: JwtMethodParts
-  readonly #keysetParts: Omit<KeysetParts, 'onFetch'>
+  readonly #keysetParts: Omit<MountStateParts, 'onFetch'>
   readonly #placeByUuid = new Map<string, Place>()
 
   constructor(parts: JwtMethodParts) {
     this.#parts = parts
     this.#keysetParts = {
-      outbound: parts.outbound,
-      buckets: new FetchBuckets(parts.clock),
+      sources: new SharedSources(parts),
       gate: new VerificationGate(maxVerifications),
       limits: { maxTokenSize: parts.maxJwtSize },
       clock: parts.clock,

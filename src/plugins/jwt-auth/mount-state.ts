@@ -1,7 +1,7 @@
 import type { View } from '../../core/barrier/view.ts'
 import { RecordCache } from '../../core/record-cache.ts'
 import { type Config, jwksPairs, readConfig } from './jwt-config.ts'
-import { DiscoveredProvider } from './discovered-provider.ts'
+import { DiscoveredProvider, type DiscoveredProviderParts } from './discovered-provider.ts'
 import { JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from './keyset.ts'
 import { parsePublicKeyPem } from './public-key-pem.ts'
 import { type Role, readRole } from './role.ts'
@@ -9,22 +9,26 @@ import { type Role, readRole } from './role.ts'
 /** A mount's configuration with the keys it names, and the provider people log in through where it is found by discovery. */
 export type ReadyConfig = { readonly config: Config; readonly keyset: Keyset; readonly provider: DiscoveredProvider | undefined }
 
+export type MountStateParts = Omit<DiscoveredProviderParts, 'fetchedAfter'>
+
 const maxCachedRoles = 10_000
 const configKey = 'config'
 const roleKey = (name: string) => `role/${name}`
 
 /**
  * Configuration and roles of one mount: in its storage view, and ready-made copies of them in memory. Copies are as new as the last write of this
- * process; a write that failed may be stored all the same, so it ends them too. The keys of a configuration live as long as its copy: a write of the configuration starts anew. Contract jwt-oidc §2.5.
+ * process; a write that failed may be stored all the same, so it ends them too. A mount shares keys with others, but after a write of its configuration only
+ * those that were fetched since. docs/contract/jwt.md#keys.
  */
 export class MountState {
   readonly #view: View
-  readonly #parts: KeysetParts
+  readonly #parts: MountStateParts
+  #fetchedAfter = 0
   #ready: Promise<ReadyConfig | undefined> | undefined
   readonly #roles = new RecordCache<Role>(maxCachedRoles)
 
   /** `view` is the mount's own, with literal numbers. */
-  constructor(view: View, parts: KeysetParts) {
+  constructor(view: View, parts: MountStateParts) {
     this.#view = view
     this.#parts = parts
   }
@@ -40,7 +44,7 @@ export class MountState {
     let ready: ReadyConfig | undefined
     try {
       const stored = await this.#view.get(configKey)
-      ready = stored === undefined ? undefined : readyConfig(readConfig(stored), this.#parts)
+      ready = stored === undefined ? undefined : readyConfig(readConfig(stored), { ...this.#parts, fetchedAfter: this.#fetchedAfter })
       return ready
     } finally {
       if (ready === undefined) this.#ready = undefined
@@ -53,6 +57,7 @@ export class MountState {
       await this.#view.update(configKey, (current) => changed(current, change(current === undefined ? undefined : readConfig(current))))
     } finally {
       this.#ready = undefined
+      this.#fetchedAfter = this.#parts.sources.lastNumber
     }
   }
 
@@ -101,7 +106,7 @@ export class MountState {
 const changed = (current: unknown, record: object): object => (typeof current === 'object' ? { ...current, ...record } : record)
 
 /** Contract jwt-oidc §2.1: which source verifies a JWT. */
-function readyConfig(config: Config, parts: KeysetParts): ReadyConfig {
+function readyConfig(config: Config, parts: DiscoveredProviderParts): ReadyConfig {
   if (config.oidc_discovery_url !== '') {
     const provider = new DiscoveredProvider({ url: config.oidc_discovery_url, caPem: config.oidc_discovery_ca_pem }, parts)
     return { config, keyset: provider, provider }

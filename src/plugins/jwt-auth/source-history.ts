@@ -7,23 +7,17 @@ export type AnswerNote = { date: string | undefined }
 /** How far another clock is ahead of ours, in whole seconds (negative: behind), and when that was seen. */
 export type ClockOffset = { readonly seconds: number; readonly measuredAt: number }
 
-export type SourceHistoryParts = {
-  readonly clock: Clock
-  /** Told of each fetch that is over. */
-  onFetch(succeeded: boolean): void
-}
-
 /** What became of the fetches from one place. Times are milliseconds since the epoch. */
 export class SourceHistory {
-  readonly #parts: SourceHistoryParts
+  readonly #clock: Clock
   #fetches = 0
   #isReachable: boolean | null = null
   #fetchedAt: number | undefined
   #lastError: { readonly time: number; readonly text: string } | undefined
   #offset: ClockOffset | undefined
 
-  constructor(parts: SourceHistoryParts) {
-    this.#parts = parts
+  constructor(clock: Clock) {
+    this.#clock = clock
   }
 
   get fetches(): number {
@@ -48,9 +42,9 @@ export class SourceHistory {
     return this.#offset
   }
 
-  /** Makes one fetch and remembers how it went. */
-  async of<T>(fetch: (note: AnswerNote) => Promise<T>): Promise<T> {
-    const { clock, onFetch } = this.#parts
+  /** Makes one fetch, remembers how it went and tells `onFetch`. */
+  async of<T>(fetch: (note: AnswerNote) => Promise<T>, onFetch: (succeeded: boolean) => void): Promise<T> {
+    const clock = this.#clock
     const sent = clock.now()
     const note: AnswerNote = { date: undefined }
     this.#fetches += 1

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { OutboundClient } from '../../../src/core/outbound.ts'
-import { FetchBuckets } from '../../../src/plugins/jwt-auth/fetch-bucket.ts'
+import { SharedSources } from '../../../src/plugins/jwt-auth/shared-sources.ts'
 import { JwkSet } from '../../../src/plugins/jwt-auth/jwk-set.ts'
 import { DiscoveredProvider } from '../../../src/plugins/jwt-auth/discovered-provider.ts'
 import { JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from '../../../src/plugins/jwt-auth/keyset.ts'
@@ -16,10 +16,10 @@ const signing = 'error validating token: error verifying token signature: '
 const noStaticKey = `${signing}no known key successfully validated the token signature`
 const noRemoteKey = `${signing}failed to verify id token signature`
 
-function aHouse(clock = new FakeClock()): { parts: KeysetParts; clock: FakeClock } {
+function aHouse(clock = new FakeClock()): { parts: KeysetParts & { readonly clock: FakeClock }; clock: FakeClock } {
   const parts = {
-    outbound: new OutboundClient({ deny: [] }),
-    buckets: new FetchBuckets(clock),
+    sources: new SharedSources({ outbound: new OutboundClient({ deny: [] }), clock }),
+    fetchedAfter: 0,
     clock,
     onFetch: () => {},
     gate: new VerificationGate(64),
@@ -208,25 +208,25 @@ describe('a JWKS URL', () => {
     expect(await verdict(keyset, a.sign({}))).toMatch(/get keys failed .*connection refused/)
   })
 
-  test('ten fetches at once, one more every six seconds; then a miss is a miss without asking', async () => {
+  test('after the first fetch, ten more at once and one every six seconds; then a miss is a miss without asking', async () => {
     const { parts, clock } = aHouse()
     const [known, unknown] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
     await using provider = await startProvider({ '/k': jwksOf(known) })
     const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, parts)
 
     for (let count = 0; count < 20; count++) expect(await verdict(keyset, unknown.sign({}))).toBe(noRemoteKey)
-    expect(provider.hits).toHaveLength(10)
+    expect(provider.hits).toHaveLength(11)
     expect(await verdict(keyset, known.sign({}))).toBe('ok')
     clock.advance(5.9)
     await keyset.verify(unknown.sign({}))
-    expect(provider.hits).toHaveLength(10)
+    expect(provider.hits).toHaveLength(11)
     clock.advance(0.1)
     await keyset.verify(unknown.sign({}))
     await keyset.verify(unknown.sign({}))
-    expect(provider.hits).toHaveLength(11)
+    expect(provider.hits).toHaveLength(12)
     clock.advance(3600)
     for (let count = 0; count < 20; count++) await keyset.verify(unknown.sign({}))
-    expect(provider.hits).toHaveLength(21)
+    expect(provider.hits).toHaveLength(22)
   })
 
   test('the bucket belongs to the URL, whichever mount asks', async () => {
@@ -235,42 +235,38 @@ describe('a JWKS URL', () => {
     const source = { url: `${provider.url}/k`, caPem: '' }
     const stranger = aSigner().sign({})
 
-    for (let count = 0; count < 8; count++) await new JwksKeyset(source, parts).verify(stranger)
-    const fetchedBy = provider.hits.length
-    expect(fetchedBy).toBe(8)
-    for (let count = 0; count < 8; count++) await new JwksKeyset(source, parts).verify(stranger)
-    expect(provider.hits).toHaveLength(10)
+    for (let count = 0; count < 20; count++) await new JwksKeyset(source, parts).verify(stranger)
+    expect(provider.hits).toHaveLength(11)
   })
 
-  test('who keeps the bucket empty at one mount keeps no new keys from another', async () => {
-    const { parts, clock } = aHouse()
+  test('unknown key ids at one mount keep no keys from another', async () => {
+    const { parts } = aHouse()
     const [old, fresh, unknown] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' }), aSigner('ES256', { kid: 'c' })]
     await using provider = await startProvider({ '/k': jwksOf(old) })
     const source = { url: `${provider.url}/k`, caPem: '' }
     const of = (caPem: string) => new JwksKeyset({ ...source, caPem }, parts)
     const [mine, theirs, unused, otherRoots] = [of(''), of(''), of(''), of(providerTls.cert)]
     expect(await verdict(mine, old.sign({}))).toBe('ok')
-    for (let count = 0; count < 8; count++) await theirs.verify(unknown.sign({}))
+    for (let count = 0; count < 9; count++) await theirs.verify(unknown.sign({}))
     provider.routes.set('/k', jwksOf(fresh))
-    await theirs.verify(unknown.sign({}))
-    expect(provider.hits).toHaveLength(10)
+    for (let count = 0; count < 9; count++) await theirs.verify(unknown.sign({}))
+    expect(provider.hits).toHaveLength(11)
 
     expect(await verdict(mine, fresh.sign({}))).toBe('ok')
     expect(await verdict(mine, old.sign({}))).toBe(noRemoteKey)
     expect(await verdict(unused, fresh.sign({}))).toBe('ok')
-    expect(await verdict(otherRoots, fresh.sign({}))).toMatch(/asked too often/)
-    expect(provider.hits).toHaveLength(10)
-    // what was fetched long ago is no news: after a change of the configuration it is asked for
-    provider.routes.set('/k', '')
-    clock.advance(60)
-    for (let count = 0; count < 10; count++) await theirs.verify(unknown.sign({}))
-    expect(await new JwksKeyset(source, parts).verify(fresh.sign({}))).toMatchObject({ reason: 'keys_unavailable' })
+    expect(provider.hits).toHaveLength(11)
+    expect(await verdict(otherRoots, fresh.sign({}))).toBe('ok')
+    const configuredAnew = new JwksKeyset(source, { ...parts, fetchedAfter: parts.sources.lastNumber })
+    expect(await verdict(configuredAnew, fresh.sign({}))).toBe('ok')
+    expect(provider.hits).toHaveLength(13)
   })
 
-  test('an empty bucket before the first set says why there are no keys', async () => {
-    const { parts } = aHouse()
+  test('a provider that fails is asked ten times, then once a second; meanwhile a login is told why there are no keys', async () => {
+    const { parts, clock } = aHouse()
     await using provider = await startProvider({})
     const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, parts)
+    const known = aSigner('ES256', { kid: 'a' })
 
     for (let count = 0; count < 12; count++) {
       expect(await keyset.verify(aSigner().sign({}))).toMatchObject({
@@ -280,6 +276,10 @@ describe('a JWKS URL', () => {
       })
     }
     expect(provider.hits).toHaveLength(10)
+    provider.routes.set('/k', jwksOf(known))
+    expect(await keyset.verify(known.sign({}))).toMatchObject({ reason: 'keys_unavailable' })
+    clock.advance(1)
+    expect(await verdict(keyset, known.sign({}))).toBe('ok')
   })
 
   test('M8: a hundred logins at once share one fetch', async () => {
@@ -395,6 +395,31 @@ describe('discovery', () => {
     provider.routes.clear()
     expect(await verdict(keyset, signer.sign({}))).toBe('ok')
     expect(provider.hits.filter((path) => path.includes('well-known'))).toHaveLength(4)
+  })
+
+  test('a document that another mount fetched serves for an hour, and longer only while the provider is away', async () => {
+    const { parts, clock } = aHouse()
+    const signer = aSigner('ES256', { kid: 'a' })
+    await using provider = await startProvider({ '/jwks': jwksOf(signer) })
+    const path = '/.well-known/openid-configuration'
+    provider.routes.set(path, documentOf(provider.url))
+    const mount = () => new DiscoveredProvider({ url: provider.url, caPem: '' }, parts)
+    const fetches = () => provider.hits.filter((hit) => hit === path).length
+    // a source lives as long as a mount uses it
+    const first = mount()
+    expect(await verdict(first, signer.sign({}))).toBe('ok')
+
+    clock.advance(3600)
+    expect(await verdict(mount(), signer.sign({}))).toBe('ok')
+    expect(fetches()).toBe(1)
+    clock.advance(1)
+    expect(await verdict(mount(), signer.sign({}))).toBe('ok')
+    expect(fetches()).toBe(2)
+    clock.advance(3601)
+    provider.routes.delete(path)
+    expect(await verdict(mount(), signer.sign({}))).toBe('ok')
+    expect(fetches()).toBe(3)
+    expect(await verdict(first, signer.sign({}))).toBe('ok')
   })
 
   test('concurrent logins share one discovery, and a provider that is down is not asked without end', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { OutboundClient } from '../../../src/core/outbound.ts'
-import { FetchBuckets } from '../../../src/plugins/jwt-auth/fetch-bucket.ts'
+import { SharedSources } from '../../../src/plugins/jwt-auth/shared-sources.ts'
 import { MountState } from '../../../src/plugins/jwt-auth/mount-state.ts'
 import { readRole, shownRole } from '../../../src/plugins/jwt-auth/role.ts'
 import { VerificationGate } from '../../../src/plugins/jwt-auth/verification-gate.ts'
@@ -11,8 +11,7 @@ test('fields of a later version survive writes of the configuration and of a rol
   const { view, clock } = core
   const outbound = new OutboundClient({ deny: [] })
   const state = new MountState(view, {
-    outbound,
-    buckets: new FetchBuckets(clock),
+    sources: new SharedSources({ outbound, clock }),
     gate: new VerificationGate(1),
     limits: { maxTokenSize: 0 },
     clock,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { OutboundClient } from '../../../src/core/outbound.ts'
-import { FetchBuckets } from '../../../src/plugins/jwt-auth/fetch-bucket.ts'
+import { SharedSources } from '../../../src/plugins/jwt-auth/shared-sources.ts'
 import { examineJwt, jwtLogin } from '../../../src/plugins/jwt-auth/login.ts'
 import { MountState } from '../../../src/plugins/jwt-auth/mount-state.ts'
 import type { CheckName, Refusal } from '../../../src/plugins/jwt-auth/refusal.ts'
@@ -37,9 +37,9 @@ const good = { iss: 'https://ci', sub: 'alice', aud: 'gate', iat: now, exp: now 
 
 async function walked(claims: object, { remoteAddress = '127.0.0.1', by = signer } = {}) {
   await using core = await openCoreView()
+  const outbound = new OutboundClient({ deny: [] })
   const parts = {
-    outbound: new OutboundClient({ deny: [] }),
-    buckets: new FetchBuckets(core.clock),
+    sources: new SharedSources({ outbound, clock: core.clock }),
     gate: new VerificationGate(8),
     clock: core.clock,
     onFetch: () => {},
@@ -50,7 +50,7 @@ async function walked(claims: object, { remoteAddress = '127.0.0.1', by = signer
     { key: 'role/ci', value: role },
   ])
   const trace = new NotingTrace()
-  const context = { state, remoteAddress, outbound: parts.outbound, now: () => now * 1000 }
+  const context = { state, remoteAddress, outbound, now: () => now * 1000 }
   const input = { role: 'ci', jwt: by.sign(claims), distributed_claim_access_token: '' }
   const auth = await examineJwt(input, context, trace)
   const answered = await jwtLogin(input, context).then(

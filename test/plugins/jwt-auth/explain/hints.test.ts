@@ -38,6 +38,7 @@ describe('how near a value was missed', () => {
 
 describe("another's clock, contract jwt-oidc §11.1", () => {
   const now = Date.UTC(2026, 0, 2, 3, 4, 5)
+  const ignore = () => {}
   test.each([
     { name: 'the same', date: now, took: 0, offset: 0 },
     { name: 'three seconds behind', date: now - 3000, took: 0, offset: -3 },
@@ -46,12 +47,15 @@ describe("another's clock, contract jwt-oidc §11.1", () => {
   ])('$name', async ({ date, took, offset }) => {
     const clock = new FakeClock(now)
     const fetches: boolean[] = []
-    const history = new SourceHistory({ clock, onFetch: (succeeded) => void fetches.push(succeeded) })
+    const history = new SourceHistory(clock)
 
-    await history.of(async (note) => {
-      note.date = new Date(date).toUTCString()
-      clock.advance(took)
-    })
+    await history.of(
+      async (note) => {
+        note.date = new Date(date).toUTCString()
+        clock.advance(took)
+      },
+      (succeeded) => void fetches.push(succeeded),
+    )
 
     expect(history.offset).toEqual({ seconds: offset, measuredAt: now + took * 1000 })
     expect(history).toMatchObject({ fetches: 1, isReachable: true, fetchedAt: now + took * 1000, lastError: undefined })
@@ -60,13 +64,13 @@ describe("another's clock, contract jwt-oidc §11.1", () => {
 
   test('an answer without a date, and one that failed, leave what was known', async () => {
     const clock = new FakeClock(now)
-    const history = new SourceHistory({ clock, onFetch: () => {} })
+    const history = new SourceHistory(clock)
     await history.of(async (note) => {
       note.date = new Date(now).toUTCString()
-    })
-    await history.of(async () => undefined)
+    }, ignore)
+    await history.of(async () => undefined, ignore)
 
-    await expect(history.of(() => Promise.reject(new Error('down')))).rejects.toThrow('down')
+    await expect(history.of(() => Promise.reject(new Error('down')), ignore)).rejects.toThrow('down')
 
     expect(history).toMatchObject({ fetches: 3, isReachable: false, fetchedAt: now, lastError: { time: now, text: 'down' }, offset: { seconds: 0 } })
   })

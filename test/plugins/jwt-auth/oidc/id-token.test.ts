@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { OutboundClient } from '../../../../src/core/outbound.ts'
-import { FetchBuckets } from '../../../../src/plugins/jwt-auth/fetch-bucket.ts'
+import { SharedSources } from '../../../../src/plugins/jwt-auth/shared-sources.ts'
 import { readConfig } from '../../../../src/plugins/jwt-auth/jwt-config.ts'
 import { JwksKeyset } from '../../../../src/plugins/jwt-auth/keyset.ts'
 import { verifyIdToken } from '../../../../src/plugins/jwt-auth/oidc/id-token.ts'
@@ -22,11 +22,10 @@ async function verdict({ claims = {}, config = {}, login = {}, token = (all) => 
   await using provider = await startProvider({ '/jwks': jwksOf(rsa, ec) })
   const limits = { maxTokenSize: 0 }
   const house = {
-    outbound: new OutboundClient({ deny: [] }),
-    buckets: new FetchBuckets(new FakeClock()),
+    sources: new SharedSources({ outbound: new OutboundClient({ deny: [] }), clock: new FakeClock() }),
+    fetchedAfter: 0,
     gate: new VerificationGate(8),
     limits,
-    clock: new FakeClock(),
     onFetch: () => {},
   }
   const keys = new JwksKeyset({ url: `${provider.url}/jwks`, caPem: '' }, house)

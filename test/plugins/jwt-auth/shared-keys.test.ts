@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest'
+import { readConfig } from '../../../src/config.ts'
+import { startServer } from '../../../src/server.ts'
+import { Client } from '../../support/client.ts'
+import { quietLog, startTestServer } from '../../support/start-server.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { providerTls } from './certificates.ts'
+import { jwksOf, type Provider, startProvider } from './provider.ts'
+import { aSigner } from './signer.ts'
+
+const well = '/.well-known/openid-configuration'
+const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'bob' }
+const signer = aSigner('ES256', { kid: 'a' })
+const token = (by = signer) => by.sign({ sub: 'bob', iat: Math.floor(Date.now() / 1000) })
+
+async function startIssuer(): Promise<Provider> {
+  const issuer = await startProvider({ '/keys': jwksOf(signer) })
+  issuer.routes.set(well, { issuer: issuer.url, jwks_uri: `${issuer.url}/keys` })
+  return issuer
+}
+
+/** A server that keeps what it stores in a folder. */
+async function startDurable(folder: string) {
+  let rootToken = ''
+  const settings = { GATEHOUSE_LISTEN: '127.0.0.1:0', GATEHOUSE_STORAGE: `sqlite:${folder}/g.db`, GATEHOUSE_SEAL_KEY_FILE: `${folder}/seal.key` }
+  const keep = (made: string) => {
+    rootToken = made
+  }
+  const server = await startServer(readConfig(settings, { dev: false, warn: () => {} }), { log: quietLog, rootToken: { keep, tell: () => {} } })
+  const anonymous = new Client(server.url)
+  return {
+    anonymous,
+    as: (own: string) => anonymous.with(own),
+    rootToken: () => rootToken,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
+}
+
+async function addMount(root: Client, path: string, config: object): Promise<void> {
+  const answers = [
+    await root.write(`sys/auth/${path}`, { type: 'jwt' }),
+    await root.write(`auth/${path}/config`, config),
+    await root.write(`auth/${path}/role/ci`, role),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([204, 204, 204])
+}
+
+const logIn = async (server: { anonymous: Client }, mount: string, jwt = token()) =>
+  (await server.anonymous.write(`auth/${mount}/login`, { role: 'ci', jwt })).status
+
+test('after a restart 200 mounts on one issuer log in at once, with one fetch of the document and one of the keys', async () => {
+  await using issuer = await startIssuer()
+  await using folder = await temporaryFolder()
+  const mounts = Array.from({ length: 200 }, (_, at) => `m${at}`)
+  {
+    await using server = await startDurable(folder.path)
+    const root = server.as(server.rootToken())
+    await Promise.all(mounts.map((mount) => addMount(root, mount, { oidc_discovery_url: issuer.url })))
+  }
+  issuer.hits.length = 0
+
+  await using server = await startDurable(folder.path)
+  const statuses = await Promise.all(mounts.map((mount) => logIn(server, mount)))
+
+  expect(statuses.filter((status) => status !== 200)).toEqual([])
+  expect(issuer.hits).toEqual([well, '/keys'])
+})
+
+test('mounts with other roots for the same URL share nothing', async () => {
+  await using issuer = await startIssuer()
+  await using server = await startTestServer()
+  for (const [mount, oidc_discovery_ca_pem] of [
+    ['a', ''],
+    ['b', ''],
+    ['c', providerTls.cert],
+  ] as const) {
+    await addMount(server.root, mount, { oidc_discovery_url: issuer.url, oidc_discovery_ca_pem })
+  }
+  issuer.hits.length = 0
+
+  expect(await Promise.all(['a', 'b', 'c'].map((mount) => logIn(server, mount)))).toEqual([200, 200, 200])
+  expect(issuer.hits.filter((path) => path === '/keys')).toHaveLength(2)
+})
+
+test('many mounts that are made and used one after the other are all served', async () => {
+  await using issuer = await startIssuer()
+  await using server = await startTestServer()
+  for (let at = 0; at < 25; at++) {
+    await addMount(server.root, `m${at}`, at % 2 === 0 ? { jwks_url: `${issuer.url}/keys` } : { oidc_discovery_url: issuer.url })
+
+    expect(await logIn(server, `m${at}`)).toBe(200)
+  }
+})
+
+test('unknown key ids at one mount, however many, keep nobody else from logging in', async () => {
+  await using issuer = await startIssuer()
+  await using server = await startTestServer()
+  await addMount(server.root, 'theirs', { oidc_discovery_url: issuer.url })
+  for (let count = 0; count < 30; count++) expect(await logIn(server, 'theirs', token(aSigner('ES256', { kid: `x${count}` })))).toBe(400)
+  // the first fetch, and ten because of unknown ids
+  expect(issuer.hits.filter((path) => path === '/keys')).toHaveLength(11)
+
+  await addMount(server.root, 'mine', { oidc_discovery_url: issuer.url })
+
+  expect(await logIn(server, 'mine')).toBe(200)
+  expect(await logIn(server, 'theirs')).toBe(200)
+})
+
+test('a written configuration uses no key that was fetched before it; other mounts keep theirs while the provider is away', async () => {
+  await using issuer = await startIssuer()
+  await using server = await startTestServer()
+  const config = { oidc_discovery_url: issuer.url }
+  for (const mount of ['a', 'b']) await addMount(server.root, mount, config)
+  expect([await logIn(server, 'a'), await logIn(server, 'b')]).toEqual([200, 200])
+
+  issuer.routes.set('/keys', (answer) => answer.writeHead(503).end())
+  expect((await server.root.write('auth/a/config', config)).status).toBe(204)
+  expect([await logIn(server, 'a'), await logIn(server, 'b')]).toEqual([400, 200])
+  // the key was taken away because somebody else has it: the mount that was written anew takes it no more
+  issuer.routes.set('/keys', jwksOf(aSigner('ES256', { kid: 'b' })))
+  expect(await logIn(server, 'a')).toBe(400)
+})
