@@ -1,6 +1,7 @@
 import { type Config, logSettings, readConfig, SettingError } from './config.ts'
 import { StartError } from './errors.ts'
 import { systemCode, writePrivateFile } from './lib/private-file.ts'
+import { systemRandom } from './lib/random.ts'
 import { type Log, openLog } from './log.ts'
 import { returnMemoryWhenIdle } from './memory-return.ts'
 import type { RootTokenTeller, Server } from './server.ts'
@@ -19,6 +20,8 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
   const stopping = new AbortController()
   // npm sends a second one after Ctrl-C: it must not cut off what the first one lets finish
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort())
+  // the machine may have been copied while the process stood still
+  process.on('SIGCONT', () => systemRandom.discard())
   // by itself it would end the process in the middle of its requests, under `nohup` too: Node.js takes back that it is ignored
   process.on('SIGHUP', () => (config.dev ? stopping.abort() : log.info({ event: 'hangup' }, 'SIGHUP: nothing is read anew before a restart')))
   try {

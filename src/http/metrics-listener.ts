@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { StartError } from '../errors.ts'
 import { systemCode } from '../lib/private-file.ts'
+import { systemRandom } from '../lib/random.ts'
 import { commonHeaders, requestIdHeader } from './common-headers.ts'
 
 export type MetricsListenerParts = {
@@ -41,7 +41,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, parts: 
   const { status, contentType, body } = await answerTo(request, parts).catch(() => json(500, { errors: ['internal error'] }))
   const retry = status === 503 ? { 'retry-after': '1' } : {}
   response
-    .writeHead(status, { ...commonHeaders, ...retry, [requestIdHeader]: randomUUID(), 'content-type': contentType })
+    .writeHead(status, { ...commonHeaders, ...retry, [requestIdHeader]: systemRandom.uuid(), 'content-type': contentType })
     .end(request.method === 'HEAD' ? undefined : body)
 }
 

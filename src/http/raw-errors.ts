@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
+import { systemRandom } from '../lib/random.ts'
 import { requestIdHeader } from './common-headers.ts'
 
 /** Statuses of requests that are refused before a handler of ours sees them. */
@@ -32,7 +32,7 @@ const lingerMs = 1000
 
 /** The whole answer to a request that no handler will see, as it goes over the wire. */
 function rawAnswer(status: RawStatus): string {
-  return `HTTP/1.1 ${status} ${reasonOf[status]}\r\n${headerLines}\r\n${requestIdHeader}: ${randomUUID()}\r\n\r\n${emptyErrors}`
+  return `HTTP/1.1 ${status} ${reasonOf[status]}\r\n${headerLines}\r\n${requestIdHeader}: ${systemRandom.uuid()}\r\n\r\n${emptyErrors}`
 }
 
 /** The status for what Node's parser or its clock reports about a connection. */

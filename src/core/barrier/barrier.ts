@@ -5,7 +5,7 @@ import type { Random } from '../../lib/random.ts'
 import type { Storage, StoredRecord } from '../../storage/storage.ts'
 import { defaultKeyLimits, firstKeyring, type KeyLimits, Keyring, type KeyStatus, keyringKey } from './keyring.ts'
 import { keyBytes } from './seal.ts'
-import { NonceSource, openValue, sealValue } from './sealed-value.ts'
+import { openValue, sealValue } from './sealed-value.ts'
 import { type BarrierLog, type Numbers, SealedView } from './sealed-view.ts'
 import type { View } from './view.ts'
 
@@ -139,8 +139,7 @@ async function stage(parts: BarrierParts, { staging, fill }: FirstStart, keys: R
   return await staging.list('')
 }
 
-const sealRootKey = (rootKey: Uint8Array, sealKey: Uint8Array, random: Random) =>
-  sealValue({ term: 0, key: sealKey, nonces: new NonceSource(random) }, rootKeyKey, rootKey)
+const sealRootKey = (rootKey: Uint8Array, sealKey: Uint8Array, random: Random) => sealValue({ term: 0, key: sealKey, random }, rootKeyKey, rootKey)
 
 async function openRootKey({ storage, sealKey, previousSealKey, sealKeyChanged, random }: BarrierParts): Promise<Buffer> {
   const record = await storage.get(rootKeyKey)

@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { keyBytes } from './seal.ts'
-import { NonceSource, openValue, type SealingKey, sealValue, termOf } from './sealed-value.ts'
+import { openValue, type SealingKey, sealValue, termOf } from './sealed-value.ts'
 
 /** Where the keyring lies, sealed by the root key. */
 export const keyringKey = 'barrier/keyring'
@@ -26,7 +26,7 @@ export type KeyringParts = { storage: Storage; rootKey: Buffer; clock: Clock; ra
 
 /** The first keyring of a store, with one term, sealed and ready to be written. */
 export function firstKeyring({ rootKey, clock, random }: Pick<KeyringParts, 'rootKey' | 'clock' | 'random'>): Buffer {
-  return sealRing({ terms: [newTerm(1, { clock, random })] }, rootKey, new NonceSource(random))
+  return sealRing({ terms: [newTerm(1, { clock, random })] }, rootKey, random)
 }
 
 /** Of the active term. `encryptions` counts what other servers and earlier starts reserved as used. */
@@ -39,7 +39,6 @@ export type KeyStatus = { term: number; install_time: string; encryptions: numbe
 export class Keyring {
   readonly #parts: KeyringParts
   readonly #keys = new Map<number, Buffer>()
-  readonly #nonces: NonceSource
   #active: Term | undefined
   #sealing: SealingKey | undefined
   #left = 0
@@ -47,7 +46,6 @@ export class Keyring {
 
   constructor(parts: KeyringParts) {
     this.#parts = parts
-    this.#nonces = new NonceSource(parts.random)
   }
 
   /** Reads the keyring of storage. Throws when there is none or the root key does not open it. */
@@ -121,7 +119,7 @@ export class Keyring {
 
   /** One atomic step over the stored ring: takes a block from the active term, or from a new one when that is asked for or the old one has no block left. */
   async #reserveBlock(newKey: boolean): Promise<void> {
-    const { storage, rootKey, limits } = this.#parts
+    const { storage, rootKey, random, limits } = this.#parts
     let ring: Ring = { terms: [] }
     await storage.update(keyringKey, (current) => {
       if (current === undefined) throw new Error(`${keyringKey} is missing`)
@@ -131,7 +129,7 @@ export class Keyring {
       const hasBlock = !newKey && active.reserved + limits.block <= limits.perKey
       if (!hasBlock) ring.terms.push(newTerm(active.term + 1, this.#parts))
       activeTerm(ring).reserved += limits.block
-      return sealRing(ring, rootKey, this.#nonces)
+      return sealRing(ring, rootKey, random)
     })
     if (this.isDropped) return
     const before = this.#active?.term
@@ -143,7 +141,7 @@ export class Keyring {
     for (const { term, key } of ring.terms) if (!this.#keys.has(term)) this.#keys.set(term, Buffer.from(key, 'base64'))
     this.#active = activeTerm(ring)
     const key = this.#keys.get(this.#active.term)
-    if (key !== undefined) this.#sealing = { term: this.#active.term, key, nonces: this.#nonces }
+    if (key !== undefined) this.#sealing = { term: this.#active.term, key, random: this.#parts.random }
   }
 }
 
@@ -160,8 +158,8 @@ function activeTerm(ring: Ring): Term {
   return last
 }
 
-const sealRing = (ring: Ring, rootKey: Uint8Array, nonces: NonceSource) =>
-  sealValue({ term: 0, key: rootKey, nonces }, keyringKey, Buffer.from(JSON.stringify(ring)))
+const sealRing = (ring: Ring, rootKey: Uint8Array, random: Random) =>
+  sealValue({ term: 0, key: rootKey, random }, keyringKey, Buffer.from(JSON.stringify(ring)))
 
 // authenticated: only sealRing writes it
 const openRing = (sealed: Uint8Array, rootKey: Uint8Array): Ring => JSON.parse(openValue(rootKey, keyringKey, sealed).toString('utf8')) as Ring

@@ -9,37 +9,16 @@ const nonceAt = termBytes + 1
 const nonceBytes = 12
 const textAt = nonceAt + nonceBytes
 const tagBytes = 16
-const noncesPerBlock = 680
 
-/** Nonces of 12 random bytes each, fetched many at a time: one call to the generator costs as much as a whole encryption. */
-export class NonceSource {
-  readonly #random: Random
-  #block = Buffer.alloc(0)
-  #used = 0
-
-  constructor(random: Random) {
-    this.#random = random
-  }
-
-  next(): Buffer {
-    if (this.#used === this.#block.length) {
-      this.#block = Buffer.from(this.#random.bytes(noncesPerBlock * nonceBytes))
-      this.#used = 0
-    }
-    this.#used += nonceBytes
-    return this.#block.subarray(this.#used - nonceBytes, this.#used)
-  }
-}
-
-/** What seals a value: the key of a term (0 for keys that have no terms), and fresh nonces. */
-export type SealingKey = { term: number; key: Uint8Array; nonces: NonceSource }
+/** What seals a value: the key of a term (0 for keys that have no terms), and where fresh nonces come from. */
+export type SealingKey = { term: number; key: Uint8Array; random: Random }
 
 /**
  * Term (4 bytes, big-endian), version 2, nonce, ciphertext, tag. The place of the value is bound in as associated data, so that it opens nowhere else.
  * Contract core-http §7.1.
  */
-export function sealValue({ term, key, nonces }: SealingKey, place: string, plain: Uint8Array): Buffer {
-  const nonce = nonces.next()
+export function sealValue({ term, key, random }: SealingKey, place: string, plain: Uint8Array): Buffer {
+  const nonce = random.bytes(nonceBytes)
   const cipher = createCipheriv(algorithm, key, nonce)
   cipher.setAAD(Buffer.from(place))
   const text = cipher.update(plain)

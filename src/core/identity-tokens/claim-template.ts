@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import { refuse } from '../../errors.ts'
 import { parseDuration } from '../../lib/duration.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { isJsonNumber, type JsonObject, JsonSyntaxError, type JsonValue, jsonNumber, parseLossless } from '../../lib/json.ts'
+import { systemRandom } from '../../lib/random.ts'
 import type { Entity } from '../identity/entity.ts'
 import { parseTemplate } from '../policies/templates.ts'
 
@@ -37,7 +37,7 @@ export function parseClaimTemplate(text: string): ClaimTemplate {
   if (text.length > maxTemplateLength) throw refuse('invalid', `error parsing template: it is longer than ${maxTemplateLength} characters`)
   const { literals, names } = directivesOf(text)
   // nobody who writes a template can know them, so nothing else in it is taken for one
-  const secret = randomUUID()
+  const secret = systemRandom.uuid()
   const marks = names.map((_, index) => `${secret}:${index}`)
   const directives = new Map(names.map((name, index) => [marks[index] ?? '', directiveOf(name)]))
   const json = literals.map((literal, index) => literal + (index < marks.length ? JSON.stringify(marks[index]) : '')).join('')
