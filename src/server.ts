@@ -116,6 +116,7 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   opened.use(core.namespaceLife)
   opened.use(core.cloudEngine)
   opened.use(core.leases)
+  opened.defer(() => core.mounts.stopMoves())
   opened.use(core.tidy)
   if (config.background === 'on') {
     core.leases.start()
@@ -315,7 +316,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     onFailure: ({ id, path }, step, err) => log.error({ err, namespace: id, path, step }, 'a namespace could not be removed; it is tried again'),
     onRemoved: ({ id, path }) => log.info({ event: 'namespace_removed', namespace: id, path }, 'a namespace is removed'),
   })
-  mounts.resumeRemovals()
+  mounts.resume()
   namespaceLife.resume()
   const cors = await CorsStore.open({
     view: core,

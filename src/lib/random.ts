@@ -124,7 +124,13 @@ function openKernelDevice(): number | 'none' {
   return 'none'
 }
 
-export const systemRandom = new PooledRandom({ fill: fillFromSystem, wallClock: () => Date.now(), steadyClock: () => performance.now() })
+const systemPool = new PooledRandom({ fill: fillFromSystem, wallClock: () => Date.now(), steadyClock: () => performance.now() })
+
+export const systemRandom: Random & { discard(): void } = {
+  bytes: (count) => systemPool.bytes(count),
+  uuid: () => systemPool.uuid(),
+  discard: () => systemPool.discard(),
+}
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

@@ -34,6 +34,9 @@ const storedMount = z.looseObject({
   external_entropy_access: z.boolean(),
   tainted: z.boolean(),
   moves: z.number().default(0),
+  moving: z
+    .looseObject({ id: z.string(), namespace: z.string(), path: z.string(), source_mount: z.string(), target_mount: z.string() })
+    .exactOptional(),
 })
 
 /** The record of a mount, its key relative to `mountRecords`. The plugin is not in it: that follows from the type. */

@@ -13,12 +13,12 @@ export class MountRooms {
     this.#view = view
   }
 
-  /** Makes room for a mount's requests, open unless the mount is being removed. */
-  add({ uuid, tainted }: Mount): void {
+  /** Makes room for a mount's requests, open unless the mount is being removed or moved. */
+  add({ uuid, tainted, moving }: Mount): void {
     const room: Room = {
       view: this.#view.view(`mount/${uuid}/`, { numbers: 'literal' }),
       inside: 0,
-      closed: tainted,
+      closed: tainted || moving !== undefined,
       waiting: [],
       leave: () => {
         room.inside -= 1

@@ -4,14 +4,14 @@ import { quoted } from '../../lib/go-text.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import { namespaceMounts } from './first-mounts.ts'
-import type { Mount } from './mount.ts'
+import type { Mount, MountMove } from './mount.ts'
 import type { SystemTtls } from './mount-config.ts'
 import type { MountPlace } from './mount-path.ts'
 import { entriesFor, mountEntry, mountRecords, readMount } from './mount-record.ts'
 import { MountRooms } from './mount-rooms.ts'
 import { MountIndex } from './mount-table.ts'
 import { isFixedMount, isTokenType } from './mount-types.ts'
-import { checkFree, type Migration, Migrations, type Move, type MoveSide, planMove } from './move.ts'
+import { checkFree, type Migration, Migrations, type MoveSide, planMove } from './move.ts'
 import { type MountRequest, newMount, type Surroundings } from './new-mount.ts'
 import { checkTunable, nothingToTune, type TuneRequest, tuned } from './tune.ts'
 
@@ -51,6 +51,7 @@ export class MountStore implements AsyncDisposable {
   readonly #background = new Set<Promise<void>>()
   #table: MountIndex
   #lastChange: Promise<unknown> = Promise.resolve()
+  #isStopping = false
 
   private constructor(parts: MountStoreParts, mounts: readonly Mount[]) {
     this.#parts = parts
@@ -121,21 +122,45 @@ export class MountStore implements AsyncDisposable {
     if (mount !== undefined) await this.#remove(mount)
   }
 
-  /** Finishes in the background what a crash or a failed revocation left half removed. */
-  resumeRemovals(): void {
+  /** Goes on in the background with the removals and moves that a crash, or a failed revocation of a removal, left unfinished. */
+  resume(): void {
     for (const mount of this.#table.all()) {
       if (mount.tainted) this.#inBackground(this.#remove(mount).catch((error: unknown) => this.#parts.onFailure(mount, error)))
+      else if (mount.moving !== undefined) this.#startMove(mount, mount.moving)
     }
   }
 
-  /** Starts a move and gives the id of its migration: data, uuid and accessor stay, leases and tokens end. Contract core-http §4.8. */
-  remount(from: MoveSide, to: MoveSide): string {
-    const move = planMove(from, to, this.#surroundings())
-    if (this.#rooms.isClosed(move.mount)) throw refuse('invalid', `no matching mount at ${quoted(move.mount.path)}`)
-    const id = this.#parts.random.uuid()
-    this.#migrations.start(id, from.namespace.path + move.mount.path, to.namespace.path + move.target.path)
-    this.#inBackground(this.#move(move, id))
-    return id
+  /** From now on a move that fails is one that the stop of the server cut short: the next start goes on with it. */
+  stopMoves(): void {
+    this.#isStopping = true
+  }
+
+  /**
+   * Starts a move and gives the id of its migration, once it is stored that it has to be made: data, uuid and accessor stay, leases and tokens end.
+   * See docs/contract/namespaces.md#moving-mounts.
+   */
+  remount(from: MoveSide, to: MoveSide): Promise<string> {
+    return this.#inTurn(async () => {
+      const { mount, target } = planMove(from, to, this.#surroundings())
+      if (this.#rooms.isClosed(mount)) throw refuse('invalid', `no matching mount at ${quoted(mount.path)}`)
+      const move: MountMove = {
+        id: this.#parts.random.uuid(),
+        namespace: target.namespace,
+        path: target.path,
+        source_mount: from.namespace.path + mount.path,
+        target_mount: to.namespace.path + target.path,
+      }
+      const moving = { ...mount, moving: move }
+      try {
+        await this.#save(moving)
+      } catch (error) {
+        // it may be stored all the same, but what was refused must not happen
+        await this.#callOff(mount, move).catch(() => undefined)
+        throw error
+      }
+      this.#startMove(moving, move)
+      return move.id
+    })
   }
 
   /**
@@ -247,26 +272,42 @@ export class MountStore implements AsyncDisposable {
     })
   }
 
-  async #move(move: Move, id: string): Promise<void> {
-    const { mount, target } = move
+  #startMove(mount: Mount, move: MountMove): void {
+    this.#migrations.start(move.id, move.source_mount, move.target_mount)
+    this.#inBackground(this.#move(mount, move))
+  }
+
+  async #move(mount: Mount, move: MountMove): Promise<void> {
     try {
       await this.#rooms.close(mount)
       await this.#parts.revokeLeases(mount)
-      await this.#inTurn(async () => {
-        const current = this.#table.byUuid(mount.uuid)
-        if (current === undefined || current.tainted) throw refuse('invalid', `no matching mount at ${quoted(mount.path)}`)
-        if (!this.#parts.isLive(current.namespace) || !this.#parts.isLive(target.namespace)) throw refuse('invalid', 'namespace not found')
-        checkFree(target, this.#surroundings())
-        const { namespace, path } = target
-        await this.#save({ ...current, namespace, path, moves: current.moves + 1 })
-      })
-      this.#endMove(id, 'success')
+      await this.#inTurn(() => this.#arrive(mount, move))
+      this.#endMove(move.id, 'success')
     } catch (error) {
-      this.#endMove(id, 'failure')
+      if (this.#isStopping) return
+      await this.#inTurn(() => this.#callOff(mount, move)).catch((cause: unknown) => this.#parts.onFailure(mount, cause))
+      this.#endMove(move.id, 'failure')
       this.#parts.onFailure(mount, error)
     } finally {
       if (this.#table.byUuid(mount.uuid)?.tainted === false) this.#rooms.open(mount)
     }
+  }
+
+  async #arrive(mount: Mount, { namespace, path }: MountMove): Promise<void> {
+    const current = this.#table.byUuid(mount.uuid)
+    if (current === undefined || current.tainted) throw refuse('invalid', `no matching mount at ${quoted(mount.path)}`)
+    if (!this.#parts.isLive(current.namespace) || !this.#parts.isLive(namespace)) throw refuse('invalid', 'namespace not found')
+    checkFree({ namespace, table: current.table, path }, this.#surroundings())
+    const { moving, ...rest } = current
+    await this.#save({ ...rest, namespace, path, moves: current.moves + 1 })
+  }
+
+  /** The mount stays where it is. */
+  async #callOff(mount: Mount, { id }: MountMove): Promise<void> {
+    const current = this.#table.byUuid(mount.uuid)
+    if (current?.moving?.id !== id) return
+    const { moving, ...rest } = current
+    await this.#save(rest)
   }
 
   #endMove(id: string, status: 'success' | 'failure'): void {

@@ -16,6 +16,17 @@ export type MountConfig = {
   allowed_response_headers?: string[]
 }
 
+/** Where a mount is on its way to. */
+export type MountMove = {
+  /** Of the migration. */
+  readonly id: string
+  readonly namespace: string
+  readonly path: string
+  /** Full paths, with those of the namespaces. */
+  readonly source_mount: string
+  readonly target_mount: string
+}
+
 export type Mount = {
   readonly table: MountTable
   /** Namespace id; `root` for the root namespace. */
@@ -36,4 +47,6 @@ export type Mount = {
   readonly tainted: boolean
   /** How often it was moved: tokens it issued before the last time are no longer valid. Counted, not timed: a clock may be set. */
   readonly moves: number
+  /** Set from the moment a move is accepted until it is over: a start goes on with what a crash cut short. */
+  readonly moving?: MountMove
 }

@@ -22,7 +22,7 @@ export function planMove(from: MoveSide, to: MoveSide, around: Surroundings): Mo
   if (isFixedPlace(source)) throw refuse('invalid', `cannot remount ${quoted(source)}`)
   checkDestination(source, target)
   const mount = around.table.at(from.namespace.id, source)
-  if (mount === undefined || mount.tainted) throw refuse('invalid', `no matching mount at ${quoted(source)}`)
+  if (mount === undefined || mount.tainted || mount.moving !== undefined) throw refuse('invalid', `no matching mount at ${quoted(source)}`)
   checkFree(target, around)
   return { mount, target }
 }

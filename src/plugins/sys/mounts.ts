@@ -167,9 +167,9 @@ function moveRoutes(app: FastifyInstance, { mounts, namespaces }: MountRoutePart
       summary: 'Move a mount',
       ...answers.remount,
       input: moveInput,
-      handle: ({ call, input: { from, to } }) => {
+      handle: async ({ call, input: { from, to } }) => {
         const base = namespaceOf(call)
-        const id = mounts.remount(sideOf(namespaces, base, from), sideOf(namespaces, base, to))
+        const id = await mounts.remount(sideOf(namespaces, base, from), sideOf(namespaces, base, to))
         return {
           data: { migration_id: id },
           warnings: ["Mount move has been queued. Progress will be reported in Gatehouse's server log, tagged with the returned migration_id"],

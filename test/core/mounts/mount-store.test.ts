@@ -61,6 +61,8 @@ const paths = (store: MountStore) =>
     .map((mount) => mount.path)
     .sort()
 
+const inOrder = (store: MountStore): Mount[] => store.table.all().sort((a, b) => (a.uuid < b.uuid ? -1 : 1))
+
 function mountAt(store: MountStore, path: string): Mount {
   const mount = store.table.at('root', path)
   if (mount === undefined) throw new Error(`${path} is not mounted`)
@@ -303,7 +305,7 @@ describe('disable', () => {
 
     const next = await openAgain(mounts.root)
     expect(next.enter(cloud)).toBeUndefined()
-    next.resumeRemovals()
+    next.resume()
     await next[Symbol.asyncDispose]()
 
     expect(next.table.at('root', 'cloud/')).toBeUndefined()
@@ -315,7 +317,7 @@ describe('disable', () => {
     await expect(mounts.store.disable(secret('cloud'))).rejects.toThrow('down')
 
     const next = await mounts.reopen()
-    next.resumeRemovals()
+    next.resume()
     await next[Symbol.asyncDispose]()
 
     expect(mounts.failures).toEqual([expect.objectContaining({ message: 'down' })])
@@ -343,7 +345,7 @@ describe('remount', () => {
     const before = mountAt(mounts.store, 'auth/jwt/')
     await mounts.store.viewOf(before).write([{ key: 'role/a', value: 'kept' }])
 
-    const id = mounts.store.remount(side('auth/jwt'), side('auth/team/deep/'))
+    const id = await mounts.store.remount(side('auth/jwt'), side('auth/team/deep/'))
     expect(mounts.store.findMigration(id)?.migration_info.status).toBe('in-progress')
     await mounts.store[Symbol.asyncDispose]()
 
@@ -366,11 +368,11 @@ describe('remount', () => {
     const cloud = mountAt(mounts.store, 'cloud/')
     const leave = mounts.store.enter(cloud)
 
-    mounts.store.remount(side('cloud'), side('moved'))
+    await mounts.store.remount(side('cloud'), side('moved'))
     await mounts.store.tune(auth('jwt'), { description: 'something else happens' })
 
     expect(mounts.store.enter(cloud)).toBeUndefined()
-    expect(() => mounts.store.remount(side('cloud'), side('elsewhere'))).toThrow('no matching mount at "cloud/"')
+    await expect(mounts.store.remount(side('cloud'), side('elsewhere'))).rejects.toThrow('no matching mount at "cloud/"')
     expect(mounts.store.table.at('root', 'cloud/')).toBeDefined()
     leave?.()
     await mounts.store[Symbol.asyncDispose]()
@@ -381,7 +383,7 @@ describe('remount', () => {
     await using mounts = await openMounts()
     const before = mountAt(mounts.store, 'cloud/')
 
-    mounts.store.remount(side('cloud'), side('moved'))
+    await mounts.store.remount(side('cloud'), side('moved'))
     await mounts.store[Symbol.asyncDispose]()
     await mounts.store.tune(secret('moved'), { description: 'tuned' })
 
@@ -393,7 +395,7 @@ describe('remount', () => {
     await using mounts = await openMounts({ revokeLeases: () => Promise.reject(refuse('upstream', 'down')) })
     const before = mountAt(mounts.store, 'cloud/')
 
-    const id = mounts.store.remount(side('cloud'), side('moved'))
+    const id = await mounts.store.remount(side('cloud'), side('moved'))
     await mounts.store[Symbol.asyncDispose]()
 
     expect(mounts.store.findMigration(id)?.migration_info.status).toBe('failure')
@@ -406,7 +408,7 @@ describe('remount', () => {
     const revoking = gate()
     await using mounts = await openMounts({ revokeLeases: revoking.wait })
 
-    const id = mounts.store.remount(side('cloud'), side('moved'))
+    const id = await mounts.store.remount(side('cloud'), side('moved'))
     await revoking.reached
     await mounts.store.enable(secret('moved'), { type: 'cloud' })
     revoking.open()
@@ -420,7 +422,7 @@ describe('remount', () => {
     const revoking = gate()
     await using mounts = await openMounts({ revokeLeases: revoking.wait })
 
-    const id = mounts.store.remount(side('cloud'), side('moved'))
+    const id = await mounts.store.remount(side('cloud'), side('moved'))
     await revoking.reached
     const removal = mounts.store.disable(secret('cloud'))
     revoking.open()
@@ -429,6 +431,72 @@ describe('remount', () => {
 
     expect(mounts.store.findMigration(id)?.migration_info.status).toBe('failure')
     expect(paths(mounts.store)).toEqual(start.filter((path) => path !== 'cloud/'))
+  })
+
+  test('that a crash cut short is made by the next start, and nobody gets in before', async () => {
+    const killed = gate()
+    const revokeLeases = () => killed.wait().then(() => Promise.reject(new Error('killed')))
+    await using mounts = await openMounts({ revokeLeases })
+    const before = mountAt(mounts.store, 'cloud/')
+    await mounts.store.viewOf(before).write([{ key: 'role/a', value: 'kept' }])
+    const id = await mounts.store.remount(side('cloud'), side('moved'))
+
+    // what is left of the first server does nothing more
+    mounts.store.stopMoves()
+    const next = await openAgain(mounts.root)
+    expect(next.enter(mountAt(next, 'cloud/'))).toBeUndefined()
+    next.resume()
+    expect(next.findMigration(id)?.migration_info).toEqual({ source_mount: 'cloud/', status: 'in-progress', target_mount: 'moved/' })
+    await next[Symbol.asyncDispose]()
+
+    expect(next.findMigration(id)?.migration_info.status).toBe('success')
+    expect(mountAt(next, 'moved/')).toEqual({ ...before, path: 'moved/', moves: 1 })
+    expect(await next.viewOf(before).get('role/a')).toBe('kept')
+    expect(inOrder(await openAgain(mounts.root))).toEqual(inOrder(next))
+    killed.open()
+  })
+
+  test('that the stop of the server cut short is made by the next start', async () => {
+    const revoking = gate()
+    const revokeLeases = () => revoking.wait().then(() => Promise.reject(refuse('unavailable', 'the server is stopping')))
+    await using mounts = await openMounts({ revokeLeases })
+    await mounts.store.remount(side('cloud'), side('moved'))
+    await revoking.reached
+    mounts.store.stopMoves()
+    revoking.open()
+    await mounts.store[Symbol.asyncDispose]()
+
+    const next = await openAgain(mounts.root)
+    next.resume()
+    await next[Symbol.asyncDispose]()
+
+    expect(next.table.at('root', 'cloud/')).toBeUndefined()
+    expect(mountAt(next, 'moved/').moves).toBe(1)
+  })
+
+  test('that failed is not tried again by the next start', async () => {
+    await using mounts = await openMounts({ revokeLeases: () => Promise.reject(refuse('upstream', 'down')) })
+    await mounts.store.remount(side('cloud'), side('moved'))
+    await mounts.store[Symbol.asyncDispose]()
+
+    const next = await openAgain(mounts.root)
+    next.resume()
+    await next[Symbol.asyncDispose]()
+
+    expect(paths(next)).toEqual(start)
+    expect(next.enter(mountAt(next, 'cloud/'))).toBeDefined()
+  })
+
+  test.each(['storage.before-commit', 'storage.after-commit'] as const)('that cannot be stored (%s) is refused, and never happens', async (point) => {
+    await using mounts = await openMounts()
+    const before = mountAt(mounts.store, 'cloud/')
+    mounts.faults.arm(point, 'io')
+
+    await expect(mounts.store.remount(side('cloud'), side('moved'))).rejects.toThrow()
+
+    expect(mountAt(mounts.store, 'cloud/')).toEqual(before)
+    expect(mounts.store.enter(before)).toBeDefined()
+    expect(inOrder(await openAgain(mounts.root))).toEqual(inOrder(mounts.store))
   })
 })
 
