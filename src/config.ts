@@ -126,6 +126,7 @@ export const settings = {
   sealKeyFile: setting(text, 'SEAL_KEY_FILE', 'data/seal.key', 'file with the seal key, 32 bytes as hex or base64'),
   sealKey: setting(text, 'SEAL_KEY', undefined, 'the seal key itself, instead of the file', true),
   sealPreviousKeyFile: setting(text, 'SEAL_PREVIOUS_KEY_FILE', undefined, 'the former seal key, while it is changed'),
+  allowOpenKeyFile: setting(flag, 'ALLOW_OPEN_KEY_FILE', 'false', 'true: accept a seal key file that others than its owner can read or change'),
   rootToken: setting(
     z.string().regex(/^[^\s.]+$/, 'must have no blanks and no dots'),
     'ROOT_TOKEN',

@@ -413,12 +413,13 @@ function mountsOf(config: Config, random: Random, system: SystemTtls): Mount[] {
 /** The seal key as the settings say; of a store in memory, one that dies with it. Contract operations §2. */
 async function sealKeys(config: Config, log: Log, storage: Storage): Promise<{ sealKey: Uint8Array; previousSealKey?: Uint8Array }> {
   if (config.storage.kind === 'memory') return { sealKey: systemRandom.bytes(32) }
-  const { key, made } = await loadSealKey({ text: config.sealKey, file: config.sealKeyFile, storeIsEmpty: await isEmpty(storage) })
+  const allowOpen = config.allowOpenKeyFile
+  const { key, made } = await loadSealKey({ text: config.sealKey, file: config.sealKeyFile, allowOpen, storeIsEmpty: await isEmpty(storage) })
   if (made) {
     log.warn({ file: config.sealKeyFile }, `made seal key ${config.sealKeyFile}: in production keep it on another disk than the database`)
   }
   if (config.sealPreviousKeyFile === undefined) return { sealKey: key }
-  return { sealKey: key, previousSealKey: await readSealKeyFile(config.sealPreviousKeyFile) }
+  return { sealKey: key, previousSealKey: await readSealKeyFile(config.sealPreviousKeyFile, { allowOpen }) }
 }
 
 function fixedMount(mounts: MountStore, path: string): Mount {

@@ -51,7 +51,7 @@ async function openStore({ storage, allowNetworkDisk }: Config): Promise<Storage
 
 async function openSealed(config: Config, storage: Storage): Promise<Barrier> {
   if (await isEmpty(storage)) throw new CommandError('the store is empty: the first start of the server makes its root token')
-  const { key } = await loadSealKey({ text: config.sealKey, file: config.sealKeyFile, storeIsEmpty: false })
+  const { key } = await loadSealKey({ text: config.sealKey, file: config.sealKeyFile, allowOpen: config.allowOpenKeyFile, storeIsEmpty: false })
   const log = { error: ({ key: record }: { key: string }, text: string) => void process.stderr.write(`${text}: ${record}\n`) }
   return openBarrier({ storage, sealKey: key, clock: systemClock, random: systemRandom, log })
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
@@ -205,9 +205,32 @@ test.each([
   expect(endOf(refused)).toEqual({ code: 5, stdout: '', fatal: [says] })
   expect(await digestOf(folder.file('data/gatehouse.db'))).toBe(before)
   expect(await readdir(folder.file('data'))).toEqual(files)
-  await writeFile(folder.file('data/seal.key'), key)
+  await writeFile(folder.file('data/seal.key'), key, { mode: 0o600 })
   await using server = await startProcess({ folder: folder.path })
   expect((await server.as(token).read('auth/token/lookup-self')).status).toBe(200)
+})
+
+test('a seal key file that others can read ends the start with 5, and starts where that is allowed', async () => {
+  await using folder = await temporaryFolder()
+  await aStore(folder.path)
+  await chmod(folder.file('data/seal.key'), 0o644)
+
+  const refused = await runServer({ folder: folder.path })
+  await using server = await startProcess({ folder: folder.path, settings: { ALLOW_OPEN_KEY_FILE: 'true' } })
+
+  expect(endOf(refused)).toEqual({ code: 5, stdout: '', fatal: [expect.stringMatching(/^seal key file data\/seal\.key is open to others/)] })
+  expect((await server.anonymous.read('sys/health')).status).toBe(200)
+})
+
+test('a former seal key that others can read ends the start with 5', async () => {
+  await using folder = await temporaryFolder()
+  await aStore(folder.path)
+  await writeFile(folder.file('former.key'), otherKey)
+  await chmod(folder.file('former.key'), 0o604)
+
+  const refused = await runServer({ folder: folder.path, settings: { SEAL_PREVIOUS_KEY_FILE: 'former.key' } })
+
+  expect(endOf(refused)).toEqual({ code: 5, stdout: '', fatal: [expect.stringMatching(/^seal key file former\.key is open to others/)] })
 })
 
 test('a wrong seal key in the environment ends the start with 5', async () => {
@@ -237,7 +260,7 @@ test('a changed seal key: with the former one given the store opens, and then by
   const token = await aStore(folder.path)
   const [current, former] = [folder.file('data/seal.key'), folder.file('former.key')]
   await rename(current, former)
-  await writeFile(current, otherKey)
+  await writeFile(current, otherKey, { mode: 0o600 })
 
   await using changing = await startProcess({ folder: folder.path, settings: { SEAL_PREVIOUS_KEY_FILE: former } })
   await changing.stop()

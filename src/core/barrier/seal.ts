@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
-import { open, readFile } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
 import { makePrivateFolder, systemCode } from '../../lib/private-file.ts'
@@ -16,16 +16,37 @@ export function parseSealKey(text: string): Buffer | undefined {
   return undefined
 }
 
-/** The key of a file. Throws a StartError (5) when the file is missing, unreadable, or holds none. */
-export async function readSealKeyFile(path: string): Promise<Buffer> {
-  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+/**
+ * The key of a file. Throws a StartError (5) if the file is missing, cannot be read, holds none, or is open to others and this is not allowed.
+ */
+export async function readSealKeyFile(path: string, { allowOpen = false }: { allowOpen?: boolean } = {}): Promise<Buffer> {
+  const { text, mode } = await readWithMode(path).catch((cause: unknown) => {
     throw new StartError(5, isMissing(cause) ? `seal key file ${path} is missing` : `seal key file ${path} can not be read: ${systemCode(cause)}`, {
       cause,
     })
   })
+  if (mode.open !== 0 && !allowOpen) {
+    const remedy = `run chmod 600 ${path}, or set GATEHOUSE_ALLOW_OPEN_KEY_FILE=true`
+    throw new StartError(5, `seal key file ${path} is open to others (mode 0${mode.all.toString(8)}): ${remedy}`)
+  }
   const key = parseSealKey(text)
   if (key === undefined) throw new StartError(5, `seal key file ${path} does not hold 32 bytes as hex or base64`)
   return key
+}
+
+/** The mode is that of the file that was read, whatever has its name a moment later. */
+async function readWithMode(path: string): Promise<{ text: string; mode: { all: number; open: number } }> {
+  await using file = await open(path, 'r')
+  const status = await file.stat()
+  return { text: await file.readFile('utf8'), mode: { all: status.mode & 0o777, open: openBits(status, process.getuid?.() ?? status.uid) } }
+}
+
+/**
+ * The bits of a mode that let others than the service `uid` read or change a file. If the file is root's, the service may read it as a member of its
+ * group: that is how secrets are handed to a service.
+ */
+export function openBits({ mode, uid: owner }: { mode: number; uid: number }, uid: number): number {
+  return mode & (owner === 0 && uid !== 0 ? 0o026 : 0o066)
 }
 
 /** Makes a key file that only its owner can read; it is on the disk when this resolves. Throws `EEXIST` rather than overwrite. */
@@ -45,6 +66,8 @@ export type SealKeySource = {
   /** GATEHOUSE_SEAL_KEY: counts before the file. */
   text?: string
   file: string
+  /** Whether the file may be open to others. */
+  allowOpen?: boolean
   /** May a key be made: only for a store that holds nothing at all. */
   storeIsEmpty: boolean
 }
@@ -53,7 +76,7 @@ export type SealKeySource = {
  * The seal key at start; `made` when it is new. Never makes a key beside an existing store. Throws a StartError: 2 for a wrong setting, 5 for a key that is
  * missing or damaged. Contract operations §2.
  */
-export async function loadSealKey({ text, file, storeIsEmpty }: SealKeySource): Promise<{ key: Buffer; made: boolean }> {
+export async function loadSealKey({ text, file, allowOpen, storeIsEmpty }: SealKeySource): Promise<{ key: Buffer; made: boolean }> {
   if (text !== undefined) {
     const key = parseSealKey(text)
     if (key === undefined) throw new StartError(2, 'GATEHOUSE_SEAL_KEY must be 32 bytes as hex or base64')
@@ -66,7 +89,7 @@ export async function loadSealKey({ text, file, storeIsEmpty }: SealKeySource): 
       if (!hasCode(cause, 'EEXIST')) throw new StartError(5, `seal key file ${file} can not be made: ${systemCode(cause)}`, { cause })
     }
   }
-  return { key: await readSealKeyFile(file), made: false }
+  return { key: await readSealKeyFile(file, { allowOpen }), made: false }
 }
 
 const hasCode = (cause: unknown, code: string) => typeof cause === 'object' && cause !== null && 'code' in cause && cause.code === code

@@ -1,6 +1,6 @@
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { loadSealKey, makeSealKeyFile, parseSealKey } from '../../../src/core/barrier/seal.ts'
+import { loadSealKey, makeSealKeyFile, openBits, parseSealKey, readSealKeyFile } from '../../../src/core/barrier/seal.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const key = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - index * 7))
@@ -50,6 +50,48 @@ describe('a seal key file', () => {
   })
 })
 
+describe('a seal key file that others than its owner can use', () => {
+  const aKeyFile = async (mode: number) => {
+    const folder = await temporaryFolder()
+    const file = folder.file('seal.key')
+    await writeFile(file, key.toString('hex'))
+    await chmod(file, mode)
+    return { file, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
+  }
+
+  test.each([0o644, 0o640, 0o604, 0o620, 0o602, 0o444])('is refused with exit code 5: mode %o', async (mode) => {
+    await using made = await aKeyFile(mode)
+
+    await expect(readSealKeyFile(made.file)).rejects.toMatchObject({
+      exitCode: 5,
+      message: `seal key file ${made.file} is open to others (mode 0${mode.toString(8)}): run chmod 600 ${made.file}, or set GATEHOUSE_ALLOW_OPEN_KEY_FILE=true`,
+    })
+    await expect(loadSealKey({ file: made.file, storeIsEmpty: false })).rejects.toMatchObject({ exitCode: 5 })
+  })
+
+  test.each([0o600, 0o400])('is read if there are none: mode %o', async (mode) => {
+    await using made = await aKeyFile(mode)
+
+    expect(await readSealKeyFile(made.file)).toEqual(key)
+  })
+
+  test('is read where the operator allows it', async () => {
+    await using made = await aKeyFile(0o644)
+
+    expect(await readSealKeyFile(made.file, { allowOpen: true })).toEqual(key)
+    expect(await loadSealKey({ file: made.file, storeIsEmpty: false, allowOpen: true })).toEqual({ key, made: false })
+  })
+
+  // as an orchestrator mounts a secret, and as a package installs a file for a service
+  test.each([0o440, 0o640])('is not one that root owns and only the group of the service may read: mode %o', (mode) => {
+    expect(openBits({ mode, uid: 0 }, 1000)).toBe(0)
+    expect(openBits({ mode: mode | 0o004, uid: 0 }, 1000)).toBe(0o004)
+    expect(openBits({ mode: mode | 0o020, uid: 0 }, 1000)).toBe(0o020)
+    expect(openBits({ mode, uid: 1001 }, 1000)).toBe(0o040)
+    expect(openBits({ mode, uid: 0 }, 0)).toBe(0o040)
+  })
+})
+
 describe('at start', () => {
   test('an empty store and no file: a key is made', async () => {
     await using folder = await temporaryFolder()
@@ -64,7 +106,7 @@ describe('at start', () => {
   test.each([true, false])('a file that is there is used (empty store: %s)', async (storeIsEmpty) => {
     await using folder = await temporaryFolder()
     const file = folder.file('seal.key')
-    await writeFile(file, key.toString('base64'))
+    await writeFile(file, key.toString('base64'), { mode: 0o600 })
 
     expect(await loadSealKey({ file, storeIsEmpty })).toEqual({ key, made: false })
   })
@@ -81,7 +123,7 @@ describe('at start', () => {
   test.each([true, false])('a file that holds no key is refused with exit code 5 and left alone (empty store: %s)', async (storeIsEmpty) => {
     await using folder = await temporaryFolder()
     const file = folder.file('seal.key')
-    await writeFile(file, 'no key')
+    await writeFile(file, 'no key', { mode: 0o600 })
 
     await expect(loadSealKey({ file, storeIsEmpty })).rejects.toMatchObject({
       exitCode: 5,
