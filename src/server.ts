@@ -71,6 +71,7 @@ import { token } from './plugins/token/index.ts'
 import type { StorageFaults } from './storage/faults.ts'
 import { openMemory, openSqlite, type SqliteStorage } from './storage/sqlite.ts'
 import type { Storage } from './storage/storage.ts'
+import { StorageWatch } from './storage-watch.ts'
 import { gatehouseVersion } from './version.ts'
 
 /** What becomes of the first root token: kept before it is valid, told once it is. */
@@ -108,7 +109,8 @@ const pendingLoginsSweepMs = 60_000
 const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)
 
 /** A running server out of all parts. Throws a StartError when settings, storage or seal key do not let it start; then nothing is left open. */
-export async function startServer(config: Config, parts: ServerParts): Promise<Server> {
+export async function startServer(config: Config, given: ServerParts): Promise<Server> {
+  const parts = { ...given, watch: new StorageWatch(given.log) }
   await using opened = new AsyncDisposableStack()
   const storage = opened.use(await openStorage(config, parts))
   const core = await openCore(config, parts, storage)
@@ -125,8 +127,8 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
     opened.use(core.keyRotator).start()
     core.cloudEngine.start()
   }
-  const state = nodeState(config, core, storage)
-  const { app, metrics } = await buildApp(config, parts, core, state)
+  const state = nodeState(config, core, storage, parts.watch)
+  const { app, metrics } = await buildApp(config, parts, core, state, storage)
   opened.defer(() => app.close())
   const { host, port } = config.listen
   await app.listen({ host, port }).catch((cause: unknown) => {
@@ -151,17 +153,16 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   }
 }
 
-function openStorage(config: Config, { faults, log }: ServerParts): Promise<SqliteStorage> {
-  if (config.storage.kind === 'memory') return openMemory({ faults })
-  const writesFail = (reason: string | undefined) =>
-    reason === undefined ? log.info({ event: 'storage_back' }, 'writes work again') : log.error({ event: 'storage_lost', reason }, 'writes fail')
-  return openSqlite({ path: config.storage.path, allowNetworkDisk: config.allowNetworkDisk, writesFail, faults })
+type WatchedParts = ServerParts & { readonly watch: StorageWatch }
+
+function openStorage({ storage, allowNetworkDisk }: Config, { faults, watch: { events } }: WatchedParts): Promise<SqliteStorage> {
+  return storage.kind === 'memory' ? openMemory({ faults, events }) : openSqlite({ path: storage.path, allowNetworkDisk, events, faults })
 }
 
 /** Everything below HTTP. */
 type Core = Awaited<ReturnType<typeof openCore>>
 
-async function openCore(config: Config, parts: ServerParts, storage: SqliteStorage) {
+async function openCore(config: Config, parts: WatchedParts, storage: SqliteStorage) {
   const { log, clock = systemClock, random = systemRandom } = parts
   const system = { defaultTtl: seconds(config.defaultLeaseTtlMs), maxTtl: seconds(config.maxLeaseTtlMs) }
   let rootToken: string | undefined
@@ -172,7 +173,7 @@ async function openCore(config: Config, parts: ServerParts, storage: SqliteStora
     storage,
     clock,
     random,
-    log,
+    log: { error: (fields, text) => log.error(fields, text), recordUnreadable: () => parts.watch.recordUnreadable() },
     first: staging && {
       staging,
       fill: async (fresh) => {
@@ -447,11 +448,11 @@ async function indispensable<T>(what: string, opened: Promise<T>): Promise<T> {
 
 type LivingState = NodeState & { started(): void; stopping(): void }
 
-function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage: SqliteStorage): LivingState {
+function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage: SqliteStorage, watch: StorageWatch): LivingState {
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   const isStorageUp = async () => {
     try {
-      return (await storage.get(rootKeyKey)) !== undefined
+      return !watch.isDamaged && (await storage.get(rootKeyKey)) !== undefined
     } catch {
       return false
     }
@@ -477,9 +478,10 @@ function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage:
 
 async function buildApp(
   config: Config,
-  { log, engines }: ServerParts,
+  { log, engines, watch }: WatchedParts,
   core: Core,
   state: NodeState,
+  storage: SqliteStorage,
 ): Promise<{ app: FastifyInstance; metrics: Metrics }> {
   const {
     namespaces,
@@ -513,6 +515,7 @@ async function buildApp(
       storageType: state.storageType,
       isSealed: () => core.barrier.isSealed(),
       isStorageUp: () => state.isStorageUp(),
+      storageSize: () => storage.size(),
       barrierTerm: () => core.barrier.keyStatus().term,
       inFlight: () => app.inFlight(),
       connections: () => connectionsOf(app),
@@ -522,6 +525,7 @@ async function buildApp(
       serviceTokens: () => counts.serviceTokens.total(),
       entities: () => counts.entities.total(),
     }),
+    watch.tallies,
   )
   const app = createApp({
     server: {

@@ -34,5 +34,5 @@ export const bugReply = (open: boolean): ErrorReply => errorReply(new ServiceErr
 /** Worth another try, a little later. */
 const mayPass: ReadonlySet<ErrorKind> = new Set(['throttled', 'unavailable', 'overloaded'])
 
-const slow = new Set(['storage is full', 'storage is read-only'])
-const retrySeconds = ({ kind, message }: ServiceError): string => (kind === 'throttled' || slow.has(message) ? '10' : '1')
+const slow = /^storage is (?:full|read-only)/
+const retrySeconds = ({ kind, message }: ServiceError): string => (kind === 'throttled' || slow.test(message) ? '10' : '1')

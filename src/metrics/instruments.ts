@@ -1,5 +1,5 @@
 import type { Counter, Gauge, Metric, Registry } from 'prom-client'
-import { type CountTally, type Labels, type SpanTally, spanBounds } from './tally.ts'
+import type { CountTally, Labels, SpanTally } from './tally.ts'
 
 /** The library, loaded when it is first needed. */
 export type Library = typeof import('prom-client')
@@ -62,7 +62,7 @@ type Value = { readonly labels: Readonly<Record<string, string | number>>; reado
 function valuesOf(name: string, tally: SpanTally): Value[] {
   return [...tally.entries()].flatMap(({ labels, atMost, sum, count }) => {
     let within = 0
-    const buckets = spanBounds.map((le, slot): Value => {
+    const buckets = tally.bounds.map((le, slot): Value => {
       within += atMost[slot] ?? 0
       return { labels: { ...labels, le }, value: within, metricName: `${name}_bucket` }
     })

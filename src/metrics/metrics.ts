@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client'
 import { type ReadGauge, showCounts, showGauge, showSpans } from './instruments.ts'
 import { metricsJson } from './metrics-json.ts'
+import type { StorageTallies } from './storage-tallies.ts'
 import { CountTally, SpanTally } from './tally.ts'
 
 /** A request that has its answer. */
@@ -24,6 +25,7 @@ const maxMounts = 200
  */
 export class Metrics {
   readonly #gauges: readonly ReadGauge[]
+  readonly #storage: StorageTallies
   readonly #mounts = new Set<string>()
   readonly #requests = new CountTally()
   readonly #requestSpans = new SpanTally()
@@ -33,8 +35,9 @@ export class Metrics {
   readonly #keyFetches = new CountTally()
   #registry: Promise<Registry> | undefined
 
-  constructor(gauges: readonly ReadGauge[]) {
+  constructor(gauges: readonly ReadGauge[], storage: StorageTallies) {
     this.#gauges = gauges
+    this.#storage = storage
   }
 
   request({ method, route, code, seconds }: MeasuredRequest): void {
@@ -96,6 +99,7 @@ export class Metrics {
     showSpans(registry, { name: 'login_duration_seconds', help: 'Time of a login', labels: ['mount', 'method'] }, this.#loginSpans)
     const fetches = { name: 'key_fetches_total', help: 'Fetches of keys and discovery documents', labels: ['mount', 'result'] }
     showCounts(library, registry, fetches, this.#keyFetches)
+    this.#storage.show(library, registry)
     for (const gauge of this.#gauges) showGauge(library, registry, gauge)
     // the engine's own figures have watchers that cost something: they begin with the first question
     library.collectDefaultMetrics({ register: registry })

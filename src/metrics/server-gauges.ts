@@ -6,6 +6,7 @@ export type GaugeSources = {
   readonly storageType: string
   isSealed(): boolean
   isStorageUp(): Promise<boolean>
+  storageSize(): { readonly databaseBytes: number; readonly logBytes: number; readonly freeBytes: number }
   /** Of the data key that seals what is written. */
   barrierTerm(): number
   inFlight(): number
@@ -60,6 +61,15 @@ export function serverGauges(sources: GaugeSources): ReadGauge[] {
     { name: 'initialized', help: '1 once there is a store', labels: [], read: () => one(1) },
     { name: 'sealed', help: '1 while nothing can be read', labels: [], read: () => one(sources.isSealed()) },
     { name: 'storage_up', help: '1 while the storage can be read', labels: [], read: async () => one(await sources.isStorageUp()) },
+    {
+      name: 'storage_bytes',
+      help: 'Bytes of the database, those of them that are free for new records, and of the write-ahead log',
+      labels: ['part'],
+      read: () => {
+        const { databaseBytes, logBytes, freeBytes } = sources.storageSize()
+        return Object.entries({ database: databaseBytes, wal: logBytes, free: freeBytes }).map(([part, value]) => ({ labels: { part }, value }))
+      },
+    },
     { name: 'barrier_term', help: 'Number of the data key that seals what is written', labels: [], read: () => one(sources.barrierTerm()) },
     { name: 'http_in_flight_requests', help: 'Requests under way', labels: [], read: () => one(sources.inFlight()) },
     {

@@ -23,18 +23,23 @@ export const spanBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
 
 type Spans = { readonly atMost: Float64Array; sum: number; count: number }
 
-/** How long things took, by their labels. */
+/** How long things took, by their labels; or other measures, with bounds of their own. */
 export class SpanTally {
+  readonly bounds: readonly number[]
   readonly #byKey = new Map<string, Kept<Spans>>()
+
+  constructor(bounds: readonly number[] = spanBounds) {
+    this.bounds = bounds
+  }
 
   add(labels: Labels, seconds: number): void {
     const key = keyOf(labels)
     let spans = this.#byKey.get(key)
     if (spans === undefined) {
-      spans = { labels, atMost: new Float64Array(spanBounds.length), sum: 0, count: 0 }
+      spans = { labels, atMost: new Float64Array(this.bounds.length), sum: 0, count: 0 }
       this.#byKey.set(key, spans)
     }
-    const slot = spanBounds.findIndex((bound) => seconds <= bound)
+    const slot = this.bounds.findIndex((bound) => seconds <= bound)
     if (slot >= 0) spans.atMost[slot] = (spans.atMost[slot] ?? 0) + 1
     spans.sum += seconds
     spans.count += 1

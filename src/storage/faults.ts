@@ -19,6 +19,7 @@ const slots = 3
 const delaySlot = 0
 const failureSlot = 1
 const skipSlot = 2
+const roomCell = failPoints.length * slots
 
 /**
  * The hook tests and benchmarks hand to storage to make it slow or failing while it runs. It is shared memory, so that the writing thread sees a change
@@ -27,7 +28,7 @@ const skipSlot = 2
 export class StorageFaults {
   readonly #cells: Int32Array
 
-  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(failPoints.length * slots * Int32Array.BYTES_PER_ELEMENT)) {
+  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer((roomCell + 1) * Int32Array.BYTES_PER_ELEMENT)) {
     this.#cells = new Int32Array(shared)
   }
 
@@ -35,6 +36,16 @@ export class StorageFaults {
   get shared(): SharedArrayBuffer {
     // the constructor takes nothing else
     return this.#cells.buffer as SharedArrayBuffer
+  }
+
+  /** The disk has so many bytes left from now on; undefined: as many as it really has. */
+  leaveRoom(bytes: number | undefined): void {
+    Atomics.store(this.#cells, roomCell, bytes === undefined ? 0 : bytes + 1)
+  }
+
+  room(): number | undefined {
+    const stored = Atomics.load(this.#cells, roomCell)
+    return stored === 0 ? undefined : stored - 1
   }
 
   /** Each pass of `point` takes so long from now on: a slow disk. */

@@ -20,6 +20,8 @@ export type CommitEngine = {
   read(key: string): StoredRecord | undefined
   keysUnder(prefix: string, limit: number): string[]
   commit(rows: readonly RowWrite[]): Promise<void>
+  /** Told of each group that is durable. */
+  onCommit(steps: number, seconds: number): void
   /** The greatest revision ever given out. */
   readonly lastRevision: number
 }
@@ -30,14 +32,14 @@ const maxGroupSteps = 256
 const maxGroupBytes = 1024 * 1024
 
 /** Counters since the start. */
-export type CommitStats = { commits: number; failedCommits: number; steps: number; commitSeconds: number }
+export type CommitStats = { commits: number; failedCommits: number; steps: number }
 
 /**
  * Steps that arrive while a commit is under way share the next one, and one group is under way at a time. So every step decides on durable state plus
  * what its own group will write, and is answered only when that is durable: a whole group stands or falls together, but for steps that throw.
  */
 export class GroupCommit {
-  readonly stats: CommitStats = { commits: 0, failedCommits: 0, steps: 0, commitSeconds: 0 }
+  readonly stats: CommitStats = { commits: 0, failedCommits: 0, steps: 0 }
   readonly #engine: CommitEngine
   #waiting: Waiting[] = []
   #revision: number
@@ -91,7 +93,7 @@ export class GroupCommit {
       () => {
         this.stats.commits += 1
         this.stats.steps += decided.length
-        this.stats.commitSeconds += (performance.now() - started) / 1000
+        this.#engine.onCommit(decided.length, (performance.now() - started) / 1000)
         for (const step of decided) step.settle()
         this.#next()
       },

@@ -21,6 +21,7 @@ export class RowReader {
   readonly #keysFrom: Database.Statement<[string, Buffer, number], string>
   readonly #keysAfter: Database.Statement<[string, Buffer, number], string>
   readonly #lastRevision: Database.Statement<[], number | null>
+  readonly #size: Database.Statement<[], { databaseBytes: number; freeBytes: number }>
 
   constructor(connection: Database.Database) {
     // bounds are bytes, so that they need not be well-formed text
@@ -32,6 +33,10 @@ export class RowReader {
     this.#keysFrom = connection.prepare<[string, Buffer, number], string>(range('key', '>=')).pluck()
     this.#keysAfter = connection.prepare<[string, Buffer, number], string>(range('key', '>')).pluck()
     this.#lastRevision = connection.prepare<[], number | null>("SELECT seq FROM sqlite_sequence WHERE name = 'records'").pluck()
+    this.#size = connection.prepare(
+      'SELECT page_count * page_size AS databaseBytes, freelist_count * page_size AS freeBytes ' +
+        'FROM pragma_page_count(), pragma_page_size(), pragma_freelist_count()',
+    )
   }
 
   get(key: string): StoredRecord | undefined {
@@ -46,6 +51,10 @@ export class RowReader {
   keys(prefix: string, { after, limit = -1 }: Range): string[] {
     const isAfter = after !== undefined && startsInside(prefix, after)
     return (isAfter ? this.#keysAfter : this.#keysFrom).all(isAfter ? after : prefix, upperBound(prefix), limit)
+  }
+
+  size(): { databaseBytes: number; freeBytes: number } {
+    return this.#size.get() ?? { databaseBytes: 0, freeBytes: 0 }
   }
 
   /** The greatest revision ever written, also of rows that are gone. */

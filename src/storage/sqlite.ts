@@ -7,11 +7,14 @@ import { makePrivateFolder } from '../lib/private-file.ts'
 import type { StorageFaults } from './faults.ts'
 import { type CommitEngine, type CommitStats, type Group, GroupCommit, type RowWrite } from './group-commit.ts'
 import { holdLock } from './lock-file.ts'
+import type { LogState } from './log-keeper.ts'
+import { watchLog } from './log-watch.ts'
 import { migrate } from './migrate.ts'
 import { refuseNetworkDisk } from './network-disk.ts'
 import { RowReader, RowWriter } from './sqlite-rows.ts'
 import { type BatchEntry, type Change, keep, type Range, type Storage, type StoredRecord } from './storage.ts'
-import { engineCode, storageError } from './storage-error.ts'
+import { engineCode, failureKind, storageError } from './storage-error.ts'
+import { noEvents, type StorageEvents } from './storage-events.ts'
 import { threadLost, WriterThread } from './writer-thread.ts'
 
 export type SqliteOptions = {
@@ -22,8 +25,7 @@ export type SqliteOptions = {
   logGoalBytes?: number
   /** Log size above which writes are refused as `storage is full`. */
   logLimitBytes?: number
-  /** Told why writes fail when they begin to, and undefined when they work again. */
-  writesFail?: ((reason: string | undefined) => void) | undefined
+  events?: StorageEvents | undefined
   /** Tests and benchmarks only. */
   faults?: StorageFaults
 }
@@ -32,10 +34,12 @@ export type SqliteOptions = {
 const rowsPerTurn = 1_000
 const deletesPerStep = 500
 
-/** `logBytes`: size of the write-ahead log; 0 in memory. */
-export type StorageStats = CommitStats & { logBytes: number; checkpoints: number }
+export type StorageStats = CommitStats & Pick<LogState, 'checkpoints'> & StorageSize
 
-type Log = Pick<StorageStats, 'logBytes' | 'checkpoints'>
+/** `databaseBytes` includes `freeBytes`, which new records will use first. `logBytes`: what the write-ahead log holds; 0 in memory. */
+export type StorageSize = { databaseBytes: number; logBytes: number; freeBytes: number }
+
+type Log = Pick<LogState, 'logBytes' | 'checkpoints'>
 
 /**
  * A database file for one server, which keeps others out until it is disposed. Writes go through a thread of their own, so that reads never wait for
@@ -43,6 +47,7 @@ type Log = Pick<StorageStats, 'logBytes' | 'checkpoints'>
  */
 export async function openSqlite(options: SqliteOptions): Promise<SqliteStorage> {
   const { path, allowNetworkDisk = false, faults, logGoalBytes = 4 * 1024 * 1024, logLimitBytes = 1024 * 1024 * 1024 } = options
+  const { events = noEvents } = options
   await using opened = new AsyncDisposableStack()
   // one lock for one file, by whatever links it is reached
   const place = prepareFile(path)
@@ -51,28 +56,11 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStorage>
   const connection = openFile(path)
   opened.defer(() => void connection.close())
   const reader = new RowReader(connection)
-  const writer = opened.use(new WriterThread({ path, faults: faults?.shared, logGoalBytes, logLimitBytes }))
+  const data = { path, faults: faults?.shared, logGoalBytes, logLimitBytes }
+  const writer = opened.use(new WriterThread(data, watchLog(events, logGoalBytes)))
   await writer.ready()
-  const watched = watching(options.writesFail)
-  return new SqliteStorage(reader, { commit: (rows) => watched(commitSurely(writer, reader, rows)), log: () => writer.log }, opened.move())
-}
-
-/** Passes commits on and tells of the first that fails for a reason, and of the first that does not fail any more. */
-function watching(tell: SqliteOptions['writesFail'] = () => {}): (commit: Promise<void>) => Promise<void> {
-  let told: string | undefined
-  const note = (reason: string | undefined) => {
-    if (reason !== told) tell(reason)
-    told = reason
-  }
-  return async (commit) => {
-    try {
-      await commit
-    } catch (cause) {
-      note(cause instanceof Error ? cause.message : String(cause))
-      throw cause
-    }
-    note(undefined)
-  }
+  const commit = (rows: readonly RowWrite[]) => commitSurely(writer, reader, rows)
+  return new SqliteStorage(reader, { commit, log: () => writer.log }, opened.move(), events)
 }
 
 /** A thread that ended before its answer leaves the outcome open: what stands in the database decides. */
@@ -90,14 +78,14 @@ async function commitSurely(writer: WriterThread, reader: RowReader, rows: reado
 }
 
 /** The same without a file: all is lost when it is disposed. */
-export async function openMemory({ faults }: Pick<SqliteOptions, 'faults'> = {}): Promise<SqliteStorage> {
+export async function openMemory({ faults, events = noEvents }: Pick<SqliteOptions, 'faults' | 'events'> = {}): Promise<SqliteStorage> {
   const connection = new Database(':memory:')
   migrate(connection)
   const writer = new RowWriter(connection, faults)
   const commit = async (rows: readonly RowWrite[]) => guarded(() => writer.apply(rows))
   const opened = new AsyncDisposableStack()
   opened.defer(() => void connection.close())
-  return new SqliteStorage(new RowReader(connection), { commit, log: () => ({ logBytes: 0, checkpoints: 0 }) }, opened)
+  return new SqliteStorage(new RowReader(connection), { commit, log: () => ({ logBytes: 0, checkpoints: 0 }) }, opened, events)
 }
 
 /** Made before the engine opens it: readable by its owner only, as are the files the engine puts beside it. Gives back where it really lies. */
@@ -145,27 +133,35 @@ export class SqliteStorage implements Storage {
   readonly #groups: GroupCommit
   readonly #log: () => Log
   readonly #opened: AsyncDisposableStack
+  readonly #events: StorageEvents
+  #whyWritesFail: string | undefined
   #closed = false
 
-  constructor(reader: RowReader, writer: Pick<CommitEngine, 'commit'> & { log(): Log }, opened: AsyncDisposableStack) {
+  constructor(reader: RowReader, writer: Pick<CommitEngine, 'commit'> & { log(): Log }, opened: AsyncDisposableStack, events: StorageEvents) {
     this.#reader = reader
     this.#log = writer.log
     this.#opened = opened
+    this.#events = events
     this.#groups = new GroupCommit({
-      read: (key) => guarded(() => reader.get(key)),
-      keysUnder: (prefix, limit) => guarded(() => reader.keys(prefix, { limit })),
-      commit: writer.commit,
+      read: (key) => this.#watchRead(key, () => reader.get(key)),
+      keysUnder: (prefix, limit) => this.#watchRead(prefix, () => reader.keys(prefix, { limit })),
+      commit: (rows) => this.#watchCommit(writer.commit(rows)),
+      onCommit: (steps, seconds) => events.committed(steps, seconds),
       lastRevision: reader.lastRevision(),
     })
   }
 
   stats(): StorageStats {
-    return { ...this.#groups.stats, ...this.#log() }
+    return { ...this.#groups.stats, checkpoints: this.#log().checkpoints, ...this.size() }
+  }
+
+  size(): StorageSize {
+    return { ...this.#watchRead('', () => this.#reader.size()), logBytes: this.#log().logBytes }
   }
 
   async get(key: string): Promise<StoredRecord | undefined> {
     checkKey(key)
-    return this.#read(() => this.#reader.get(key))
+    return this.#read(key, () => this.#reader.get(key))
   }
 
   list(prefix: string, range: Range = {}): Promise<StoredRecord[]> {
@@ -233,9 +229,38 @@ export class SqliteStorage implements Storage {
     await this.#opened.disposeAsync()
   }
 
-  #read<T>(read: () => T): T {
+  #read<T>(key: string, read: () => T): T {
     if (this.#closed) throw storageError('CLOSED')
-    return guarded(read)
+    return this.#watchRead(key, read)
+  }
+
+  /** What the engine throws goes out in storage's own words. */
+  #watchRead<T>(key: string, read: () => T): T {
+    try {
+      return read()
+    } catch (cause) {
+      const code = engineCode(cause)
+      this.#events.failed({ kind: failureKind(code), key, cause })
+      throw storageError(code, cause)
+    }
+  }
+
+  /** Tells of each commit that fails, of the first that fails for a reason, and of the first that does not fail any more. */
+  async #watchCommit(commit: Promise<void>): Promise<void> {
+    try {
+      await commit
+    } catch (cause) {
+      const reason = cause instanceof ServiceError ? cause.reason : undefined
+      this.#events.failed({ kind: failureKind(reason ?? engineCode(cause)), cause })
+      this.#noteWrites(cause instanceof Error ? cause.message : String(cause))
+      throw cause
+    }
+    this.#noteWrites(undefined)
+  }
+
+  #noteWrites(reason: string | undefined): void {
+    if (reason !== this.#whyWritesFail) this.#events.writesFail(reason)
+    this.#whyWritesFail = reason
   }
 
   async #step<T>(keys: readonly string[], step: (group: Group) => T): Promise<T> {
@@ -252,7 +277,7 @@ export class SqliteStorage implements Storage {
     let after = range.after
     while (rows.length < wanted) {
       const limit = Math.min(rowsPerTurn, wanted - rows.length)
-      const part = this.#read(() => read({ limit, ...(after === undefined ? {} : { after }) }))
+      const part = this.#read(after ?? prefix, () => read({ limit, ...(after === undefined ? {} : { after }) }))
       for (const row of part) rows.push(row)
       const last = part.at(-1)
       if (part.length < limit || last === undefined) break

@@ -1,12 +1,35 @@
 import { ServiceError } from '../errors.ts'
+import type { FailureKind } from './storage-events.ts'
 
-/** What goes out for a failure of the engine: the same words for every adapter. Contract operations §5. */
+/** Codes of our own, beside those of the engine. */
+export const ownCodes = {
+  /** The log may not grow further; the message says why. */
+  logFull: 'LOG_FULL',
+  /** The integrity check after a failure found damage. */
+  damaged: 'DATABASE_DAMAGED',
+  /** The file at the database's path is not the one that was opened. */
+  replaced: 'FILE_REPLACED',
+} as const
+
+/** What goes out for a failure of the engine: the same words for every adapter. See docs/storage.md#when-the-disk-fails. */
 export function storageError(code: string, cause?: unknown): ServiceError {
   const options = { cause, reason: code }
+  if (isMalformed(code)) return new ServiceError('internal', 'database disk image is malformed', options)
+  if (code === ownCodes.logFull && cause instanceof Error) return new ServiceError('unavailable', `storage is full: ${cause.message}`, options)
   if (code === 'SQLITE_FULL') return new ServiceError('unavailable', 'storage is full', options)
   if (code.startsWith('SQLITE_READONLY')) return new ServiceError('unavailable', 'storage is read-only', options)
   return new ServiceError('unavailable', 'storage is unavailable', options)
 }
+
+export function failureKind(code: string): FailureKind {
+  if (isMalformed(code) || code === ownCodes.damaged) return 'corrupt'
+  if (code === 'SQLITE_FULL' || code === ownCodes.logFull) return 'full'
+  if (code.startsWith('SQLITE_READONLY')) return 'read_only'
+  if (code.startsWith('SQLITE_IOERR')) return 'io'
+  return code === ownCodes.replaced ? 'replaced' : 'other'
+}
+
+const isMalformed = (code: string) => code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB'
 
 /** The engine's own word for what failed, or `UNKNOWN`. */
 export function engineCode(cause: unknown): string {

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { RowWrite } from './group-commit.ts'
+import type { LogState } from './log-keeper.ts'
 import type { WriterData, WriterReply } from './sqlite-writer.ts'
 import { storageError } from './storage-error.ts'
 import { packRows } from './write-pack.ts'
@@ -11,17 +12,19 @@ type Answer = { resolve(): void; reject(cause: unknown): void }
 
 /** The thread that writes (sqlite-writer.ts), seen from the other side. One group at a time. A thread that ended is replaced when it is needed. */
 export class WriterThread implements AsyncDisposable {
-  /** As of the last answer. */
-  log = { logBytes: 0, checkpoints: 0 }
+  /** As it was last told. */
+  log: LogState = { logBytes: 0, checkpoints: 0, failedCheckpoints: 0, checkpointFailure: undefined }
   readonly #data: Omit<WriterData, 'recover'>
+  readonly #onLog: (log: LogState) => void
   #worker: Worker | undefined
   /** Who waits for the next answers, in order: the start of a thread, then its group. */
   #awaited: Answer[] = []
   #started: Promise<void> | undefined
   #hasLostOne = false
 
-  constructor(data: Omit<WriterData, 'recover'>) {
+  constructor(data: Omit<WriterData, 'recover'>, onLog: (log: LogState) => void) {
     this.#data = data
+    this.#onLog = onLog
   }
 
   /** Resolves when the thread has opened the database. */
@@ -68,11 +71,13 @@ export class WriterThread implements AsyncDisposable {
     })
   }
 
-  #take(reply: WriterReply): void {
-    this.log = { logBytes: reply.logBytes, checkpoints: reply.checkpoints }
-    const answer = this.#awaited.shift()
-    if (reply.failed === undefined) answer?.resolve()
-    else answer?.reject(storageError(reply.failed, new Error(reply.message)))
+  #take({ log, answer }: WriterReply): void {
+    this.log = log
+    this.#onLog(log)
+    if (answer === undefined) return
+    const waiting = this.#awaited.shift()
+    if (answer.failed === undefined) waiting?.resolve()
+    else waiting?.reject(storageError(answer.failed, new Error(answer.message)))
   }
 
   #lost(worker: Worker, cause: unknown): void {

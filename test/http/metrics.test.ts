@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { StorageTallies } from '../../src/metrics/storage-tallies.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { Client } from '../support/client.ts'
 import { caused, errors, notAccepted } from '../support/error-bodies.ts'
@@ -53,6 +54,8 @@ describe('what is counted', () => {
     ['gatehouse_initialized', {}, 1],
     ['gatehouse_storage_up', {}, 1],
     ['gatehouse_barrier_term', {}, 1],
+    ['gatehouse_storage_bytes', { part: 'wal' }, 0],
+    ['gatehouse_storage_bytes', { part: 'free' }, 0],
     ['gatehouse_build_info', { version: productVersion, storage: 'inmem', seal: 'static' }, 1],
   ])('%s %o', (name, labels, value) => {
     expect(readingOf(text, name, labels as unknown as Record<string, string>)).toBe(value)
@@ -63,6 +66,15 @@ describe('what is counted', () => {
     expect(readingOf(text, 'gatehouse_http_connections')).toBeGreaterThanOrEqual(1)
     expect(readingOf(text, 'process_resident_memory_bytes')).toBeGreaterThan(0)
     expect(readingOf(text, 'nodejs_heap_size_used_bytes')).toBeGreaterThan(0)
+  })
+
+  test('the commits of the storage, how many writes shared one, and how large the database is', () => {
+    const commits = readingOf(text, 'gatehouse_storage_commit_duration_seconds_count')
+    expect(commits).toBeGreaterThan(3)
+    expect(readingOf(text, 'gatehouse_storage_commit_duration_seconds_bucket', { le: '+Inf' })).toBe(commits)
+    expect(readingOf(text, 'gatehouse_storage_commit_steps_bucket', { le: '256' })).toBe(commits)
+    expect(readingOf(text, 'gatehouse_storage_commit_steps_sum')).toBeGreaterThanOrEqual(commits ?? Number.NaN)
+    expect(readingOf(text, 'gatehouse_storage_bytes', { part: 'database' })).toBeGreaterThan(4096)
   })
 
   test('nobody is named: no role, subject, address or token', () => {
@@ -157,7 +169,7 @@ test.each([
 
 test('so many mounts are told apart, the others together', async () => {
   const { Metrics } = await import('../../src/metrics/metrics.ts')
-  const metrics = new Metrics([])
+  const metrics = new Metrics([], new StorageTallies())
   for (let index = 0; index < 250; index++) metrics.login({ mount: `auth/m${index}/`, method: 'jwt', result: 'ok', reason: '', seconds: 0.001 })
 
   const { body } = await metrics.text()

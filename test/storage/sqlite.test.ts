@@ -3,6 +3,7 @@ import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { type Failure, StorageFaults } from '../../src/storage/faults.ts'
 import { openMemory, openSqlite } from '../../src/storage/sqlite.ts'
+import { noEvents } from '../../src/storage/storage-events.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { describeStorage, type StorageUnderTest } from './contract.ts'
 
@@ -111,7 +112,8 @@ describe('the SQLite writer', () => {
     await using folder = await temporaryFolder()
     const faults = new StorageFaults()
     const told: (string | undefined)[] = []
-    await using storage = await openSqlite({ path: folder.file('gatehouse.db'), faults, writesFail: (reason) => told.push(reason) })
+    const events = { ...noEvents, writesFail: (reason: string | undefined) => void told.push(reason) }
+    await using storage = await openSqlite({ path: folder.file('gatehouse.db'), faults, events })
     await storage.update('a', () => value('before'))
     for (const failure of ['full', 'full', 'read-only'] as const) {
       faults.arm('storage.before-commit', failure)
@@ -199,7 +201,10 @@ describe('the SQLite writer', () => {
     const writeMany = async () => {
       for (let index = 0; index < 40; index += 1) await storage.update(`n/${index}`, () => large)
     }
-    await expect(writeMany()).rejects.toMatchObject({ kind: 'unavailable', message: 'storage is full' })
+    await expect(writeMany()).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: 'storage is full: the write-ahead log has reached its limit of 0.5 MiB, because another program keeps reading the database',
+    })
     const logBytes = storage.stats().logBytes
     reading.close()
     await writeMany()

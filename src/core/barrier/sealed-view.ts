@@ -9,7 +9,11 @@ import type { View, ViewEntry, ViewRecord } from './view.ts'
 export type Numbers = 'plain' | 'literal'
 
 /** Told of a record that does not open: its key, never its content. */
-export type BarrierLog = { error(fields: { key: string; err: unknown }, text: string): void }
+export type BarrierLog = {
+  error(fields: { key: string; err: unknown }, text: string): void
+  /** Beside the line, for the figures. */
+  recordUnreadable?(): void
+}
 
 export type SealedViewParts = { storage: Storage; keyring: Keyring; log: BarrierLog }
 
@@ -120,6 +124,7 @@ export class SealedView implements View {
     } catch (cause) {
       if (cause instanceof ServiceError) throw cause
       this.#parts.log.error({ key, err: cause }, 'a stored record can not be opened')
+      this.#parts.log.recordUnreadable?.()
       throw new ServiceError('internal', 'internal error', { cause, reason: 'record_unreadable' })
     }
   }

@@ -1,0 +1,45 @@
+import type { Log } from './log.ts'
+import { StorageTallies } from './metrics/storage-tallies.ts'
+import type { StorageEvents } from './storage/storage-events.ts'
+
+/** What the storage tells, as log lines, figures and state. */
+export class StorageWatch {
+  readonly tallies = new StorageTallies()
+  readonly events: StorageEvents
+  /** A call has met damage since the start: only a restart on a sound database ends that. */
+  isDamaged = false
+  readonly #log: Log
+
+  constructor(log: Log) {
+    this.#log = log
+    this.events = {
+      committed: (steps, seconds) => this.tallies.committed(steps, seconds),
+      failed: ({ kind, key, cause }) => {
+        this.tallies.failed(kind)
+        if (kind !== 'corrupt' && key === undefined) return
+        if (kind === 'corrupt') this.isDamaged = true
+        this.#log.error({ event: kind === 'corrupt' ? 'storage_damaged' : 'storage_read_failed', key, err: cause }, textOf(kind))
+      },
+      writesFail: (reason) => {
+        if (reason === undefined) this.#log.info({ event: 'storage_back' }, 'writes work again')
+        else this.#log.error({ event: 'storage_lost', reason }, 'writes fail')
+      },
+      checkpointsFail: (code) => {
+        if (code === undefined) this.#log.info({ event: 'checkpoints_back' }, 'checkpoints work again')
+        else this.#log.error({ event: 'checkpoints_lost', reason: code }, 'checkpoints fail: the write-ahead log grows with every write')
+      },
+      logGrows: (bytes) => {
+        if (bytes === undefined) this.#log.info({ event: 'storage_log_small' }, 'the write-ahead log is small again')
+        else this.#log.warn({ event: 'storage_log_grows', bytes }, 'the write-ahead log is unusually large')
+      },
+    }
+  }
+
+  /** A record that does not open under the keys of the store. The barrier has logged it. */
+  recordUnreadable(): void {
+    this.tallies.failed('record')
+  }
+}
+
+const textOf = (kind: string) =>
+  kind === 'corrupt' ? 'the database is damaged: restore a backup, or repair it with the tools of SQLite' : 'a record could not be read'

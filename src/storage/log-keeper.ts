@@ -1,0 +1,87 @@
+import { engineCode, ownCodes } from './storage-error.ts'
+import type { WritingConnection } from './writing-connection.ts'
+
+export type LogLimits = {
+  /** Pending log above which a checkpoint follows a commit. */
+  readonly logGoalBytes: number
+  /** Size above which nothing more is written: a long reader elsewhere, or checkpoints that fail, keep it from being reset. */
+  readonly logLimitBytes: number
+}
+
+/** As the last commit or checkpoint left it. */
+export type LogState = {
+  readonly logBytes: number
+  readonly checkpoints: number
+  readonly failedCheckpoints: number
+  /** The engine's code for the last checkpoint, if it failed. */
+  readonly checkpointFailure: string | undefined
+}
+
+const bytesPerMiB = 1024 * 1024
+
+/** Copies the write-ahead log into the database between commits, and stops writes before the log fills the disk. */
+export class LogKeeper {
+  readonly #limits: LogLimits
+  readonly #freeBytes: () => number
+  #checkpoints = 0
+  #failedCheckpoints = 0
+  #failure: string | undefined
+  /** Grows while the log cannot be reset, so that this is not tried after each commit. */
+  #goalBytes: number
+
+  constructor(limits: LogLimits, freeBytes: () => number) {
+    this.#limits = limits
+    this.#freeBytes = freeBytes
+    this.#goalBytes = limits.logGoalBytes
+  }
+
+  state(connection: WritingConnection | undefined): LogState {
+    return {
+      logBytes: connection?.logBytes ?? 0,
+      checkpoints: this.#checkpoints,
+      failedCheckpoints: this.#failedCheckpoints,
+      checkpointFailure: this.#failure,
+    }
+  }
+
+  get doCheckpointsFail(): boolean {
+    return this.#failure !== undefined
+  }
+
+  /** Before a commit. Throws, with the reason in words, when the log may not grow further. */
+  makeRoom(connection: WritingConnection): void {
+    if (this.#excess(connection) === undefined) return
+    this.#checkpoint(connection)
+    const excess = this.#excess(connection)
+    if (excess === undefined || connection.pendingBytes === 0) return
+    const cause = this.#failure === undefined ? 'another program keeps reading the database' : `checkpoints fail with ${this.#failure}`
+    throw Object.assign(new Error(`${excess}, because ${cause}`), { code: ownCodes.logFull })
+  }
+
+  /** After a commit, and with a smaller goal when nothing else is to do. */
+  tend(connection: WritingConnection, goalBytes = this.#goalBytes): void {
+    if (connection.pendingBytes <= goalBytes) return
+    this.#checkpoint(connection)
+    this.#goalBytes = connection.pendingBytes + this.#limits.logGoalBytes
+  }
+
+  /** A failure is no reason to refuse writes: the log is intact, and the next goal tries again. */
+  #checkpoint(connection: WritingConnection): void {
+    try {
+      connection.checkpoint()
+      this.#checkpoints += 1
+      this.#failure = undefined
+    } catch (cause) {
+      this.#failedCheckpoints += 1
+      this.#failure = engineCode(cause)
+    }
+  }
+
+  /** What is too much about the log, in words without figures that change. The disk is asked only about a log of unusual size. */
+  #excess({ logBytes }: WritingConnection): string | undefined {
+    const { logGoalBytes, logLimitBytes } = this.#limits
+    if (logBytes > logLimitBytes) return `the write-ahead log has reached its limit of ${logLimitBytes / bytesPerMiB} MiB`
+    if (logBytes > 2 * logGoalBytes && logBytes > this.#freeBytes()) return 'the write-ahead log is larger than the room left on the disk'
+    return undefined
+  }
+}
