@@ -10,7 +10,7 @@ type Edit = readonly [from: string, to: string]
 /** One promise of the storage broken: its name in docs/storage.md, the change, what must bring it to light, and in which form. */
 export type Mutant = { name: string; file: string; edits: readonly Edit[]; scenario: Scenario; sign: string }
 
-const writer = 'src/storage/sqlite-writer.ts'
+const writer = 'src/storage/writing-connection.ts'
 const groups = 'src/storage/group-commit.ts'
 const lost = { sign: ' lost' }
 const back = { sign: ' back after a refusal' }
