@@ -33,6 +33,12 @@ const size = z
   .string()
   .regex(/^\d{1,9}(?:\.\d{1,3})?(?:B|KiB|MiB|GiB)?$/, 'must be a size like 512KiB or 32MiB')
   .transform((text) => Math.round(Number.parseFloat(text) * (sizeUnits[text.replace(/^[\d.]+/, '')] ?? 0)))
+/** `10%`; inside: a fraction. */
+const share = z
+  .string()
+  .regex(/^\d{1,3}(?:\.\d{1,3})?%$/, 'must be a percentage like 10%')
+  .transform((text) => Number.parseFloat(text) / 100)
+  .refine((part) => part > 0 && part <= 1, 'must be above 0% and at most 100%')
 /** Of what a server without any would serve nothing. */
 const some = <Schema extends z.ZodType<number>>(schema: Schema) => schema.refine((amount) => amount > 0, 'must be above 0')
 const list = z.string().transform((text) => (text === '' ? [] : text.split(',').map((item) => item.trim())))
@@ -155,12 +161,19 @@ export const settings = {
     'host:port of a plain listener for /metrics and /health/* only, without token, also while sealed',
   ),
   maxRequestSize: setting(size, 'MAX_REQUEST_SIZE', '32MiB', 'largest request body; 0: no limit'),
+  maxLoginSize: setting(size, 'MAX_LOGIN_SIZE', '1MiB', 'largest body on a path that needs no token; 0: MAX_REQUEST_SIZE'),
   maxJsonStrings: setting(count, 'MAX_JSON_STRINGS', '1000', 'most strings in a JSON body, keys counted; 0: no limit'),
   maxJsonMemory: setting(size, 'MAX_JSON_MEMORY', '32.5MiB', 'estimated decoded size of a JSON body; 0: no limit'),
   maxJwtSize: setting(size, 'MAX_JWT_SIZE', '512KiB', 'largest JWT at login; 0: no limit'),
   maxInFlight: setting(some(count), 'MAX_IN_FLIGHT', '1024', 'requests handled at once; beyond, 503'),
-  maxBuffered: setting(some(size), 'MAX_BUFFERED', '256MiB', 'bytes of all request bodies and large answers together; beyond, 503'),
-  maxConnections: setting(some(count), 'MAX_CONNECTIONS', '10000', 'open connections; beyond, closed at once'),
+  maxBuffered: setting(
+    some(size),
+    'MAX_BUFFERED',
+    '256MiB',
+    'bytes of all request bodies and large answers together; beyond, the largest unfinished body gets 503',
+  ),
+  maxConnections: setting(some(count), 'MAX_CONNECTIONS', '10000', 'open connections; for one more, the one idle longest is closed'),
+  maxConnectionShare: setting(share, 'MAX_CONNECTION_SHARE', '10%', 'share of MAX_CONNECTIONS that one client address may hold'),
   headerTimeoutMs: setting(waitingTime, 'HEADER_TIMEOUT', '10s', 'time for the head of a request'),
   bodyTimeoutMs: setting(waitingTime, 'BODY_TIMEOUT', '30s', 'time for a whole request to arrive'),
   idleTimeoutMs: setting(waitingTime, 'IDLE_TIMEOUT', '5m', 'how long an idle connection is kept'),

@@ -47,7 +47,7 @@ import { recordRoutes } from './http/documented-route.ts'
 import { explorerRoute } from './http/explorer.ts'
 import { ApiDocument } from './http/openapi.ts'
 import type { Call } from './http/call.ts'
-import { clientAddressReader } from './http/client-address.ts'
+import { clientAddressReader, connectionCounting } from './http/client-address.ts'
 import { corsReader } from './http/cors.ts'
 import { startMetricsListener } from './http/metrics-listener.ts'
 import { explorerUrl, mountRouter } from './http/mount-router.ts'
@@ -501,11 +501,10 @@ async function buildApp(
     leases,
   } = core
   const jsonLimits = { maxStrings: config.maxJsonStrings, maxMemory: config.maxJsonMemory, maxDepth: 10_000 }
-  const clientAddress = clientAddressReader({
-    trusted: config.trustedProxies,
-    hops: config.trustedProxyHops,
-    required: config.trustedProxyRequired,
-  })
+  const openJsonLimits = { ...jsonLimits, maxValues: 10_000 }
+  const maxBodyBytes = config.maxRequestSize || Number.POSITIVE_INFINITY
+  const proxies = { trusted: config.trustedProxies, hops: config.trustedProxyHops, required: config.trustedProxyRequired }
+  const clientAddress = clientAddressReader(proxies)
   const counts = storedCounts({ tokens, view: core.core, clock })
   const strangersWraps = new Buckets(clock, { capacity: 10, refillMs: 6000 })
   const mountName = (mount: Mount) => `${namespaces.byId(mount.namespace)?.path ?? ''}${mount.path}`
@@ -527,15 +526,22 @@ async function buildApp(
     }),
     watch.tallies,
   )
+  const measure = config.metrics === 'off' && config.metricsListen === undefined ? undefined : metrics
   const app = createApp({
     server: {
       headerTimeoutMs: config.headerTimeoutMs,
       bodyTimeoutMs: config.bodyTimeoutMs,
       idleTimeoutMs: config.idleTimeoutMs,
-      maxConnections: config.maxConnections,
+      connections: {
+        most: config.maxConnections,
+        mostPerClient: Math.max(1, Math.floor(config.maxConnections * config.maxConnectionShare)),
+        ...connectionCounting(proxies),
+        onCrowded: () => measure?.refused('overload'),
+      },
     },
     limits: {
-      maxBodyBytes: config.maxRequestSize || Number.POSITIVE_INFINITY,
+      maxBodyBytes,
+      maxOpenBodyBytes: Math.min(config.maxLoginSize || maxBodyBytes, maxBodyBytes),
       maxBufferedBytes: config.maxBuffered,
       maxInFlight: config.maxInFlight,
     },
@@ -560,6 +566,7 @@ async function buildApp(
       namespaces,
       resolve: (namespace, path) => mounts.table.resolve(namespace, path),
       jsonLimits,
+      openJsonLimits,
       isSealed: () => core.barrier.isSealed(),
       maxTtlOf: (mount) => effectiveMaxTtl(mount, system),
     }),
@@ -599,13 +606,13 @@ async function buildApp(
       if (spent?.num_uses === -1) discard(spent.accessor)
     },
     onAccess: config.accessLog ? (line) => log.info(line, 'request') : undefined,
-    measure: config.metrics === 'off' && config.metricsListen === undefined ? undefined : metrics,
+    measure,
   })
   const document = new ApiDocument({ routes: recordRoutes(app), version: gatehouseVersion })
   explorerRoute(app, { url: explorerUrl, document: () => document.describe(genericPlaces(mounts, 'root')) })
   nodeStateRoutes(app, {
     state,
-    jsonLimits,
+    jsonLimits: openJsonLimits,
     seal: async (request, call) => {
       await checkSudo(access, request, call)
       core.barrier.seal()

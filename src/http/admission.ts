@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Access, Caller } from '../core/access.ts'
 import type { Mount } from '../core/mounts/mount.ts'
 import type { Namespace } from '../core/namespaces/namespace.ts'
@@ -19,6 +20,8 @@ export type AdmissionParts = {
   /** The mount a path of a namespace belongs to. */
   resolve(namespace: string, path: string): { mount: Mount } | undefined
   jsonLimits: JsonLimits
+  /** For whoever has shown no valid token. */
+  openJsonLimits: JsonLimits
   isSealed(): boolean
   /** Seconds a token or lease of the mount may live. */
   maxTtlOf(mount: Mount): number
@@ -40,10 +43,12 @@ export type Admit = (request: UnreadRequest, rules: RouteRules) => Promise<void>
  * Everything between a routed request and its handler, in the order of contract core-http §1.1 steps 10–22: the first refusal wins. Afterwards the
  * call holds its fields and its caller.
  */
-export function admission({ access, namespaces, resolve, jsonLimits, isSealed, maxTtlOf }: AdmissionParts): Admit {
+export function admission(parts: AdmissionParts): Admit {
+  const { access, namespaces, resolve, isSealed, maxTtlOf } = parts
   return async (request, rules) => {
     const call = callOf(request.raw)
-    call.sent = fieldsOf(call, request.body, jsonLimits)
+    const limits = rules.open || (isLarge(request.body) && !(await isKnown(request.raw, call))) ? parts.openJsonLimits : parts.jsonLimits
+    call.sent = fieldsOf(call, request.body, limits)
     request.body = undefined
     call.wrapTtl = wrapTtlOf(request.raw)
     checkMfaHeader(request.raw)
@@ -84,6 +89,11 @@ export function admission({ access, namespaces, resolve, jsonLimits, isSealed, m
     if (call.mount !== undefined) call.wrapTtl = Math.min(call.wrapTtl, maxTtlOf(call.mount))
   }
 
+  /** A large body costs time before its caller is known, so what it may cost depends on whether it comes with a valid token. */
+  async function isKnown(raw: IncomingMessage, { remoteAddress, namespace }: Call): Promise<boolean> {
+    return !isSealed() && (await access.findCaller(tokenOf(raw), remoteAddress, namespace)) !== undefined
+  }
+
   /** Contract core-http §5.2.4. What unlocks a namespace is served in a locked one. */
   function checkServed(call: Call, namespace: Namespace): void {
     if (!namespaces.isLive(namespace.id)) throw taintedRefusal(call)
@@ -102,6 +112,8 @@ export function admission({ access, namespaces, resolve, jsonLimits, isSealed, m
     if (namespace.id !== 'root') checkServed(call, namespace)
   }
 }
+
+const isLarge = (body: unknown): boolean => body instanceof Uint8Array && body.length > 64 * 1024
 
 const unlockPath = /^sys\/namespaces\/api-lock\/unlock(?:\/|$)/
 

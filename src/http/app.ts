@@ -26,7 +26,13 @@ import { routerOptions } from './router-options.ts'
 
 export type AppParts = {
   server: ListServerOptions
-  limits: { maxBodyBytes: number; maxBufferedBytes: number; maxInFlight: number }
+  limits: {
+    maxBodyBytes: number
+    /** On paths that need no token. */
+    maxOpenBodyBytes: number
+    maxBufferedBytes: number
+    maxInFlight: number
+  }
   route(request: IncomingMessage): string
   /** Contract core-http §1.11; undefined while requests of other origins are not looked at. */
   cors(): CorsRules | undefined
@@ -97,7 +103,7 @@ export function createApp(parts: AppParts): FastifyInstance {
   const app = fastify({
     ...listVerb(
       { ...parts.server, onRefused: (status) => parts.measure?.refused(refusedReason[status]) },
-      (request, response) => !isBusy() && (readAtOnce(request, response) || reads.serve(request, response)),
+      (request, response) => !isBusy() && request.isBeyondLimits !== true && (readAtOnce(request, response) || reads.serve(request, response)),
     ),
     // those that were looked at before have their route
     rewriteUrl: (request) => (request.call === undefined ? parts.route(request) : (request.url ?? '/')),
@@ -117,40 +123,41 @@ export function createApp(parts: AppParts): FastifyInstance {
   for (const method of ['SEARCH', 'REPORT', 'SOURCE']) app.addHttpMethod(method)
   app.removeAllContentTypeParsers()
   const budget = new BodyBudget(parts.limits.maxBufferedBytes)
+  const maxBytesOf = (request: FastifyRequest) => (isOpen(request) ? parts.limits.maxOpenBodyBytes : parts.limits.maxBodyBytes)
   app.addContentTypeParser('*', (request, payload, done) => {
     const call = callOf(payload)
     const taken = (bytes: number) => {
       budget.take(bytes)
       call.bodyBytes += bytes
     }
-    readBody(payload, { maxBytes: parts.limits.maxBodyBytes, budget, exempt: isExempt(request.url, call) }, taken, done)
+    readBody(payload, { maxBytes: maxBytesOf(request), budget, exempt: isExempt(request.url, call) }, taken, done)
   })
   /**
-   * A request is over when its answer is made and its connection is done with it, in either order: work for a client that left still counts, and is told
-   * of with the status it came to. Call what comes back when it counts as under way.
+   * A request is over when its answer is made and its connection is done with it, in either order: work for a client that left still
+   * counts, and is told of with the status it came to.
    */
-  function begin(call: Call, response: ServerResponse, url: string | undefined): () => void {
+  function begin(call: Call, response: ServerResponse, url: string | undefined): void {
     const started = performance.now()
     let pending = 2
-    let weight = 0
     const end = () => {
       pending -= 1
       if (pending > 0) return
-      inFlight -= weight
+      if (call.isUnderWay) inFlight -= 1
       budget.give(call.bodyBytes)
       tell(call, { route: routeLabel(url), status: response.statusCode, ms: performance.now() - started })
       parts.afterRequest(call)
     }
     call.answered = end
     response.once('close', end)
-    return () => {
-      weight = 1
-      inFlight += 1
-      call.setAside = () => {
-        inFlight -= 1
-        return () => {
-          inFlight += 1
-        }
+  }
+  /** From now on, when all of it has arrived, a request counts as under way. */
+  function handle(call: Call): void {
+    call.isUnderWay = true
+    inFlight += 1
+    call.setAside = () => {
+      inFlight -= 1
+      return () => {
+        inFlight += 1
       }
     }
   }
@@ -172,7 +179,10 @@ export function createApp(parts: AppParts): FastifyInstance {
     house: app,
     admit: parts.admit,
     route: parts.route,
-    begin: (call, response, url) => begin(call, response, url)(),
+    begin: (call, response, url) => {
+      begin(call, response, url)
+      handle(call)
+    },
     refusal,
     onBug: (error, call) => parts.onBug(error, call.requestId),
     isClosing: () => closing,
@@ -199,21 +209,25 @@ export function createApp(parts: AppParts): FastifyInstance {
   app.addHook('onRequest', (request, reply, done) => {
     const call = callOf(request.raw)
     reply.headers(firstHeaders(call.requestId, request.headers['x-vault-namespace']))
-    const underWay = begin(call, reply.raw, request.routeOptions.url)
+    begin(call, reply.raw, request.routeOptions.url)
     const cors = parts.cors()
     const crossing = cors === undefined ? undefined : lookAtOrigin(cors, request, call)
     if (call.early?.kind === 'empty') return sendEarly(reply, call.early)
-    const tooLarge = announcedSizeRefusal(request.raw, parts.limits.maxBodyBytes)
+    const tooLarge = announcedSizeRefusal(request.raw, maxBytesOf(request))
     if (tooLarge !== undefined) return done(tooLarge)
     if (call.early !== undefined && !isServed(call.early)) return sendEarly(reply, call.early)
     if (crossing !== undefined && crossing !== 'served') return sendEarly(reply, crossingReply[crossing])
     if (call.early !== undefined) return sendEarly(reply, call.early)
-    const exempt = isExempt(request.url, call)
-    if (!exempt && inFlight >= parts.limits.maxInFlight) return done(overloaded())
-    if (!exempt) underWay()
+    if (request.raw.isBeyondLimits === true && !isExempt(request.url, call)) return done(overloaded())
     done()
   })
+  // the whole request is here
   app.addHook('preValidation', async (request) => {
+    const call = callOf(request.raw)
+    if (!isExempt(request.url, call)) {
+      if (inFlight >= parts.limits.maxInFlight) throw overloaded()
+      handle(call)
+    }
     const { rules } = request.routeOptions.config
     if (rules !== undefined) await parts.admit(request, rules)
   })
@@ -291,7 +305,10 @@ const crossingReply: Record<Exclude<CorsVerdict, 'served'>, EarlyReply> = {
 /** Settled by the head, and no refusal: what other origins get is looked at first. Contract core-http §1.1 steps 1–7. */
 const isServed = ({ kind }: EarlyReply): boolean => kind === 'redirect' || kind === 'text'
 
-/** Served whatever the load: state, sealing, and taking tokens back. Contract operations §5. */
+/** On a path that needs no token, or that looks at the token itself and takes no body worth mentioning. */
+const isOpen = ({ routeOptions: { config } }: FastifyRequest): boolean => config.rules?.open !== false
+
+/** Served whatever the load: state, sealing, and revoking tokens. docs/contract/http.md#limits. */
 const isExempt = (url: string, call: Call) =>
   url.startsWith('/-/node/') || url.startsWith('/-/health/') || (call.mount?.plugin === 'token' && call.below.startsWith('revoke'))
 

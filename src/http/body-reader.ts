@@ -1,17 +1,23 @@
 import type { IncomingMessage } from 'node:http'
 import { refuse, type ServiceError } from '../errors.ts'
 
-/** Bytes of all request bodies and large answers that are held at once. Contract operations §1, MAX_BUFFERED. */
+/** A body of which a part has arrived. */
+export type ArrivingBody = {
+  readonly heldBytes: number
+  /** Must it be read whatever the load? */
+  readonly isProtected: boolean
+  /** Ends it with 503, and gives its bytes back. */
+  refuse(): void
+}
+
+/** Bytes of all request bodies and large answers that are held at once. MAX_BUFFERED: docs/contract/http.md#limits. */
 export class BodyBudget {
   readonly #most: number
+  readonly #arriving = new Set<ArrivingBody>()
   #held = 0
 
   constructor(most: number) {
     this.#most = most
-  }
-
-  get held(): number {
-    return this.#held
   }
 
   get isSpent(): boolean {
@@ -25,12 +31,38 @@ export class BodyBudget {
   give(bytes: number): void {
     this.#held -= bytes
   }
+
+  /** The body may be refused until the returned function is called. */
+  admit(body: ArrivingBody): () => void {
+    this.#arriving.add(body)
+    return () => this.#arriving.delete(body)
+  }
+
+  /**
+   * Refuses unfinished bodies, the largest first, until the rest fits. So clients that leave large bodies unfinished
+   * never take the room from those that send small ones.
+   */
+  makeRoom(): void {
+    while (this.isSpent) {
+      const largest = this.#largest()
+      if (largest === undefined) return
+      largest.refuse()
+    }
+  }
+
+  #largest(): ArrivingBody | undefined {
+    let largest: ArrivingBody | undefined
+    for (const body of this.#arriving) {
+      if (!body.isProtected && body.heldBytes > (largest?.heldBytes ?? 0)) largest = body
+    }
+    return largest
+  }
 }
 
 const tooLarge = () => refuse('too-large', 'http: request body too large')
 export const overloaded = () => refuse('overloaded', 'server is overloaded')
 
-/** Is the body by its own word too large? Contract operations §5: this comes before it is read. */
+/** The refusal of a body whose `Content-Length` is above the limit: before any of it is read. */
 export function announcedSizeRefusal(request: IncomingMessage, maxBytes: number): ServiceError | undefined {
   return Number(request.headers['content-length'] ?? 0) > maxBytes ? tooLarge() : undefined
 }
@@ -41,13 +73,14 @@ const alwaysReadBytes = 16 * 1024
 export type BodyLimits = {
   maxBytes: number
   budget: BodyBudget
-  /** Served whatever the load: sealing, and taking tokens back. Contract operations §5. */
+  /** Served whatever the load: sealing, and revoking tokens. docs/contract/http.md#limits. */
   exempt: boolean
 }
 
 /**
- * Reads a body whole, within the limit of one and of all together; `taken` is told of bytes that count against the budget, and gives them back when the
- * request is over. After a refusal the rest is read and dropped, so that the client can still read the answer.
+ * Reads a body whole, within the limit of one and of all together; `taken` is told of the bytes that count against the budget, also
+ * of those given back by a refusal, and gives back the rest when the request is over. After a refusal the rest of the body is read
+ * and dropped, so that the client can still read the answer.
  */
 export function readBody(
   request: IncomingMessage,
@@ -57,9 +90,19 @@ export function readBody(
 ): void {
   const gathered = new Gathered(Number(request.headers['content-length'] ?? maxBytes))
   let settled = false
+  const hasArrived = budget.admit({
+    get heldBytes() {
+      return gathered.heldBytes
+    },
+    get isProtected() {
+      return exempt && gathered.size <= alwaysReadBytes
+    },
+    refuse: () => refused(overloaded()),
+  })
   const settle = (error: Error | null, body?: Buffer) => {
     if (settled) return
     settled = true
+    hasArrived()
     done(error, body)
   }
   const brokenOff = () => {
@@ -69,14 +112,14 @@ export function readBody(
   request.on('error', brokenOff)
   request.on('data', (chunk: Buffer) => {
     if (settled) return
-    const size = gathered.size + chunk.length
-    if (size > maxBytes) return refused(tooLarge())
+    if (gathered.size + chunk.length > maxBytes) return refused(tooLarge())
     taken(gathered.add(chunk))
-    if (budget.isSpent && !(exempt && size <= alwaysReadBytes)) refused(overloaded())
+    budget.makeRoom()
   })
   request.on('end', () => settle(null, gathered.bytes))
 
   function refused(refusal: ServiceError): void {
+    taken(-gathered.heldBytes)
     gathered.clear()
     settle(refusal)
   }
@@ -99,6 +142,10 @@ class Gathered {
 
   get bytes(): Buffer {
     return this.#memory.length === this.size ? this.#memory : this.#memory.subarray(0, this.size)
+  }
+
+  get heldBytes(): number {
+    return this.#memory.length
   }
 
   /** Gives back by how many bytes the memory grew. */

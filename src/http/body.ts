@@ -76,6 +76,8 @@ function typeName(value: JsonValue): string {
 
 function readForm(raw: Uint8Array, limits: JsonLimits): Record<string, JsonValue> {
   const valuesByKey = new Map<string, string[]>()
+  const maxValues = limits.maxValues || Number.POSITIVE_INFINITY
+  let values = 0
   let strings = 0
   for (const pair of pairsOf(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString())) {
     if (pair === undefined) throw refuse('invalid', 'error parsing form data')
@@ -83,9 +85,11 @@ function readForm(raw: Uint8Array, limits: JsonLimits): Record<string, JsonValue
     if (limits.maxStrings > 0 && strings > limits.maxStrings) {
       throw refuse('invalid', 'refused form input due to high complexity: exceeded maximum number of strings')
     }
-    const values = valuesByKey.get(pair.key)
-    if (values === undefined) valuesByKey.set(pair.key, [pair.value])
-    else values.push(pair.value)
+    values++
+    if (values > maxValues) throw refuse('invalid', 'refused form input due to high complexity: exceeded maximum number of values')
+    const before = valuesByKey.get(pair.key)
+    if (before === undefined) valuesByKey.set(pair.key, [pair.value])
+    else before.push(pair.value)
   }
   const fields = noFields()
   for (const [key, values] of valuesByKey) fields[key] = values.join(',')

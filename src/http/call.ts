@@ -58,6 +58,8 @@ export type Call = {
   bodyBytes: number
   /** To be called when its answer is made. */
   answered: (() => void) | undefined
+  /** It counts as under way: all of it has arrived, and it is handled. */
+  isUnderWay: boolean
   /** While it only waits it does not count as under way; call what comes back when it goes on. */
   setAside: (() => () => void) | undefined
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import { canonicalAddress, parseAddress } from '../lib/address.ts'
+import { canonicalAddress, countedAddress, parseAddress } from '../lib/address.ts'
 import { networkSet } from '../lib/cidr.ts'
 import type { EarlyReply } from './call.ts'
+import type { ConnectionLimits } from './connections.ts'
 
 export type ProxyRules = {
   /** Networks that may speak for a client; empty: nobody. */
@@ -37,3 +38,19 @@ export function clientAddressReader({ trusted, hops, required }: ProxyRules): (r
 }
 
 const peerOf = (request: IncomingMessage): string => canonicalAddress(request.socket.remoteAddress ?? '')
+
+/** Whom connections count for: the peer, or behind a trusted proxy the client that a request was forwarded for. */
+export function connectionCounting(rules: ProxyRules): Pick<ConnectionLimits, 'clientOfPeer' | 'clientOfRequest'> {
+  const clientAddress = clientAddressReader(rules)
+  const isTrusted = networkSet(rules.trusted)
+  return {
+    clientOfPeer: (peer) => {
+      const address = rules.trusted.length === 0 ? undefined : parseAddress(peer)
+      return address !== undefined && isTrusted(address) ? undefined : countedAddress(peer)
+    },
+    clientOfRequest: (request) => {
+      const address = clientAddress(request)
+      return typeof address === 'string' ? countedAddress(address) : undefined
+    },
+  }
+}

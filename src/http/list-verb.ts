@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
+import { type Connection, type ConnectionLimits, Connections, noLimits } from './connections.ts'
 import { checkParser } from './parser-check.ts'
 import { type RawStatus, statusOfParserError } from './raw-errors.ts'
 import { RequestFeed } from './request-feed.ts'
@@ -22,8 +23,8 @@ export type ListServerOptions = {
   maxHeadBytes?: number
   /** Bytes of the request target; more is 414. */
   maxTargetBytes?: number
-  /** Connections beyond are closed as they come. */
-  maxConnections?: number
+  /** Who may hold how many connections. */
+  connections?: ConnectionLimits
   /** Told of each request that is refused before a handler sees it. */
   onRefused?: (status: RawStatus) => void
   /** Certificate and key: the server then speaks TLS only. */
@@ -53,29 +54,39 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
       ? createServer(serverOptions)
       : createTlsServer({ ...serverOptions, handshakeTimeout: serverOptions.headersTimeout, ...options.tls })
   server.maxHeadersCount = maxHeaders + 1
-  if (options.maxConnections !== undefined) server.maxConnections = options.maxConnections
+  // undocumented: a client that has ended its side still gets the answers it is owed
+  Object.assign(server, { httpAllowHalfOpen: true })
 
-  const feedBySocket = new WeakMap<Socket, RequestFeed>()
+  const connections = new Connections(options.connections ?? noLimits)
+  const lineBySocket = new WeakMap<Socket, Line>()
   const maxTargetBytes = options.maxTargetBytes ?? 64 * 1024
 
   function receive(request: IncomingMessage, response: ServerResponse): void {
-    const feed = feedBySocket.get(request.socket)
-    if (feed?.accept(request, response) !== true) return
+    const line = lineBySocket.get(request.socket)
+    if (line?.feed.accept(request, response) !== true) return
+    connections.begin(line.connection, request, response)
     const refusal = headRefusal(request, maxTargetBytes)
     if (refusal === undefined) handler(request, response)
-    else feed.refuse(refusal)
+    else line.feed.refuse(refusal)
   }
 
-  server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) =>
-    feedBySocket.set(socket, feedOf(socket, serverOptions.headersTimeout, options.onRefused)),
-  )
+  server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    const connection = connections.open(socket)
+    if (connection === undefined) return
+    const feed = feedOf(socket, {
+      headerTimeoutMs: serverOptions.headersTimeout,
+      onRefused: options.onRefused,
+      onBytes: () => connections.heard(connection),
+    })
+    lineBySocket.set(socket, { connection, feed })
+  })
   server.on('request', receive)
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    const feed = feedBySocket.get(request.socket)
+    const feed = lineBySocket.get(request.socket)?.feed
     if (feed?.accept(request, response) === true) feed.refuse(417)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const feed = feedBySocket.get(socket)
+    const feed = lineBySocket.get(socket)?.feed
     if (error.code === 'ECONNRESET' || feed === undefined) socket.destroy()
     else if (error.code === 'HPE_CLOSED_CONNECTION') feed.stop()
     else feed.refuse(statusOfParserError(error.code))
@@ -97,13 +108,21 @@ export function listVerb(options: ListServerOptions, isServed: (request: Incomin
   }
 }
 
+/** What stands between a socket and the handler. */
+type Line = { readonly connection: Connection; readonly feed: RequestFeed }
+
+type FeedOptions = { headerTimeoutMs: number; onRefused: ListServerOptions['onRefused']; onBytes(): void }
+
 /** Puts a feed between the socket and the listener by which the server just attached its parser. */
-function feedOf(socket: Socket, headerTimeoutMs: number, onRefused: ListServerOptions['onRefused']): RequestFeed {
+function feedOf(socket: Socket, { headerTimeoutMs, onRefused, onBytes }: FeedOptions): RequestFeed {
   const [parse] = socket.listeners('data')
   if (parse === undefined) throw new Error('the HTTP server did not attach a parser to its connection')
   const feed = new RequestFeed(socket, (bytes) => parse.call(socket, bytes), headerTimeoutMs, onRefused)
   socket.removeAllListeners('data')
-  const take = (bytes: NonSharedBuffer) => feed.take(bytes)
+  const take = (bytes: NonSharedBuffer) => {
+    onBytes()
+    feed.take(bytes)
+  }
   socket.on('data', take)
   readShared(socket, take)
   return feed

@@ -79,6 +79,7 @@ export function mountRouter({ random, namespaceOf, resolve, clientAddress }: Rou
       reason: '',
       bodyBytes: 0,
       answered: undefined,
+      isUnderWay: false,
       setAside: undefined,
     }
     // the body rule looks at the type itself; Fastify's own idea of it must not refuse anything

@@ -19,6 +19,8 @@ export type JsonValue = null | boolean | string | JsonNumber | JsonValue[] | Jso
 export type JsonLimits = {
   /** Keys and string values together. */
   maxStrings: number
+  /** Values of every kind: strings, numbers, words, lists and objects, but no keys. */
+  maxValues?: number
   /** Estimated decoded size: `bytesPerValue` for each key and value, plus its text. */
   maxMemory: number
   maxDepth: number
@@ -139,12 +141,15 @@ class JsonReader {
   readonly #bytes: Buffer
   readonly #limits: JsonLimits
   #at = 0
+  readonly #maxValues: number
+  #values = 0
   #strings = 0
   #memory = 0
 
   constructor(bytes: Uint8Array, limits: JsonLimits) {
     this.#bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.#limits = limits
+    this.#maxValues = limits.maxValues || Number.POSITIVE_INFINITY
   }
 
   atEnd(): boolean {
@@ -167,6 +172,7 @@ class JsonReader {
       if (byte === openBrace || byte === openBracket) {
         this.#count(0)
         if (this.#limits.maxDepth > 0 && open.length >= this.#limits.maxDepth) throw new JsonSyntaxError('exceeded max depth')
+        this.#countValue()
         this.#at++
         const container: JsonValue[] | JsonObject = byte === openBracket ? [] : Object.create(null)
         this.#skipBlanks()
@@ -179,6 +185,7 @@ class JsonReader {
           continue
         }
       } else {
+        this.#countValue()
         value = this.#scalar(byte)
       }
       // a value is complete: it goes into what is open around it, and may complete that as well
@@ -214,6 +221,11 @@ class JsonReader {
       if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) break
     }
     this.#at = at
+  }
+
+  #countValue(): void {
+    this.#values++
+    if (this.#values > this.#maxValues) throw new JsonSyntaxError('exceeded maximum number of values', true)
   }
 
   #count(textBytes: number): void {

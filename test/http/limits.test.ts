@@ -3,10 +3,12 @@ import { connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { StorageFaults } from '../../src/storage/faults.ts'
+import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { errors, errorText } from '../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { type Answer, chunked, head, openWire } from './wire.ts'
+import { Gate, oddEngine } from './odd-engine.ts'
+import { type Answer, chunked, head, openWire, type Wire } from './wire.ts'
 
 const MiB = 1024 * 1024
 const root = 'X-Vault-Token: root'
@@ -89,6 +91,96 @@ describe('bodies over the limit', () => {
   })
 })
 
+const openPaths = [
+  'auth/jwt/login',
+  'sys/unseal',
+  'sys/seal',
+  'sys/wrapping/lookup',
+  'auth/jwt/oidc/callback',
+  'sys/internal/specs/openapi',
+  '/health',
+]
+
+describe('bodies on paths that need no token', () => {
+  const refused = errors('http: request body too large')
+  const announced = (path: string, bytes: number, headers: string[] = []) =>
+    head('POST', path.startsWith('/') ? path : `/v1/${path}`, [...headers, `Content-Length: ${bytes}`])
+
+  test.each(openPaths)('over 1 MiB they are 413 on the head, whoever sends them: %s', async (path) => {
+    await using server = await startTestServer()
+
+    for (const headers of [[], ['X-Vault-Token: bogus'], [root]]) {
+      using wire = await openWire(server.url)
+      wire.send(announced(path, MiB + 1, headers))
+      const answer = await wire.answer()
+      expect(answer?.status).toBe(413)
+      expect(json(answer)).toEqual(refused)
+    }
+  })
+
+  test('in chunks they are 413 as soon as they are over 1 MiB', async () => {
+    await using server = await startTestServer()
+    using wire = await openWire(server.url)
+    wire.send(head('POST', '/v1/auth/jwt/login', ['Transfer-Encoding: chunked']))
+    wire.send(`${(MiB + 1).toString(16)}\r\n${' '.repeat(MiB + 1)}`)
+
+    expect(json(await wire.answer())).toEqual(refused)
+  })
+
+  test('1 MiB passes, and more does on paths that need a token', async () => {
+    await using server = await startTestServer()
+    const sized = (bytes: number) => ({ raw: `{"a":"b"}${' '.repeat(bytes - 9)}` })
+
+    expect((await server.anonymous.write('auth/jwt/login', undefined, sized(MiB))).status).toBe(400)
+    expect((await server.root.write('cubbyhole/a', undefined, sized(MiB + 1))).status).toBe(204)
+  })
+
+  test.each<{ settings: Record<string, string>; most: number }>([
+    { settings: { MAX_LOGIN_SIZE: '2KiB' }, most: 2048 },
+    { settings: { MAX_LOGIN_SIZE: '0', MAX_REQUEST_SIZE: '2MiB' }, most: 2 * MiB },
+    { settings: { MAX_LOGIN_SIZE: '2MiB', MAX_REQUEST_SIZE: '4KiB' }, most: 4096 },
+  ])('the limit can be set: $settings', async ({ settings, most }) => {
+    await using server = await startTestServer({ settings })
+
+    const statuses = [most, most + 1].map((bytes) => server.anonymous.write('auth/jwt/login', undefined, { raw: ' '.repeat(bytes) }))
+
+    expect((await Promise.all(statuses)).map(({ status }) => status)).toEqual([400, 413])
+  })
+
+  const tooMany = /^refused (?:JSON|form) input due to high complexity: exceeded maximum number of values$/
+  const list = (values: number) => `{"a":[${Array.from({ length: values - 2 }, () => '1').join()}]}`
+  const form = (values: number) => Array.from({ length: values }, (_, index) => `a${index}`).join('&')
+  const typed = { headers: { 'Content-Type': 'application/x-www-form-urlencoded' } }
+
+  test('they hold at most 10,000 values, numbers included', async () => {
+    await using server = await startTestServer({ settings: { MAX_JSON_STRINGS: '0' } })
+
+    for (const [raw, options] of [
+      [list, {}],
+      [form, typed],
+    ] as const) {
+      const full = await server.anonymous.write('auth/jwt/login', undefined, { raw: raw(10_000), ...options })
+      const over = await server.anonymous.write('auth/jwt/login', undefined, { raw: raw(10_001), ...options })
+      expect(errorText(full.body)).toBe('could not load configuration')
+      expect(over.status).toBe(400)
+      expect(errorText(over.body)).toMatch(tooMany)
+    }
+    expect(errorText((await server.anonymous.write('sys/unseal', undefined, { raw: list(10_001) })).body)).toMatch(tooMany)
+  })
+
+  test('so do large ones elsewhere until the token is known to be valid', async () => {
+    await using server = await startTestServer()
+    const raw = list(50_000)
+
+    expect((await server.root.write('cubbyhole/a', undefined, { raw })).status).toBe(204)
+    for (const stranger of [server.anonymous, server.as('bogus')]) {
+      const { status, body } = await stranger.write('cubbyhole/a', undefined, { raw })
+      expect(status).toBe(400)
+      expect(errorText(body)).toMatch(tooMany)
+    }
+  })
+})
+
 describe('JSON over the limits', () => {
   const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
 
@@ -96,8 +188,6 @@ describe('JSON over the limits', () => {
     { name: 'deeper than 10,000', raw: nested(10_001), text: /^failed to parse JSON input: .*exceeded max depth/ },
     { name: 'a million open brackets', raw: '['.repeat(1e6), text: /exceeded max depth/ },
     { name: '1,001 strings', raw: JSON.stringify({ a: Array.from({ length: 1000 }, () => 'x') }), text: /exceeded maximum number of strings$/ },
-    { name: 'a million small values', raw: `{"a":[${'1,'.repeat(1e6)}1]}`, text: /exceeded maximum estimated memory limits$/ },
-    { name: 'a million empty lists', raw: `{"a":[${'[],'.repeat(1e6)}[]]}`, text: /exceeded maximum estimated memory limits$/ },
   ])('$name is 400, on every kind of path', async ({ raw, text }) => {
     await using server = await startTestServer()
 
@@ -105,6 +195,19 @@ describe('JSON over the limits', () => {
       const { status, body } = await server.root.write(path, undefined, { raw })
       expect(status).toBe(400)
       expect(errorText(body)).toMatch(text)
+    }
+  })
+
+  test.each([
+    { name: 'a million small values', raw: `{"a":[${'1,'.repeat(1e6)}1]}` },
+    { name: 'a million empty lists', raw: `{"a":[${'[],'.repeat(1e6)}[]]}` },
+  ])('$name are 400 on every path that needs a token', async ({ raw }) => {
+    await using server = await startTestServer()
+
+    for (const path of ['cubbyhole/a', 'nope']) {
+      const { status, body } = await server.root.write(path, undefined, { raw })
+      expect(status).toBe(400)
+      expect(errorText(body)).toMatch(/exceeded maximum estimated memory limits$/)
     }
   })
 
@@ -126,31 +229,59 @@ async function becomesIdle(server: TestServer): Promise<void> {
   }
 }
 
-/** A write of `{"a":"b"}` that the server has begun to serve, and whose body is still to come. */
-async function begunWrite(server: TestServer) {
-  const wire = await openWire(server.url)
+/** A write of `{"a":"b"}` whose head the server has read, and whose body is still to come. */
+async function begunWrite(server: TestServer, from?: string) {
+  const wire = await openWire(server.url, from)
   wire.send(head('POST', '/v1/cubbyhole/a', [root, 'Content-Length: 9', 'Expect: 100-continue']))
   expect((await wire.answer())?.status).toBe(100)
   return wire
 }
 
+/** A server with reads that wait at `gate`, at `odd/wait`. */
+async function startGatedServer(settings: Record<string, string>) {
+  const gate = new Gate()
+  const server = await startTestServer({ settings, engines: [oddEngine(gate)] })
+  expect((await server.root.write('sys/mounts/odd', { type: 'odd' })).status).toBe(204)
+  return { gate, server, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+}
+
+const waiting = head('GET', '/v1/odd/wait', [root])
+const exemptReads = ['sys/health', 'sys/seal-status', 'sys/leader', '/health', '/health/live', '/health/ready']
+
 describe('MAX_IN_FLIGHT', () => {
   const settings = { MAX_IN_FLIGHT: '1' }
 
-  test('what comes beyond is 503 with Retry-After, but state and taking tokens back are served', async () => {
-    await using server = await startTestServer({ settings })
-    using slow = await begunWrite(server)
+  test('what comes beyond is 503 with Retry-After, but state and revoking tokens are served', async () => {
+    await using gated = await startGatedServer(settings)
+    const { gate, server } = gated
+    using slow = await openWire(server.url)
+    slow.send(waiting)
+    await gate.holds(1)
 
     expect(await server.root.read('auth/token/lookup-self')).toMatchObject({ status: 503, headers: { 'retry-after': '1' }, body: overloaded })
     expect(await server.anonymous.read('nope')).toMatchObject({ status: 503, body: overloaded })
-    for (const path of ['sys/health', 'sys/seal-status', 'sys/leader', '/health', '/health/live', '/health/ready']) {
-      expect((await server.anonymous.read(path)).status).toBe(200)
-    }
+    expect(await server.root.write('cubbyhole/a', { a: 'b' })).toMatchObject({ status: 503, headers: { 'retry-after': '1' }, body: overloaded })
+    for (const path of exemptReads) expect((await server.anonymous.read(path)).status).toBe(200)
     expect((await server.root.write('auth/token/revoke', { token: 'none' })).status).toBe(204)
 
-    slow.send('{"a":"b"}')
-    expect((await slow.answer())?.status).toBe(204)
-    expect((await server.root.read('cubbyhole/a')).status).toBe(200)
+    gate.open()
+    expect((await slow.answer())?.status).toBe(200)
+    expect((await server.root.write('cubbyhole/a', { a: 'b' })).status).toBe(204)
+  })
+
+  test('requests that are still arriving take no place', async () => {
+    await using server = await startTestServer({ settings })
+    using counted = await begunWrite(server)
+    using inChunks = await openWire(server.url)
+    inChunks.send(head('POST', '/v1/auth/jwt/login', ['Transfer-Encoding: chunked', 'Expect: 100-continue']))
+    expect((await inChunks.answer())?.status).toBe(100)
+    inChunks.send('ff\r\n{"a":')
+
+    expect((await server.root.read('auth/token/lookup-self')).status).toBe(200)
+    expect((await server.root.write('cubbyhole/b', { a: 'b' })).status).toBe(204)
+
+    counted.send('{"a":"b"}')
+    expect((await counted.answer())?.status).toBe(204)
   })
 
   test.each([
@@ -213,6 +344,27 @@ describe('MAX_BUFFERED', () => {
     expect((await server.root.write('auth/token/revoke', { token: 'none' })).status).toBe(204)
   })
 
+  test('small bodies find room while others leave large ones unfinished: the largest is given up', async () => {
+    await using server = await startTestServer({ settings })
+    const unfinished = async (bytes: number) => {
+      const wire = await openWire(server.url)
+      wire.send(head('POST', '/v1/cubbyhole/a', ['Content-Length: 100000', 'Expect: 100-continue']))
+      expect((await wire.answer())?.status).toBe(100)
+      wire.send(' '.repeat(bytes))
+      return wire
+    }
+    using larger = await unfinished(70_000)
+    using smaller = await unfinished(50_000)
+
+    for (let round = 0; round < 10; round++) {
+      expect((await server.root.write('cubbyhole/a', { a: 'x'.repeat(20_000) })).status).toBe(204)
+    }
+
+    expect(await larger.answer()).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
+    smaller.send(' '.repeat(50_000))
+    expect((await smaller.answer())?.status).toBe(403)
+  })
+
   test.each([
     { name: 'when they are answered', sent: `{"a":${half}"}`, answers: 1 },
     { name: 'when they are refused', sent: `{"a":${half}`, answers: 1 },
@@ -270,6 +422,233 @@ describe('MAX_BUFFERED', () => {
 
     expect((await wire.answer())?.status).toBe(400)
     expect(during - before).toBeLessThan(bytes * 40)
+  })
+})
+
+describe('MAX_CONNECTIONS', () => {
+  const ping = head('GET', '/v1/sys/seal-status')
+  const pong = async (wire: Wire) => {
+    wire.send(ping)
+    expect((await wire.answer())?.status).toBe(200)
+  }
+  const served = async (server: TestServer, from?: string) => {
+    const wire = await openWire(server.url, from)
+    await pong(wire)
+    return wire
+  }
+  const everyone = { MAX_CONNECTION_SHARE: '100%' }
+
+  test('a client holds at most its share, and its own longest idle connection makes room for its next', async () => {
+    await using server = await startTestServer({ settings: { MAX_CONNECTIONS: '29' } })
+    using first = await served(server, '127.0.0.2')
+    using second = await served(server, '127.0.0.2')
+    using other = await served(server, '127.0.0.3')
+    await pong(first)
+
+    using third = await served(server, '127.0.0.2')
+
+    expect(await second.untilClosed()).toEqual([])
+    for (const wire of [first, third, other]) await pong(wire)
+  })
+
+  test.each([
+    { name: 'says nothing', sent: '' },
+    { name: 'sends part of a head', sent: 'POST /v1/auth/jwt/login HTTP/1.1\r\nHost:' },
+    { name: 'sends a head without its body', sent: head('POST', '/v1/auth/jwt/login', ['Content-Length: 9']) },
+    { name: 'sends part of a chunk', sent: `${head('POST', '/v1/auth/jwt/login', ['Transfer-Encoding: chunked'])}ff\r\n{"a":` },
+    { name: 'waits for the rest of a refused body', sent: head('POST', '/v1/auth/jwt/login', ['Content-Length: 99999999']) },
+  ])('of a full server the connection that has been idle longest is closed, also one whose client $name', async ({ sent }) => {
+    await using server = await startTestServer({ settings: { MAX_CONNECTIONS: '2', ...everyone } })
+    using silent = await openWire(server.url, '127.0.0.2')
+    silent.send(sent)
+    using second = await served(server, '127.0.0.2')
+
+    using third = await served(server, '127.0.0.3')
+
+    await silent.untilClosed()
+    for (const wire of [second, third]) await pong(wire)
+  })
+
+  test('so is one whose client does not take its answers', async () => {
+    await using gated = await startGatedServer({ MAX_CONNECTIONS: '1', ...everyone })
+    const { server } = gated
+    const { hostname, port } = new URL(server.url)
+    const slow = connect(Number(port), hostname).on('error', () => undefined)
+    const closed = once(slow, 'close')
+    slow.write(head('GET', '/v1/odd/large', [root]).repeat(20))
+    await once(slow, 'readable')
+
+    using next = await served(server)
+
+    slow.resume()
+    await closed
+    await pong(next)
+  })
+
+  test('while requests are handled on all of them, only state, sealing and revoking tokens are served beyond', async () => {
+    await using gated = await startGatedServer({ MAX_CONNECTIONS: '2', ...everyone })
+    const { gate, server } = gated
+    using busy = await openWire(server.url)
+    using alsoBusy = await openWire(server.url)
+    for (const wire of [busy, alsoBusy]) wire.send(waiting)
+    await gate.holds(2)
+
+    for (const path of exemptReads) {
+      expect(await server.anonymous.read(path)).toMatchObject({ status: 200, headers: { connection: 'close' } })
+    }
+    expect((await server.root.write('auth/token/revoke', { token: 'none' })).status).toBe(204)
+    for (const refused of [
+      await server.root.read('auth/token/lookup-self'),
+      await server.anonymous.read('sys/internal/ui/unauthenticated-messages'),
+      await server.root.write('cubbyhole/a', { a: 'b' }),
+    ]) {
+      expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1', connection: 'close' }, body: overloaded })
+    }
+    // sealing ends what is waiting for the gate too
+    expect((await server.root.write('sys/seal')).status).toBe(204)
+    gate.open()
+    expect((await busy.answer())?.status).toBe(200)
+    expect((await server.anonymous.read('sys/seal-status')).body).toMatchObject({ sealed: true })
+  })
+
+  test('a connection beyond the limit becomes one like any other when there is room', async () => {
+    await using gated = await startGatedServer({ MAX_CONNECTIONS: '1', ...everyone })
+    const { gate, server } = gated
+    using busy = await openWire(server.url)
+    busy.send(waiting)
+    await gate.holds(1)
+    using beyond = await openWire(server.url)
+    gate.open()
+    expect((await busy.answer())?.status).toBe(200)
+
+    for (let round = 0; round < 3; round++) {
+      beyond.send(head('GET', '/v1/auth/token/lookup-self', [root]))
+      expect((await beyond.answer())?.status).toBe(200)
+    }
+  })
+
+  test('however many clients say nothing beyond the limit, a health check is heard', async () => {
+    await using gated = await startGatedServer({ MAX_CONNECTIONS: '1', ...everyone })
+    const { gate, server } = gated
+    using busy = await openWire(server.url)
+    busy.send(waiting)
+    await gate.holds(1)
+    const silent = await Promise.all(Array.from({ length: 200 }, () => openWire(server.url)))
+
+    expect((await server.anonymous.read('/health/ready')).status).toBe(200)
+
+    gate.open()
+    expect((await busy.answer())?.status).toBe(200)
+    for (const wire of silent) wire.close()
+  })
+
+  describe('behind a trusted proxy', () => {
+    const proxied = { MAX_CONNECTIONS: '20', TRUSTED_PROXIES: '127.0.0.1/32' }
+    const forwarded = (address: string) => `X-Forwarded-For: ${address}`
+    const unfinished = async (server: TestServer, address: string) => {
+      const wire = await openWire(server.url)
+      wire.send(head('POST', '/v1/cubbyhole/a', [root, forwarded(address), 'Content-Length: 9', 'Expect: 100-continue']))
+      expect((await wire.answer())?.status).toBe(100)
+      return wire
+    }
+
+    test('requests count for the address they were forwarded for, IPv6 by /64', async () => {
+      await using server = await startTestServer({ settings: proxied })
+      using first = await unfinished(server, '2001:db8::1')
+      using other = await unfinished(server, '2001:db8:0:1::1')
+      using second = await unfinished(server, '2001:db8::2')
+
+      using third = await unfinished(server, '2001:db8::3')
+
+      expect(await first.untilClosed()).toEqual([])
+      for (const wire of [second, third, other]) {
+        wire.send('{"a":"b"}')
+        expect((await wire.answer())?.status).toBe(204)
+      }
+    })
+
+    test('connections without a request count for nobody, and carry requests of one client after the other', async () => {
+      await using server = await startTestServer({ settings: proxied })
+      const pool = await Promise.all(Array.from({ length: 10 }, () => openWire(server.url)))
+
+      for (const client of ['192.0.2.1', '192.0.2.2']) {
+        for (const wire of pool) {
+          wire.send(head('GET', '/v1/auth/token/lookup-self', [root, forwarded(client)]))
+          expect((await wire.answer())?.status).toBe(200)
+        }
+      }
+      for (const wire of pool) wire.close()
+    })
+
+    test('a client whose share is being handled gets 503, and the connection of the proxy goes on for others', async () => {
+      await using gated = await startGatedServer({ ...proxied })
+      const { gate, server } = gated
+      using busy = await openWire(server.url)
+      using alsoBusy = await openWire(server.url)
+      const asked = head('GET', '/v1/odd/wait', [root, forwarded('192.0.2.1')])
+      for (const wire of [busy, alsoBusy]) wire.send(asked)
+      await gate.holds(2)
+      using wire = await openWire(server.url)
+      const statusFor = async (client: string, path = 'auth/token/lookup-self') => {
+        wire.send(head('GET', `/v1/${path}`, [root, forwarded(client)]))
+        return (await wire.answer())?.status
+      }
+
+      expect([await statusFor('192.0.2.1'), await statusFor('192.0.2.2'), await statusFor('192.0.2.1', 'sys/health')]).toEqual([503, 200, 200])
+
+      gate.open()
+      expect((await busy.answer())?.status).toBe(200)
+      expect((await alsoBusy.answer())?.status).toBe(200)
+      expect(await statusFor('192.0.2.1')).toBe(200)
+    })
+  })
+})
+
+describe('clients that end their side of the connection', () => {
+  test('one that does so behind its login gets its token', async () => {
+    await using server = await startTestServer()
+    const signer = aSigner('ES256')
+    await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
+    await server.root.write('auth/jwt/role/r', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'a' })
+    const seconds = Math.floor(Date.now() / 1000)
+    const jwt = signer.sign({ sub: 'x', aud: 'a', iat: seconds, exp: seconds + 600 })
+    using wire = await openWire(server.url)
+    wire.send(head('POST', '/v1/auth/jwt/login', [], JSON.stringify({ role: 'r', jwt })))
+    wire.end()
+
+    const [answer, ...more] = await wire.untilClosed()
+
+    expect(more).toEqual([])
+    expect(answer?.status).toBe(200)
+    expect((await server.as(json(answer).auth.client_token).read('auth/token/lookup-self')).status).toBe(200)
+  })
+
+  test('one whose answer takes long is asked whether it is still there, and gets its answer', async () => {
+    await using gated = await startGatedServer({})
+    const { gate, server } = gated
+    using wire = await openWire(server.url)
+    wire.send(waiting)
+    wire.end()
+    await gate.holds(1)
+
+    expect((await wire.answer())?.status).toBe(100)
+    gate.open()
+
+    expect((await wire.untilClosed()).map(({ status }) => status)).toEqual([200])
+  })
+
+  test('one that is gone is not worked for', async () => {
+    await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
+    const polled = 'sys/internal/ui/unauthenticated-messages'
+    const known = { 'If-None-Match': String((await server.anonymous.read(polled)).headers['etag']) }
+    const waitBriefly = async () => (await server.anonymous.read(`${polled}?wait=1ms`, { headers: known })).status
+    const gone = connect(Number(new URL(server.url).port), '127.0.0.1')
+    gone.write(head('GET', `/v1/${polled}?wait=60`, [`If-None-Match: ${known['If-None-Match']}`]))
+    await expect.poll(waitBriefly).toBe(429)
+
+    gone.destroy()
+
+    await expect.poll(waitBriefly, { timeout: 10_000 }).toBe(304)
   })
 })
 

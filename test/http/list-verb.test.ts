@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer, METHODS, type RequestListener } from 'node:http'
+import { createServer, METHODS, type RequestListener, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import Fastify from 'fastify'
 import { describe, expect, test } from 'vitest'
+import { noLimits } from '../../src/http/connections.ts'
 import { listVerb } from '../../src/http/list-verb.ts'
 import { type Answer, chunked, echo, head, listen, type Seen, seenIn, WireServer } from './wire.ts'
 
@@ -174,6 +176,29 @@ describe('one connection', () => {
     wire.end()
 
     expect((await wire.untilClosed()).map(({ body }) => body.length)).toEqual(Array.from({ length: 200 }, () => 20_004))
+  })
+
+  test('a client that ends its side gets the answer that is made later, and then the connection is closed', async () => {
+    const asked = Promise.withResolvers<ServerResponse>()
+    await using server = await listen({}, (_request, response) => asked.resolve(response))
+    const wire = await server.open()
+    wire.send(head('GET', '/a'))
+    wire.end()
+    const response = await asked.promise
+    await once(response.req.socket, 'end')
+
+    response.end('later')
+
+    expect((await wire.untilClosed()).map(({ body }) => body)).toEqual(['later'])
+  })
+
+  test('a client that ends its side in the middle of a body is refused', async () => {
+    await using server = await listen()
+    const wire = await server.open()
+    wire.send(`${head('POST', '/a', ['Content-Length: 9'])}half`)
+    wire.end()
+
+    expect((await wire.untilClosed()).map(({ status }) => status)).toEqual([400])
   })
 
   test('a body the handler does not read is skipped', async () => {
@@ -474,14 +499,20 @@ describe('time-outs and addresses', () => {
     expect(seenIn(answers)).toEqual([seen('LIST', '/a')])
   })
 
-  test('connections beyond the limit are closed', async () => {
-    await using server = await listen({ maxConnections: 1 })
+  test('a connection beyond the limit takes the place of the one that has been idle longest', async () => {
+    await using server = await listen({ connections: { ...noLimits, most: 2 } })
     const first = await server.open()
     const second = await server.open()
-
-    expect(await second.untilClosed()).toEqual([])
     first.send(head('LIST', '/a'))
     expect((await first.answer())?.status).toBe(200)
+
+    const third = await server.open()
+
+    expect(await second.untilClosed()).toEqual([])
+    for (const wire of [first, third]) {
+      wire.send(head('LIST', '/a'))
+      expect((await wire.answer())?.status).toBe(200)
+    }
   })
 
   test('the handler sees the address of the client', async () => {

@@ -65,10 +65,10 @@ export async function listen(options: ListServerOptions = {}, handler: RequestLi
   return new WireServer(server, options.tls !== undefined)
 }
 
-/** A connection to a listening server, wherever it was started. */
-export async function openWire(url: string): Promise<Wire> {
+/** A connection to a listening server, wherever it was started; `from` is the client's address. */
+export async function openWire(url: string, from?: string): Promise<Wire> {
   const { hostname, port } = new URL(url)
-  const socket = connect({ port: Number(port), host: hostname })
+  const socket = connect({ port: Number(port), host: hostname, ...(from === undefined ? {} : { localAddress: from }) })
   await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
   return new Wire(socket, () => undefined)
 }

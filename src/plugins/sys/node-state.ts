@@ -28,6 +28,7 @@ export type NodeState = {
 
 export type NodeStateParts = {
   state: NodeState
+  /** Of bodies that come without a token. */
   jsonLimits: JsonLimits
   /** Seals the server for a caller with `update` and `sudo` on the path; throws otherwise. */
   seal(request: FastifyRequest, call: Call): Promise<void>
