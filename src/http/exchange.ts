@@ -28,6 +28,8 @@ export type Exchange<Input, Params> = {
   header(name: string): string | undefined
   /** `listener` is called when the client is gone, at once if it is already; call what comes back when nobody listens any longer. */
   whenGone(listener: () => void): () => void
+  /** The same for a client that sends nothing more, whether it is gone or still reads. */
+  whenSilent(listener: () => void): () => void
 }
 
 /** Fields as sent; numbers keep their text (lib/json.ts). */

@@ -1,23 +1,41 @@
 import type { Socket } from 'node:net'
 
-/** Who waits for the end of a connection: requests sent at once share one, and a listener for each would be more than Node.js takes without a warning. */
-const waiting = new WeakMap<Socket, Set<() => void>>()
+/** Who waits for an event of a connection: pipelined requests share one listener, since Node.js warns of more than a few. */
+type Waiting = WeakMap<Socket, Set<() => void>>
 
-/** `listener` is called when the connection is gone, at once if it is already; call what comes back when nobody listens any longer. */
+const waitingByEvent: Record<'end' | 'close', Waiting> = { end: new WeakMap(), close: new WeakMap() }
+
+/** `listener` is called when the connection is gone, at once if it already is; call the returned function to stop listening. */
 export function onHangUp(socket: Socket, listener: () => void): () => void {
-  if (socket.destroyed) {
-    listener()
-    return () => undefined
+  if (!socket.destroyed) return listen(socket, 'close', listener)
+  listener()
+  return () => undefined
+}
+
+/**
+ * As `onHangUp`, and also if the client has ended its side: it sends nothing more, but may still read its answer. `listener` may be
+ * called twice.
+ */
+export function onLastByte(socket: Socket, listener: () => void): () => void {
+  const stopListening = onHangUp(socket, listener)
+  if (socket.readableEnded) listener()
+  const stopListeningToEnd = listen(socket, 'end', listener)
+  return () => {
+    stopListening()
+    stopListeningToEnd()
   }
-  const listeners = waiting.get(socket) ?? listenersOf(socket)
+}
+
+function listen(socket: Socket, event: 'end' | 'close', listener: () => void): () => void {
+  const listeners = waitingByEvent[event].get(socket) ?? listenersOf(socket, event)
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
 
-function listenersOf(socket: Socket): Set<() => void> {
+function listenersOf(socket: Socket, event: 'end' | 'close'): Set<() => void> {
   const listeners = new Set<() => void>()
-  waiting.set(socket, listeners)
-  socket.once('close', () => {
+  waitingByEvent[event].set(socket, listeners)
+  socket.once(event, () => {
     for (const listener of listeners) listener()
   })
   return listeners

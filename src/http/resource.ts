@@ -11,7 +11,7 @@ import type { Reply, WrittenReply } from './envelope.ts'
 import { errorReply } from './error-reply.ts'
 import { type Exchange, type Outcome, type Precheck, type RouteRules, type Sent, type Served, type VerbName, verbs } from './exchange.ts'
 import { type Follows, followsCaller, followsField, followsFieldOrCaller } from './follow.ts'
-import { onHangUp } from './hang-up.ts'
+import { onHangUp, onLastByte } from './hang-up.ts'
 import { type HelpPage, type HelpVerb, mountText, pageText } from './help.ts'
 import { sendAnswer, sendJson } from './json-reply.ts'
 import { carrierOf } from './mount-router.ts'
@@ -237,6 +237,7 @@ function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodOb
           return Array.isArray(value) ? value[0] : value
         },
         whenGone: (listener) => onHangUp(request.raw.socket, listener),
+        whenSilent: (listener) => onLastByte(request.raw.socket, listener),
       }
     },
   }

@@ -129,20 +129,16 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
   /** Holds a request until something else is shown than at first, or its time is up. docs/contract/messages.md#waiting */
   async function nextShown(held: { first: Shown; waitMs: number; exchange: Polled; namespace: Namespace; look: Look }): Promise<Shown> {
     const { first, waitMs, namespace, look } = held
-    const { call, whenGone } = held.exchange
+    const { call, whenSilent } = held.exchange
     const line = parts.namespaces.lineOf(namespace).map(({ id }) => id)
     using wait = messageWaits.begin({ address: call.remoteAddress, namespaces: line, waitMs })
     if (wait === undefined) throw refuse('throttled', 'too many requests of this address are waiting for messages')
-    let isGone = false
-    const unwatch = whenGone(() => {
-      isGone = true
-      wait.end()
-    })
+    // a client that is still there gets its answer now
+    const unwatch = whenSilent(() => wait.end())
     const goOn = call.setAside?.()
     try {
       for (let last = first; ; ) {
         await wait.pause(Math.max(1, last.changesAtMs - clock.now()))
-        if (isGone) return first
         checkServed(namespace)
         last = await look()
         if (last.etag !== first.etag || wait.isOver) return last
