@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client'
 import { type ReadGauge, showCounts, showGauge, showSpans } from './instruments.ts'
 import { metricsJson } from './metrics-json.ts'
+import { showRuntime } from './runtime.ts'
 import type { StorageTallies } from './storage-tallies.ts'
 import { CountTally, SpanTally } from './tally.ts'
 
@@ -101,8 +102,7 @@ export class Metrics {
     showCounts(library, registry, fetches, this.#keyFetches)
     this.#storage.show(library, registry)
     for (const gauge of this.#gauges) showGauge(library, registry, gauge)
-    // the engine's own figures have watchers that cost something: they begin with the first question
-    library.collectDefaultMetrics({ register: registry })
+    showRuntime(library, registry)
     return registry
   }
 }

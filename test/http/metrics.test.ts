@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { StorageTallies } from '../../src/metrics/storage-tallies.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { Client } from '../support/client.ts'
@@ -117,6 +117,34 @@ describe('what is counted', () => {
 
     expect(await sealed.root.read('/metrics')).toMatchObject({ status: 503, body: errors('Vault is sealed') })
   })
+})
+
+test('the first read shows only what was measured, and histograms of used routes only', async () => {
+  await using server = await startTestServer({ settings: { METRICS: 'open' } })
+  await server.root.read('sys/auth')
+
+  const first = (await server.anonymous.read('/metrics')).text
+  const second = (await server.anonymous.read('/metrics')).text
+  const json = await server.anonymous.read('sys/metrics')
+
+  for (const text of [first, second]) {
+    const values = text
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => Number(line.split(' ').at(-1)))
+    expect(values.filter((value) => !Number.isFinite(value) || value === 2 ** 63 / 1e9)).toEqual([])
+  }
+  const histograms = (text: string) => new Set([...text.matchAll(/^(gatehouse_\w+)_count\{(.*)\}/gm)].map(([, name, labels]) => `${name} ${labels}`))
+  expect([...histograms(first)]).toEqual(['gatehouse_http_request_duration_seconds method="GET",route="/system/auth"'])
+  expect([...histograms(second)]).toHaveLength(2)
+  expect(json.body['Gauges']).not.toContainEqual(expect.objectContaining({ Value: null }))
+})
+
+test('the event loop is shown once it was measured', async () => {
+  await using server = await startTestServer({ settings: { METRICS: 'open' } })
+  const least = async () => readingOf((await server.anonymous.read('/metrics')).text, 'nodejs_eventloop_lag_min_seconds')
+
+  await vi.waitUntil(async () => (await least()) !== undefined, { interval: 50, timeout: 10_000 })
 })
 
 test('GATEHOUSE_METRICS=open: no token, sealed or not', async () => {
