@@ -13,7 +13,9 @@ const bodyLimit = 1_048_576
 const text = z.string().min(1)
 
 const inUse = z.strictObject({ client_ids: z.array(z.string()).optional(), secrets: z.array(z.string()).optional() })
-const groupFields = z.strictObject({ name: text })
+const nameFields = z.strictObject({ name: text })
+const groupFields = nameFields.extend({ kind: z.enum(['assigned', 'dynamic', 'on-premises', 'role-assignable']).optional() })
+const ownerFields = z.strictObject({ application_id: text, service_principal_id: text })
 const definitionFields = z.strictObject({ role_name: text, actions: z.array(z.string()).optional() })
 const applicationFields = z.strictObject({ name: text, tags: z.array(z.string()).optional(), sign_in_audience: z.string().optional() })
 const idFields = z.strictObject({ id: text })
@@ -66,8 +68,15 @@ function actsOf(directory: Directory): Record<string, Act> {
         ...(query.has('service') && { service: z.enum(services).parse(query.get('service')) }),
       }),
     'DELETE /journal': () => directory.journal.clear(),
-    'POST /groups': (body) => directory.hand.addGroup(groupFields.parse(body).name),
-    'POST /resource-groups': (body) => directory.hand.addResourceGroup(groupFields.parse(body).name),
+    'POST /groups': (body) => {
+      const { name, kind } = groupFields.parse(body)
+      return directory.hand.addGroup(name, kind)
+    },
+    'POST /owners': (body) => {
+      const { application_id, service_principal_id } = ownerFields.parse(body)
+      return directory.hand.addOwner(application_id, service_principal_id)
+    },
+    'POST /resource-groups': (body) => directory.hand.addResourceGroup(nameFields.parse(body).name),
     'POST /role-definitions': (body) => {
       const { role_name: roleName, actions } = definitionFields.parse(body)
       return directory.hand.addRoleDefinition({ roleName, ...(actions && { actions }) })

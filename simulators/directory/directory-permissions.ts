@@ -1,12 +1,13 @@
 import { ApiError } from './api-error.ts'
 import type { Call } from './service.ts'
 import type { Settings } from './settings.ts'
-import type { Application, Holder, Tenant } from './tenant.ts'
+import type { Application, Group, Holder, Tenant } from './tenant.ts'
 
 const applicationWrite = ['Application.ReadWrite.All', 'Directory.ReadWrite.All']
 const owned = 'Application.ReadWrite.OwnedBy'
 const applicationRead = [...applicationWrite, owned, 'Application.Read.All', 'Directory.Read.All']
 const groupWrite = ['GroupMember.ReadWrite.All', 'Group.ReadWrite.All', 'Directory.ReadWrite.All']
+const roleManagement = 'RoleManagement.ReadWrite.Directory'
 const groupRead = [...groupWrite, 'GroupMember.Read.All', 'Group.Read.All', 'Directory.Read.All']
 const organizationRead = ['Organization.Read.All', 'Organization.ReadWrite.All', 'Directory.Read.All', 'Directory.ReadWrite.All']
 
@@ -30,19 +31,40 @@ function need(call: Call, wanted: readonly string[]): void {
 export const mayCaller = {
   readApplications: (call: Call) => need(call, applicationRead),
   createApplication: (call: Call) => need(call, [...applicationWrite, owned]),
-  /** With `OwnedBy` only what the caller made; its own application is not among that. */
+  /** With `OwnedBy` only what the caller owns; its own application is not among that, unless it was made an owner of it. */
   changeHolder: (call: Call, holder: Holder) => {
-    if (!has(call, applicationWrite) && !(has(call, [owned]) && holder.ownerId === call.caller?.oid)) throw insufficient()
+    if (!has(call, applicationWrite) && !(has(call, [owned]) && owns(call, holder))) throw insufficient()
   },
   readGroups: (call: Call) => need(call, groupRead),
-  changeMembers: (call: Call) => need(call, groupWrite),
+  /** A service principal as a member takes a permission of groups and one of applications. Graph reference: group-post-members. */
+  addMember: (call: Call, group: Group) => {
+    need(call, groupWrite)
+    need(call, applicationWrite)
+    mayChangeMembersOf(call, group)
+  },
+  removeMember: (call: Call, group: Group) => {
+    need(call, groupWrite)
+    mayChangeMembersOf(call, group)
+  },
   readOrganization: (call: Call) => need(call, organizationRead),
 }
+
+/** The real one answers a change of a dynamic group as if a permission were missing. */
+function mayChangeMembersOf(call: Call, { kind }: Group): void {
+  if (kind === 'role-assignable') need(call, [roleManagement])
+  if (kind === 'dynamic') throw insufficient()
+  if (kind !== 'on-premises') return
+  const message =
+    'Unable to update the specified properties for on-premises mastered Directory Sync objects or objects currently undergoing migration.'
+  throw new ApiError(400, 'Request_BadRequest', message)
+}
+
+const owns = ({ caller }: Call, { ownerIds }: Holder): boolean => caller !== undefined && ownerIds.includes(caller.oid)
 
 /** Whether the caller may have a service principal made for this application; with `OwnedBy` only for its own. */
 export function mayMakePrincipalFor(call: Call, application: Application | undefined): boolean {
   mayCaller.createApplication(call)
-  return has(call, applicationWrite) || (application !== undefined && application.ownerId === call.caller?.oid)
+  return has(call, applicationWrite) || (application !== undefined && owns(call, application))
 }
 
 /** Gives the root what the settings say, from its next token on. */

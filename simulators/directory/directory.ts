@@ -133,7 +133,7 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
 
   function apply(): void {
     grantRoot(tenant, root.principal.id, settings)
-    assignRootRoles(tenant, root.principal, settings.rootRoles, now())
+    assignRootRoles(tenant, root.principal, { roleNames: settings.rootRoles, resourceGroups: settings.rootResourceGroups }, now())
   }
   apply()
 

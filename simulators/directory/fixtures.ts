@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { makePassword } from './passwords.ts'
-import type { Application, Principal, RoleDefinition, Tenant } from './tenant.ts'
+import type { Application, GroupKind, Principal, RoleDefinition, Tenant } from './tenant.ts'
 
 /** Fixtures are this old, so that no delay concerns them. */
 const yearMs = 365 * 86_400_000
@@ -68,8 +68,8 @@ export function addFixtures(tenant: Tenant, now: number): Root {
   return { application, principal, secret: password.secretText, secretKeyId: password.keyId }
 }
 
-export function addGroup(tenant: Tenant, displayName: string): { id: string } {
-  const group = { id: randomUUID(), displayName, memberIds: new Set<string>(), seq: tenant.nextSeq() }
+export function addGroup(tenant: Tenant, displayName: string, kind: GroupKind = 'assigned'): { id: string } {
+  const group = { id: randomUUID(), displayName, memberIds: new Set<string>(), kind, seq: tenant.nextSeq() }
   tenant.groups.set(group.id, group)
   return { id: group.id }
 }
@@ -81,21 +81,27 @@ export function addRoleDefinition(tenant: Tenant, { roleName, actions = ['*/read
   return { name }
 }
 
-/** Gives the root these roles on the subscription, and no others there. */
-export function assignRootRoles(tenant: Tenant, principal: Principal, roleNames: readonly string[], now: number): void {
+export type RootRoles = { readonly roleNames: readonly string[]; readonly resourceGroups: readonly string[] | null }
+
+/** Gives the root these roles on the subscription, or on some of its resource groups, and no others. */
+export function assignRootRoles(tenant: Tenant, principal: Principal, { roleNames, resourceGroups }: RootRoles, now: number): void {
+  const subscription = `/subscriptions/${tenant.subscriptionId}`
+  const scopes = resourceGroups === null ? [subscription] : resourceGroups.map((name) => `${subscription}/resourceGroups/${name}`)
   for (const assignment of tenant.assignmentsOf(principal.id)) if (assignment.fixture) tenant.removeAssignment(assignment)
   for (const roleName of roleNames) {
     const definition = tenant.roleDefinitions.values().find((one) => one.roleName === roleName)
     if (definition === undefined) throw new Error(`there is no role definition '${roleName}'`)
-    tenant.addAssignment({
-      name: randomUUID(),
-      scope: `/subscriptions/${tenant.subscriptionId}`,
-      roleDefinitionName: definition.name,
-      roleDefinitionId: `/subscriptions/${tenant.subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${definition.name}`,
-      principalId: principal.id,
-      principalType: 'ServicePrincipal',
-      createdAt: now,
-      fixture: true,
-    })
+    for (const scope of scopes) {
+      tenant.addAssignment({
+        name: randomUUID(),
+        scope,
+        roleDefinitionName: definition.name,
+        roleDefinitionId: `${subscription}/providers/Microsoft.Authorization/roleDefinitions/${definition.name}`,
+        principalId: principal.id,
+        principalType: 'ServicePrincipal',
+        createdAt: now,
+        fixture: true,
+      })
+    }
   }
 }

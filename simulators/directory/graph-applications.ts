@@ -5,7 +5,7 @@ import type { GraphParts } from './graph.ts'
 import { entityReply, getSeen, listReply, readId, resourceMissing } from './graph-answers.ts'
 import { addPassword, removePassword, showPassword } from './passwords.ts'
 import type { Call, Reply, Route } from './service.ts'
-import type { Delays } from './settings.ts'
+import type { Delays, Settings } from './settings.ts'
 import type { Application } from './tenant.ts'
 
 const audiences = ['AzureADMyOrg', 'AzureADMultipleOrgs', 'AzureADandPersonalMicrosoftAccount', 'PersonalMicrosoftAccount']
@@ -35,6 +35,21 @@ export function applicationRoutes(parts: GraphParts): Route[] {
         return entityReply(call, {
           context: 'applications',
           entity: showApplication(call.view, 'changeToRead')(getSeen(call, tenant.applications, id)),
+        })
+      },
+    },
+    {
+      operation: 'listApplicationOwners',
+      method: 'GET',
+      path: /^\/v1\.0\/applications\/(?<id>[^/]+)\/owners$/,
+      handle: (call) => {
+        mayCaller.readApplications(call)
+        const { ownerIds } = getSeen(call, tenant.applications, readId(call.params.id))
+        const items = ownerIds.map((id, index) => ({ id, seq: index + 1 }))
+        return listReply<(typeof items)[number]>(call, {
+          ...{ context: 'directoryObjects', items, names: ['id'], pageSize: settings().pageSize },
+          properties: ({ id }) => ({ id }),
+          show: ({ id }) => ({ '@odata.type': '#microsoft.graph.servicePrincipal', id }),
         })
       },
     },
@@ -73,6 +88,8 @@ export const showApplication = (view: View, delay: keyof Delays) => (application
   displayName: application.displayName,
   createdDateTime: new Date(application.createdAt).toISOString(),
   signInAudience: application.signInAudience,
+  serviceManagementReference: application.serviceManagementReference,
+  servicePrincipalLockConfiguration: { isEnabled: application.isLocked, allProperties: application.isLocked },
   tags: application.tags,
   identifierUris: [],
   keyCredentials: [],
@@ -91,7 +108,7 @@ export const applicationNames = ['id', 'appId', 'displayName', 'tags', 'signInAu
 
 function create({ tenant, settings }: GraphParts, call: Call): Reply {
   mayCaller.createApplication(call)
-  const { displayName, signInAudience = 'AzureADMyOrg', tags = [] } = call.body
+  const { displayName, signInAudience = 'AzureADMyOrg', tags = [], serviceManagementReference = null } = call.body
   if (typeof displayName !== 'string' || displayName === '') {
     throw new ApiError(400, 'Request_BadRequest', "A value is required for property 'displayName' of resource 'Application'.")
   }
@@ -99,15 +116,33 @@ function create({ tenant, settings }: GraphParts, call: Call): Reply {
     throw invalidValue(displayName.length > longestName ? 'displayName' : 'signInAudience')
   }
   if (!Array.isArray(tags) || !tags.every(isTag)) throw invalidValue('tags')
+  checkReference(serviceManagementReference, settings())
   checkQuota(tenant.quotaUsed(), settings().quotas.directoryObjects)
   const application = tenant.addApplication({
+    serviceManagementReference: typeof serviceManagementReference === 'string' ? serviceManagementReference : null,
+    isLocked: isLocked(call.body.servicePrincipalLockConfiguration, settings()),
     displayName,
     signInAudience,
     tags: [...new Set(tags)],
     createdAt: call.view.now,
-    ownerId: call.caller?.oid ?? null,
+    ownerIds: call.caller === undefined ? [] : [call.caller.oid],
   })
   return entityReply(call, { status: 201, context: 'applications', entity: showApplication(call.view, 'changeToRead')(application) })
+}
+
+function checkReference(reference: unknown, { requireServiceManagementReference: isRequired }: Settings): void {
+  if (reference !== null && (typeof reference !== 'string' || !/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(reference))) {
+    throw invalidValue('serviceManagementReference')
+  }
+  if (!isRequired || reference !== null) return
+  const message =
+    'ServiceManagementReference field is required for Create, but is missing in the request. Refer to the TSG `https://aka.ms/service-management-reference-error` for resolving the error.'
+  throw new ApiError(400, 'ServiceManagementReferenceRequired', message)
+}
+
+function isLocked(asked: unknown, { lockServicePrincipals: rule }: Settings): boolean {
+  const isEnabled = typeof asked === 'object' && asked !== null && 'isEnabled' in asked ? asked.isEnabled === true : undefined
+  return rule === 'always' || (isEnabled ?? rule === 'by-default')
 }
 
 function list({ tenant, settings }: GraphParts, call: Call): Reply {

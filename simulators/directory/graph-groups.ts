@@ -69,9 +69,10 @@ export function groupRoutes(parts: GraphParts): Route[] {
       method: 'DELETE',
       path: /^\/v1\.0\/groups\/(?<id>[^/]+)\/members\/(?<member>[^/]+)\/\$ref$/,
       handle: (call) => {
-        mayCaller.changeMembers(call)
+        const group = groupOf(call)
+        mayCaller.removeMember(call, group)
         const member = readId(call.params.member)
-        if (!groupOf(call).memberIds.delete(member)) throw resourceMissing(member)
+        if (!group.memberIds.delete(member)) throw resourceMissing(member)
         return { status: 204 }
       },
     },
@@ -96,20 +97,23 @@ export function groupRoutes(parts: GraphParts): Route[] {
   ]
 }
 
-const showGroup = ({ id, displayName }: Group) => ({
+const showGroup = ({ id, displayName, kind }: Group) => ({
   id,
   deletedDateTime: null,
   displayName,
-  groupTypes: [],
+  groupTypes: kind === 'dynamic' ? ['DynamicMembership'] : [],
+  isAssignableToRole: kind === 'role-assignable' ? true : null,
   mailEnabled: false,
+  membershipRule: kind === 'dynamic' ? 'user.department -eq "it"' : null,
+  onPremisesSyncEnabled: kind === 'on-premises' ? true : null,
   securityEnabled: true,
 })
 
 const memberReference = /\/(?:directoryObjects|servicePrincipals)\/([^/?#]+)$/
 
 function addMember({ tenant }: GraphParts, call: Call, groupOf: (call: Call) => Group): Reply {
-  mayCaller.changeMembers(call)
   const group = groupOf(call)
+  mayCaller.addMember(call, group)
   const reference = call.body['@odata.id']
   const url = typeof reference === 'string' ? URL.parse(reference) : null
   const named = memberReference.exec(url?.pathname ?? '')?.[1]

@@ -21,6 +21,9 @@ export function principalRoutes(parts: GraphParts): Route[] {
   const passwordsKnown = (call: Call): Principal => {
     const principal = changed(call)
     if (!hasHeard(call.view, principal.createdAt, 'servicePrincipalToPassword')) throw resourceMissing(principal.id)
+    if (tenant.applicationByAppId(principal.appId)?.isLocked === true) {
+      throw new ApiError(400, 'CannotUpdateLockedServicePrincipalProperty', 'Property passwordCredentials is invalid.')
+    }
     return principal
   }
   // the third way of saying the same comes round with the next request
@@ -128,7 +131,12 @@ function create({ tenant, settings }: GraphParts, call: Call, nextRefusal: () =>
     throw new ApiError(409, 'Request_MultipleObjectsWithSameKeyValue', message, { details })
   }
   checkQuota(tenant.quotaUsed(), settings().quotas.directoryObjects)
-  const principal = tenant.addPrincipal({ appId, displayName: application.displayName, createdAt: view.now, ownerId: call.caller?.oid ?? null })
+  const principal = tenant.addPrincipal({
+    appId,
+    displayName: application.displayName,
+    createdAt: view.now,
+    ownerIds: call.caller === undefined ? [] : [call.caller.oid],
+  })
   return entityReply(call, { status: 201, context: 'servicePrincipals', entity: showPrincipal(call.view, 'changeToRead')(principal) })
 }
 

@@ -1,9 +1,9 @@
 import { livePasswords, makePassword } from './passwords.ts'
-import type { FederatedCredential, Tenant } from './tenant.ts'
+import type { FederatedCredential, GroupKind, Holder, Tenant } from './tenant.ts'
 
 /** What a test, or a person at the control port, does past the API. */
 export type Hand = {
-  addGroup(displayName: string): { id: string }
+  addGroup(displayName: string, kind?: GroupKind): { id: string }
   addRoleDefinition(fields: { roleName: string; actions?: string[] }): { name: string; id: string }
   addResourceGroup(name: string): { scope: string }
   /** An application with its service principal that the engine did not make. */
@@ -15,9 +15,11 @@ export type Hand = {
     /** Default a year ago, where no delay reaches. */
     createdAt?: number
   }): { id: string; appId: string; servicePrincipalId: string }
-  /** A password on an application; its text may be chosen, its end may be past. */
+  /** Makes a service principal an owner of an application and of its service principals. */
+  addOwner(applicationId: string, servicePrincipalId: string): void
+  /** A password on an application or a service principal; its text may be chosen, its end may be past. */
   addPassword(
-    applicationId: string,
+    holderId: string,
     fields?: { displayName?: string; secretText?: string; lifetimeSeconds?: number },
   ): { keyId: string; secretText: string }
   /** Deletes whatever has this id: an application or service principal (softly), a password by its key id, a role assignment by its name or path. */
@@ -27,7 +29,7 @@ export type Hand = {
 }
 
 type Makers = {
-  addGroup(tenant: Tenant, displayName: string): { id: string }
+  addGroup(tenant: Tenant, displayName: string, kind?: GroupKind): { id: string }
   addRoleDefinition(tenant: Tenant, fields: { roleName: string; actions?: string[] }): { name: string }
 }
 
@@ -35,7 +37,7 @@ const yearMs = 365 * 86_400_000
 
 export function handOf(tenant: Tenant, now: () => number, { addGroup, addRoleDefinition }: Makers): Hand {
   return {
-    addGroup: (displayName) => addGroup(tenant, displayName),
+    addGroup: (displayName, kind) => addGroup(tenant, displayName, kind),
     addRoleDefinition: (fields) => {
       const { name } = addRoleDefinition(tenant, fields)
       return { name, id: `/subscriptions/${tenant.subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${name}` }
@@ -49,17 +51,23 @@ export function handOf(tenant: Tenant, now: () => number, { addGroup, addRoleDef
       const principal = tenant.addPrincipal({ appId, displayName, createdAt, fixture: true })
       return { id, appId, servicePrincipalId: principal.id }
     },
-    addPassword: (applicationId, { displayName = 'by hand', lifetimeSeconds = 3600, secretText } = {}) => {
+    addOwner: (applicationId, servicePrincipalId) => {
       const application = tenant.applications.get(applicationId)
       if (application === undefined) throw new Error(`there is no application '${applicationId}'`)
+      application.ownerIds.push(servicePrincipalId)
+      tenant.principalByAppId(application.appId)?.ownerIds.push(servicePrincipalId)
+    },
+    addPassword: (holderId, { displayName = 'by hand', lifetimeSeconds = 3600, secretText } = {}) => {
+      const holder: Holder | undefined = tenant.applications.get(holderId) ?? tenant.principals.get(holderId)
+      if (holder === undefined) throw new Error(`there is no application '${holderId}'`)
       const password = makePassword({
         displayName,
-        startsAt: application.createdAt,
+        startsAt: holder.createdAt,
         endsAt: now() + lifetimeSeconds * 1000,
-        createdAt: application.createdAt,
+        createdAt: holder.createdAt,
         ...(secretText !== undefined && { secretText }),
       })
-      application.passwords.push(password)
+      holder.passwords.push(password)
       return { keyId: password.keyId, secretText: password.secretText }
     },
     remove: (id) => remove(tenant, id, now()),

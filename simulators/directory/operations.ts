@@ -11,6 +11,7 @@ export const operations = [
   'createApplication',
   'getApplication',
   'listApplications',
+  'listApplicationOwners',
   'deleteApplication',
   'addApplicationPassword',
   'removeApplicationPassword',

@@ -7,6 +7,8 @@ import type { Holder, Password } from './tenant.ts'
 
 const defaultLifetimeYears = 2
 const forgottenMs = 600_000
+/** Of the tenant's app management policy. */
+const policyId = '3f1c2f2e-58a2-4c3e-9a4e-51f0b2a0b6d7'
 const personalAudiences = ['AzureADandPersonalMicrosoftAccount', 'PersonalMicrosoftAccount']
 
 /** Adds the password the request asks for and gives it back with its text, which no other answer has. Contract cloud-engine §7.2. */
@@ -67,9 +69,13 @@ export function judgeSecret(view: View, holders: readonly (Holder | undefined)[]
 function checkLimits(holder: Holder, { startsAt, endsAt }: { startsAt: number; endsAt: number }, settings: Settings): void {
   const count = livePasswords(holder).length
   const longest = settings.maximumSecretLifetimeSeconds
+  if (settings.forbidPasswords) {
+    throw new ApiError(400, 'CredentialTypeNotAllowedAsPerAppPolicy', `Credential type not allowed as per assigned policy '${policyId}'.`)
+  }
   if (longest !== null && endsAt - startsAt > longest * 1000) {
-    const code = 'CredentialLifetimeNotAllowedAsPerAppManagementPolicy'
-    throw new ApiError(400, code, 'Credential lifetime exceeds the max value allowed as per assigned policy.')
+    const message = `Credential lifetime exceeds the max value allowed as per assigned policy '${policyId}'.`
+    const details = [{ code: 'InvalidKeyEndDate', message, target: 'EndDate' }]
+    throw new ApiError(400, 'CredentialInvalidLifetimeAsPerAppPolicy', message, { details })
   }
   if ('signInAudience' in holder && personalAudiences.includes(String(holder.signInAudience)) && count >= 2) {
     const details = [{ code: 'TooManyAppPasswords', target: 'passwordCredentials', message: 'The credential limit has been reached.' }]

@@ -39,11 +39,18 @@ export const settingsFields = z.strictObject({
     })
     .prefault({}),
   maximumSecretLifetimeSeconds: z.number().positive().nullable().default(null),
+  forbidPasswords: z.boolean().default(false).describe('a policy of the tenant allows no secrets: CredentialTypeNotAllowedAsPerAppPolicy'),
+  lockServicePrincipals: z
+    .enum(['never', 'by-default', 'always'])
+    .default('never')
+    .describe('secrets of service principals cannot be changed: where the application does not say, or whatever it says'),
+  requireServiceManagementReference: z.boolean().default(false),
   directoryPermissions: z
     .union([z.enum(['All', 'OwnedBy', 'None']), z.array(z.string())])
     .default('All')
     .describe('of the root; in its tokens from the next one on'),
   rootRoles: z.array(z.string()).default(['Owner']).describe('names of the definitions the root has on the subscription; they hold at once'),
+  rootResourceGroups: z.array(z.string()).nullable().default(null).describe('it has them on these resource groups only'),
   rateLimits: z.strictObject({ login: rateLimit, directory: rateLimit, 'resource-manager': rateLimit }).prefault({}),
   strictConcurrency: z.boolean().default(false).describe('two password changes of one application at a time: 409 for the second'),
   chaos: z

@@ -14,15 +14,24 @@ export type Holder = Lived & {
   appId: string
   displayName: string
   passwords: Password[]
-  /** The service principal that made it. */
-  ownerId: string | null
+  /** Object ids of the service principals that own it: the one that made it, and those a test adds. */
+  ownerIds: string[]
   /** Made by the stand-in itself or by a test's own hand, not over the API. */
   fixture: boolean
 }
 
-export type Application = Holder & { signInAudience: string; tags: string[]; federated: FederatedCredential[] }
+export type Application = Holder & {
+  signInAudience: string
+  tags: string[]
+  federated: FederatedCredential[]
+  serviceManagementReference: string | null
+  /** The secrets of its service principals cannot be changed. */
+  isLocked: boolean
+}
 export type Principal = Holder & { roles: string[] }
-export type Group = { seq: number; id: string; displayName: string; memberIds: Set<string> }
+/** `dynamic`: a rule decides who is a member; `on-premises`: synchronized from there, where alone it can be changed. */
+export type GroupKind = 'assigned' | 'dynamic' | 'on-premises' | 'role-assignable'
+export type Group = { seq: number; id: string; displayName: string; memberIds: Set<string>; kind: GroupKind }
 export type RoleDefinition = {
   seq: number
   name: string
@@ -79,7 +88,9 @@ export class Tenant {
       tags: [],
       passwords: [],
       federated: [],
-      ownerId: null,
+      ownerIds: [],
+      serviceManagementReference: null,
+      isLocked: false,
       fixture: false,
       ...fields,
       seq: this.nextSeq(),
@@ -90,7 +101,7 @@ export class Tenant {
   }
 
   addPrincipal(fields: Partial<Principal> & { appId: string; displayName: string; createdAt: number }): Principal {
-    const principal: Principal = { id: randomUUID(), passwords: [], roles: [], ownerId: null, fixture: false, ...fields, seq: this.nextSeq() }
+    const principal: Principal = { id: randomUUID(), passwords: [], roles: [], ownerIds: [], fixture: false, ...fields, seq: this.nextSeq() }
     this.principals.set(principal.id, principal)
     this.#principalByAppId.set(principal.appId, principal)
     return principal

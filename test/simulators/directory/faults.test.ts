@@ -252,6 +252,7 @@ test('every operation has a route, but for unknown', async () => {
     login('GET', `/${directory.tenantId}/discovery/v2.0/keys`),
     root.graph('GET', `/applications(appId='${appId}')`),
     root.graph('GET', '/applications'),
+    root.graph('GET', `/applications/${id}/owners`),
     root.graph('POST', `/applications/${id}/addPassword`),
     root.graph('POST', `/applications/${id}/removePassword`, { keyId }),
     root.graph('GET', `/servicePrincipals/${principalId}`),

@@ -311,9 +311,25 @@ test.each([
     name: 'a short policy',
     settings: { maximumSecretLifetimeSeconds: 3600 },
     status: 400,
-    code: 'CredentialLifetimeNotAllowedAsPerAppManagementPolicy',
+    code: 'CredentialInvalidLifetimeAsPerAppPolicy',
     path: '',
     json: {},
+  },
+  {
+    name: 'a policy against secrets',
+    settings: { forbidPasswords: true },
+    status: 400,
+    code: 'CredentialTypeNotAllowedAsPerAppPolicy',
+    path: '',
+    json: {},
+  },
+  {
+    name: 'a tenant that wants to know whose an application is',
+    settings: { requireServiceManagementReference: true },
+    status: 400,
+    code: 'ServiceManagementReferenceRequired',
+    path: '/applications',
+    json: { displayName: 'x' },
   },
 ])('$name: $status $code', async ({ settings, status, code, path, json }) => {
   await using directory = await startDirectory({ settings })
@@ -325,6 +341,72 @@ test.each([
 
   expect(answer).toMatchObject({ status, body: { error: { code } } })
   if (code === 'Directory_ResourceSizeExceeded') expect(answer.raw).toContain('size of the object has exceeded its limit')
+})
+
+test.each([
+  { lockServicePrincipals: 'never' as const, asked: undefined, isLocked: false },
+  { lockServicePrincipals: 'by-default' as const, asked: undefined, isLocked: true },
+  { lockServicePrincipals: 'by-default' as const, asked: { isEnabled: false }, isLocked: false },
+  { lockServicePrincipals: 'never' as const, asked: { isEnabled: true, allProperties: true }, isLocked: true },
+  { lockServicePrincipals: 'always' as const, asked: { isEnabled: false }, isLocked: true },
+])('locks $lockServicePrincipals: an application that asks for $asked is locked: $isLocked', async ({ lockServicePrincipals, asked, isLocked }) => {
+  await using directory = await startDirectory({ settings: { lockServicePrincipals } })
+  const root = await actAs(directory)
+  const json = { displayName: 'x', ...(asked && { servicePrincipalLockConfiguration: asked }) }
+  const { id, appId } = (await root.graph('POST', '/applications', json)).body
+  const principal = (await root.graph('POST', '/servicePrincipals', { appId })).body.id
+
+  const added = await root.graph('POST', `/servicePrincipals/${principal}/addPassword`, {})
+
+  if (isLocked) expect(added).toMatchObject({ status: 400, body: { error: { code: 'CannotUpdateLockedServicePrincipalProperty' } } })
+  else expect(added.status).toBe(200)
+  expect((await root.graph('POST', `/applications/${id}/addPassword`, {})).status).toBe(200)
+})
+
+test('an application takes a service management reference that is a GUID', async () => {
+  await using directory = await startDirectory({ settings: { requireServiceManagementReference: true } })
+  const root = await actAs(directory)
+  const make = (serviceManagementReference: string) => root.graph('POST', '/applications', { displayName: 'x', serviceManagementReference })
+
+  expect((await make('my team')).status).toBe(400)
+  expect(await make(nobody)).toMatchObject({ status: 201, body: { serviceManagementReference: nobody } })
+})
+
+const groupPermissions = ['GroupMember.ReadWrite.All', 'Application.ReadWrite.All']
+
+test.each([
+  { kind: 'assigned' as const, permissions: ['GroupMember.ReadWrite.All'], add: 403, remove: 404 },
+  { kind: 'assigned' as const, permissions: ['GroupMember.ReadWrite.All', 'Application.ReadWrite.OwnedBy'], add: 403, remove: 404 },
+  { kind: 'assigned' as const, permissions: ['Application.ReadWrite.All'], add: 403, remove: 403 },
+  { kind: 'assigned' as const, permissions: groupPermissions, add: 204, remove: 404 },
+  { kind: 'role-assignable' as const, permissions: groupPermissions, add: 403, remove: 403 },
+  { kind: 'role-assignable' as const, permissions: [...groupPermissions, 'RoleManagement.ReadWrite.Directory'], add: 204, remove: 404 },
+  { kind: 'dynamic' as const, permissions: groupPermissions, add: 403, remove: 403 },
+  { kind: 'on-premises' as const, permissions: groupPermissions, add: 400, remove: 400 },
+])(
+  'a new member of a group of kind $kind with $permissions: $add; removing one that is none: $remove',
+  async ({ kind, permissions, add, remove }) => {
+    await using directory = await startDirectory({ settings: { directoryPermissions: permissions } })
+    const root = await actAs(directory)
+    const { id } = directory.hand.addGroup('group', kind)
+    const { servicePrincipalId } = directory.hand.addApplication({ displayName: 'member' })
+    const reference = { '@odata.id': `${directory.directoryUrl}/v1.0/directoryObjects/${servicePrincipalId}` }
+
+    expect((await root.graph('POST', `/groups/${id}/members/$ref`, reference)).status).toBe(add)
+    expect((await root.graph('DELETE', `/groups/${id}/members/${nobody}/$ref`)).status).toBe(remove)
+  },
+)
+
+test('the owners of an application are who made it and who was added', async () => {
+  await using directory = await startDirectory()
+  const root = await actAs(directory)
+  const { id } = (await root.graph('POST', '/applications', { displayName: 'own' })).body
+  const other = directory.hand.addApplication({ displayName: 'other' })
+  directory.hand.addOwner(String(id), other.servicePrincipalId)
+
+  const owners = await root.graph('GET', `/applications/${id}/owners`)
+
+  expect(owners.body).toMatchObject({ value: [{ id: directory.rootServicePrincipalId }, { id: other.servicePrincipalId }] })
 })
 
 test.each(['AzureADandPersonalMicrosoftAccount', 'PersonalMicrosoftAccount'])(
@@ -406,6 +488,15 @@ const permitted: Permitted[] = [
     permissions: 'OwnedBy',
     ask: ({ root, directory }) => root.graph('POST', add(directory.rootApplicationId)),
     status: 403,
+  },
+  {
+    name: 'OwnedBy changes an application it was made an owner of, its own too',
+    permissions: 'OwnedBy',
+    ask: ({ root, directory }) => {
+      directory.hand.addOwner(directory.rootApplicationId, directory.rootServicePrincipalId)
+      return root.graph('POST', add(directory.rootApplicationId))
+    },
+    status: 200,
   },
   { name: 'OwnedBy deletes what it made', permissions: 'OwnedBy', ask: ({ root, own }) => root.graph('DELETE', `/applications/${own}`), status: 204 },
   { name: 'None makes nothing', permissions: 'None', ask: ({ root }) => root.graph('POST', '/applications', { displayName: 'x' }), status: 403 },

@@ -261,6 +261,20 @@ test.each([
   }
 })
 
+test('a root with rights on one resource group looks up and assigns roles there, and nowhere else', async () => {
+  await using directory = await startDirectory({ settings: { rootResourceGroups: ['web'] } })
+  const root = await actAs(directory)
+  const subscription = `/subscriptions/${directory.subscriptionId}`
+  const listed = (scope: string) => root.arm('GET', `${scope}/providers/Microsoft.Authorization/roleDefinitions?$filter=roleName%20eq%20'Reader'`)
+  const permitted = (scope: string) => root.arm('GET', `${scope}/providers/Microsoft.Authorization/permissions`)
+
+  expect(await listed(`${subscription}/resourceGroups/web`)).toMatchObject({ status: 200, body: { value: [{ properties: { roleName: 'Reader' } }] } })
+  expect(await listed(subscription)).toMatchObject({ status: 403, body: { error: { code: 'AuthorizationFailed' } } })
+  expect((await listed(`${subscription}/resourceGroups/data`)).status).toBe(403)
+  expect((await permitted(`${subscription}/resourceGroups/web`)).body.value).toHaveLength(1)
+  expect((await permitted(subscription)).body.value).toEqual([])
+})
+
 test('permissions are what the assignments of the caller add up to', async () => {
   await using directory = await startDirectory({ settings: { rootRoles: ['Contributor', 'Reader'] } })
   const root = await actAs(directory)
