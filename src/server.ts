@@ -273,7 +273,7 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
   }
   const outbound = new OutboundClient({ deny: config.outboundDeny, httpsProxy: config.httpsProxy, noProxy: config.noProxy })
   const cloudEngine = new CloudEngine({
-    ...{ mounts, outbound, clock, random, log, leases },
+    ...{ mounts, outbound, clock, random, log, leases, systemTtl: system },
     operator: await operatorSettings(config),
     pause: parts.cloudPause,
     ...parts.cloudTimes,

@@ -4,6 +4,8 @@ import type { FederatedCredential, GroupKind, Holder, Tenant } from './tenant.ts
 /** What a test, or a person at the control port, does past the API. */
 export type Hand = {
   addGroup(displayName: string, kind?: GroupKind): { id: string }
+  /** Makes a group one of another kind. */
+  changeGroup(id: string, kind: GroupKind): void
   addRoleDefinition(fields: { roleName: string; actions?: string[] }): { name: string; id: string }
   addResourceGroup(name: string): { scope: string }
   /** An application with its service principal that the engine did not make. */
@@ -38,6 +40,11 @@ const yearMs = 365 * 86_400_000
 export function handOf(tenant: Tenant, now: () => number, { addGroup, addRoleDefinition }: Makers): Hand {
   return {
     addGroup: (displayName, kind) => addGroup(tenant, displayName, kind),
+    changeGroup: (id, kind) => {
+      const group = tenant.groups.get(id)
+      if (group === undefined) throw new Error(`there is no group '${id}'`)
+      group.kind = kind
+    },
     addRoleDefinition: (fields) => {
       const { name } = addRoleDefinition(tenant, fields)
       return { name, id: `/subscriptions/${tenant.subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${name}` }

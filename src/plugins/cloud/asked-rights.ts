@@ -1,6 +1,6 @@
 import { mayComeLate } from './failed-work.ts'
 import type { IntentLog } from './intents/intent.ts'
-import { UpstreamError } from './upstream/index.ts'
+import { isUnsent, UpstreamError } from './upstream/index.ts'
 
 /**
  * The rights that were asked for upstream and may be there. What was refused is not: there is nothing to take back, and taking it back may be refused for the
@@ -44,4 +44,5 @@ type Meant = { readonly assignment_ids: readonly string[] } | { readonly group_i
 
 /** Neither this try nor one before it, of which it is a repetition, can have given anything. A conflict tells that something is there. */
 const isRefusal = (error: unknown): boolean =>
-  error instanceof UpstreamError && !error.lost && !error.inDoubt && error.status >= 400 && error.status !== 409 && !mayComeLate(error)
+  error instanceof UpstreamError &&
+  (isUnsent(error) || (!error.lost && !error.inDoubt && error.status >= 400 && error.status !== 409 && !mayComeLate(error)))

@@ -1,6 +1,7 @@
 import type { Lease } from '../../core/leases/lease.ts'
 import type { LeaseBackend, Renewal } from '../../core/leases/lease-backend.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
+import type { TtlBounds } from '../../core/tokens/lifetime.ts'
 import { fail, refuse, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
@@ -26,6 +27,8 @@ export type CloudCredentialsParts = {
   stateOf(mount: Mount): MountState
   enter(mount: Mount): (() => void) | undefined
   readonly leases: LeaseLookup
+  /** TTLs of a mount that is not tuned. */
+  readonly systemTtl: TtlBounds
   readonly clock: Clock
   readonly random: Random
   readonly log: CredentialLog
@@ -108,10 +111,10 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   async make(request: CredentialRequest): Promise<CredentialReply> {
-    const { clock, random, log } = this.#parts
+    const { clock, random, log, systemTtl } = this.#parts
     const state = this.#parts.stateOf(request.mount)
     const { slots } = this.#placeOf(state)
-    const parts = { state, slots, clock, random, pause: this.#pause, requestLimitMs: this.#requestLimitMs }
+    const parts = { state, slots, systemTtl, clock, random, pause: this.#pause, requestLimitMs: this.#requestLimitMs }
     try {
       return await makeCredential(request, parts)
     } catch (err) {

@@ -3,12 +3,13 @@ import type { Call } from '../../http/resource.ts'
 import type { Caller } from '../../core/access.ts'
 import type { LeasedSecret } from '../../core/leases/lease.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
+import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
 import { fail, refuse } from '../../errors.ts'
 import { durationField, stringField } from '../../lib/fields.ts'
 import type { CreationSlots } from './creation-slots.ts'
 import { issueServicePrincipal } from './issue-credential.ts'
 import { issuedEntry } from './issued.ts'
-import type { MadeCredential } from './made-credential.ts'
+import { type MadeCredential, secretLifetime } from './made-credential.ts'
 import { engineOptions } from './mount-options.ts'
 import type { MountState } from './mount-state.ts'
 import { type Readiness, type ReadyParts, untilReady } from './ready.ts'
@@ -30,6 +31,8 @@ export type CredentialParts = Omit<ReadyParts, 'upstream' | 'call'> & {
   readonly state: MountState
   readonly slots: CreationSlots
   readonly requestLimitMs: number
+  /** TTLs of a mount that is not tuned. */
+  readonly systemTtl: TtlBounds
 }
 
 export type CredentialRequest = {
@@ -86,13 +89,16 @@ function checkIsWaitedFor(gone: AbortSignal): void {
 
 type Made = { readonly made: MadeCredential; readonly role: RoleRecord; readonly work: ReadyParts }
 
-async function makeNow({ call: { requestId }, role: typed }: CredentialRequest, deadline: number, parts: CredentialParts): Promise<Made> {
+async function makeNow({ call: { requestId }, mount, role: typed }: CredentialRequest, deadline: number, parts: CredentialParts): Promise<Made> {
   const { state } = parts
   const upstream = await state.upstream()
   const name = typed.toLowerCase()
   const role = await state.findRole(name)
   if (role === undefined) throw refuse('invalid', `role '${name}' does not exist`)
-  const work = { ...parts, upstream, call: { deadline, correlationId: requestId } }
+  const options = engineOptions(mount)
+  const { serviceManagementReference } = options
+  const secretSeconds = secretLifetime(role, options, mountTtl(mount.config, parts.systemTtl))
+  const work = { ...parts, upstream, call: { deadline, correlationId: requestId }, serviceManagementReference, secretSeconds }
   const made = await (role.application_object_id === '' ? issueServicePrincipal(name, role, work) : issuePassword(name, role, work))
   return { made, role, work }
 }

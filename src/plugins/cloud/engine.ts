@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import { changedConfig, type ConfigInput } from './config.ts'
 import { CloudCredentials, type CloudCredentialsParts } from './credentials.ts'
+import { engineOptions } from './mount-options.ts'
 import { MountState, type MountStateParts } from './mount-state.ts'
 import type { RoleInput } from './role-input.ts'
 import { deleteRole, type RoleWork, writeRole } from './roles.ts'
@@ -24,6 +25,7 @@ export type CloudEngineParts = {
   readonly log: RotationLog
   readonly operator: OperatorSettings
   readonly leases: CloudCredentialsParts['leases']
+  readonly systemTtl: CloudCredentialsParts['systemTtl']
   /** How long things may take; tests only. */
   readonly patience?: CloudCredentialsParts['patience']
   readonly requestLimitMs?: CloudCredentialsParts['requestLimitMs']
@@ -57,9 +59,9 @@ export class CloudEngine implements AsyncDisposable {
     }
     const enter = (mount: Mount) => mounts.enter(mount)
     const own = { mounts: () => this.mounts(), stateOf: (mount: Mount) => this.stateOf(mount), enter }
-    const { leases, patience, requestLimitMs } = parts
+    const { leases, systemTtl, patience, requestLimitMs } = parts
     this.credentials = new CloudCredentials({
-      ...{ ...own, leases, clock, random, log, pause, patience, requestLimitMs },
+      ...{ ...own, leases, systemTtl, clock, random, log, pause, patience, requestLimitMs },
       mountOf: (accessor) => mounts.table.byAccessor(accessor),
     })
     this.rotation = new RootRotation({ ...own, clock, random, log })
@@ -146,7 +148,7 @@ export class CloudEngine implements AsyncDisposable {
       for (const name of await state.roleNames()) {
         const managed = (await state.findRole(name))?.managed
         if (managed === undefined) continue
-        await deleteRole(name, { state, clock, random, call }).catch((err: unknown) =>
+        await deleteRole(name, { state, clock, random, call, serviceManagementReference: undefined }).catch((err: unknown) =>
           log.warn(
             { err, event: 'cloud_left', ...place, role: name, application: managed.object_id },
             'an application of a removed mount is left upstream',
@@ -163,7 +165,8 @@ export class CloudEngine implements AsyncDisposable {
 
   #work(mount: Mount, correlationId: string): RoleWork {
     const { clock, random } = this.#parts
-    return { state: this.stateOf(mount), clock, random, call: callWithin(clock, correlationId) }
+    const { serviceManagementReference } = engineOptions(mount)
+    return { state: this.stateOf(mount), clock, random, call: callWithin(clock, correlationId), serviceManagementReference }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,12 +1,12 @@
 import type { IntentLog } from './intents/intent.ts'
-import { UpstreamError } from './upstream/index.ts'
+import { isUnsent, UpstreamError } from './upstream/index.ts'
 
 /** May a call that failed so have done what it was to do? Not when upstream refused it. */
 export const mayHaveHappened = (error: unknown): boolean => !(error instanceof UpstreamError) || error.lost || error.status >= 500
 
 /** May a call that failed so still be done? Nobody waits for its answer any longer, or who answered was not the one that does it. */
 export const mayComeLate = (error: unknown): boolean =>
-  !(error instanceof UpstreamError) || error.status === 0 || error.status === 408 || error.status >= 500
+  !(error instanceof UpstreamError) || (!isUnsent(error) && (error.status === 0 || error.status === 408 || error.status >= 500))
 
 /** How work has failed. */
 export type Failure = {

@@ -3,9 +3,17 @@ import { endFailed, mayComeLate } from './failed-work.ts'
 import type { Intent } from './intents/intent.ts'
 import { type MadeCredential, secretEnd } from './made-credential.ts'
 import type { RoleRecord } from './role-record.ts'
-import { type AddedPassword, type Application, UpstreamError } from './upstream/index.ts'
+import {
+  type AddedPassword,
+  type Application,
+  lockCodes,
+  type NewPassword,
+  type UpstreamCall,
+  UpstreamError,
+  type UpstreamOperation,
+} from './upstream/index.ts'
 import { assignmentId, displayNameOf, principalPasswordName, tagOf } from './upstream-names.ts'
-import { forEachOf, orRefuse, type UpstreamWork } from './upstream-work.ts'
+import { forEachOf, type IssueWork, orRefuse, type UpstreamWork } from './upstream-work.ts'
 
 /** What one credential is to be, decided before the first call. */
 type Plan = {
@@ -22,7 +30,7 @@ type Progress = { application?: Application; principalId?: string; isUnderway?: 
  * Makes an application with a service principal, a secret, and the rights of the role. What it means to make is stored before the first call; when a step
  * fails, the rest is undone. Contract cloud-engine §4.2, §6.
  */
-export async function issueServicePrincipal(name: string, role: RoleRecord, work: UpstreamWork): Promise<MadeCredential> {
+export async function issueServicePrincipal(name: string, role: RoleRecord, work: IssueWork): Promise<MadeCredential> {
   const plan = planOf(name, role, work)
   const intents = await work.state.intents.recordAll(meant(plan), work.upstream.settings.tenantId)
   const progress: Progress = {}
@@ -77,7 +85,7 @@ function meant({ displayName, tag, assignments }: Plan): Intent[] {
   return assignments.length === 0 ? [app] : [app, { kind: 'roleAssignments', assignment_ids: assignments.map(({ id }) => id) }]
 }
 
-type Making = { readonly work: UpstreamWork; readonly intents: readonly string[]; readonly progress: Progress }
+type Making = { readonly work: IssueWork; readonly intents: readonly string[]; readonly progress: Progress }
 
 async function make(
   plan: Plan,
@@ -97,38 +105,62 @@ async function make(
     ),
   )
   progress.principalId = principal.id
-  const password = await orRefuse('error creating service principal', addPrincipalPassword(principal.id, role, work))
   const asked = new AskedRights()
   progress.asked = asked
-  await orRefuse(
-    'error while assigning roles',
-    forEachOf(plan.assignments, async ({ name, id, scope, roleDefinitionId }) => {
-      const assignment = { scope, name, roleDefinitionId, principalId: principal.id }
-      try {
-        await upstream.untilReplicated('putRoleAssignment', call, (again) =>
-          untilAnswered(() => asked.asking(id, () => upstream.resourceManager.putRoleAssignment(assignment, again))),
-        )
-      } catch (error) {
-        if (mayComeLate(error)) progress.isUnderway = true
-        throw error
-      }
-    }),
-  )
-  await orRefuse(
-    'error while adding group membership',
-    forEachOf(plan.groups, (group) =>
-      upstream.untilReplicated('addGroupMember', call, (again) => untilAnswered(() => upstream.directory.addGroupMember(group, principal.id, again))),
-    ),
-  )
+  // none of the three needs another: the first failure ends the tries of the rest
+  const password = await inParallel(call, (again) => {
+    const onward = { ...work, call: again }
+    return [
+      orRefuse('error creating service principal', addSecret(application.id, principal.id, onward)),
+      orRefuse('error while assigning roles', assignRoles(plan, principal.id, { work: onward, progress, asked })),
+      orRefuse('error while adding group membership', joinGroups(plan, principal.id, onward)),
+    ]
+  })
   await amended
   return { application, principalId: principal.id, password }
 }
 
+/** Waits for all of it, then throws the failure that came first, or gives back what came of the first work. */
+async function inParallel<First>(
+  call: UpstreamCall,
+  begin: (call: UpstreamCall) => readonly [Promise<First>, ...Promise<unknown>[]],
+): Promise<First> {
+  const failed = new AbortController()
+  const [first, ...rest] = begin({ ...call, giveUp: failed.signal })
+  for (const work of [first, ...rest]) work.catch((error: unknown) => failed.abort(error))
+  await Promise.allSettled([first, ...rest])
+  if (failed.signal.aborted) throw failed.signal.reason
+  return await first
+}
+
+type Assigning = { readonly work: IssueWork; readonly progress: Progress; readonly asked: AskedRights }
+
+function assignRoles({ assignments }: Plan, principalId: string, { work: { upstream, call }, progress, asked }: Assigning): Promise<void> {
+  return forEachOf(assignments, async ({ name, id, scope, roleDefinitionId }) => {
+    const assignment = { scope, name, roleDefinitionId, principalId }
+    try {
+      await upstream.untilReplicated('putRoleAssignment', call, (again) =>
+        untilAnswered(() => asked.asking(id, () => upstream.resourceManager.putRoleAssignment(assignment, again))),
+      )
+    } catch (error) {
+      if (mayComeLate(error)) progress.isUnderway = true
+      throw error
+    }
+  })
+}
+
+const joinGroups = ({ groups }: Plan, principalId: string, { upstream, call }: IssueWork): Promise<void> =>
+  forEachOf(groups, (group) =>
+    upstream.untilReplicated('addGroupMember', call, (again) => untilAnswered(() => upstream.directory.addGroupMember(group, principalId, again))),
+  )
+
 /** A request that lost its answer is not made again before the directory was asked whether it has been done: the name is this one request's own. */
-async function createApplication({ displayName, tag }: Plan, role: RoleRecord, { state, upstream, call }: UpstreamWork): Promise<Application> {
+async function createApplication({ displayName, tag }: Plan, role: RoleRecord, work: UpstreamWork): Promise<Application> {
+  const { state, upstream, call, serviceManagementReference } = work
   const signInAudience = state.names.audiences.get(role.sign_in_audience)
   try {
-    return await upstream.directory.createApplication({ displayName, tags: [...(role.tags ?? []), tag], signInAudience }, call)
+    const asked = { displayName, tags: [...(role.tags ?? []), tag], signInAudience, serviceManagementReference }
+    return await upstream.directory.createApplication(asked, call)
   } catch (error) {
     if (!(error instanceof UpstreamError) || !error.lost) throw error
     // what could not be found out stays what it is: it may have been made
@@ -150,22 +182,53 @@ async function untilAnswered<T>(operation: () => Promise<T>): Promise<T> {
   }
 }
 
+/** What a secret is added to. */
+type SecretHolder = {
+  readonly step: UpstreamOperation
+  add(password: NewPassword, call: UpstreamCall): Promise<AddedPassword>
+  passwords(): Promise<readonly { readonly keyId: string; readonly displayName: string | undefined }[]>
+  remove(keyId: string): Promise<void>
+}
+
+/** A secret of the service principal; where that is locked, one of the application, which does the same and goes with it as well. */
+async function addSecret(applicationId: string, principalId: string, work: IssueWork): Promise<AddedPassword> {
+  const { directory } = work.upstream
+  const { call } = work
+  const principal: SecretHolder = {
+    step: 'addServicePrincipalPassword',
+    add: (password, again) => directory.addServicePrincipalPassword(principalId, password, again),
+    passwords: async () => (await directory.getServicePrincipal(principalId, call)).passwordCredentials,
+    remove: (keyId) => directory.removeServicePrincipalPassword(principalId, keyId, call),
+  }
+  try {
+    return await addPassword(principal, work)
+  } catch (error) {
+    if (!isLocked(error)) throw error
+  }
+  return addPassword(
+    {
+      step: 'addNewApplicationPassword',
+      add: (password, again) => directory.addNewApplicationPassword(applicationId, password, again),
+      passwords: async () => (await directory.getApplication(applicationId, call)).passwordCredentials,
+      remove: (keyId) => directory.removeApplicationPassword(applicationId, keyId, call),
+    },
+    work,
+  )
+}
+
+const isLocked = (error: unknown): boolean =>
+  error instanceof UpstreamError && lockCodes.some((code) => code === error.code || error.details.includes(code))
+
 /** Nobody knows the secret of an answer that was lost: it is removed as far as it shows, and the next one has another name. */
-async function addPrincipalPassword(principalId: string, role: RoleRecord, { upstream, call, clock, random }: UpstreamWork): Promise<AddedPassword> {
+async function addPassword(holder: SecretHolder, { upstream, call, clock, random, secretSeconds }: IssueWork): Promise<AddedPassword> {
   for (let lost = 1; ; lost++) {
-    const now = clock.now()
     const displayName = principalPasswordName(random.uuid())
-    const password = { displayName, startDateTime: new Date(now).toISOString(), endDateTime: secretEnd(role, now) }
+    const password = { displayName, endDateTime: secretEnd(secretSeconds, clock.now()) }
     try {
-      return await upstream.untilReplicated('addServicePrincipalPassword', call, (again) =>
-        upstream.directory.addServicePrincipalPassword(principalId, password, again),
-      )
+      return await upstream.untilReplicated(holder.step, call, (again) => holder.add(password, again))
     } catch (error) {
       if (!(error instanceof UpstreamError) || !error.lost || lost > mostLost) throw error
-      const { passwordCredentials } = await upstream.directory.getServicePrincipal(principalId, call)
-      for (const { keyId, displayName: name } of passwordCredentials) {
-        if (name === displayName) await upstream.directory.removeServicePrincipalPassword(principalId, keyId, call)
-      }
+      for (const { keyId, displayName: name } of await holder.passwords()) if (name === displayName) await holder.remove(keyId)
     }
   }
 }

@@ -1,4 +1,6 @@
+import type { TtlBounds } from '../../core/tokens/lifetime.ts'
 import type { LeaseData } from './lease-data.ts'
+import type { EngineOptions } from './mount-options.ts'
 import type { RoleRecord } from './role-record.ts'
 
 /** A credential that exists upstream and has no lease yet. */
@@ -9,9 +11,21 @@ export type MadeCredential = {
   readonly intents: readonly string[]
 }
 
-/** Lifetime of a secret upstream, in seconds, when the role says nothing. Contract cloud-engine §4.1. */
-const defaultSecretTtl = 87_600 * 3600
+const daySeconds = 86_400
 
-/** When a new secret of the role ends upstream, RFC 3339. */
-export const secretEnd = ({ explicit_max_ttl: limit }: RoleRecord, now: number): string =>
-  new Date(now + (limit === 0 ? defaultSecretTtl : limit) * 1000).toISOString()
+/**
+ * How many seconds a new secret of the role works upstream: `explicit_max_ttl`, else the mount's `secret_lifetime`, else as long as its lease can last and a
+ * day more, in which a revocation that fails is tried again. Pure.
+ */
+export function secretLifetime(
+  { explicit_max_ttl: explicit, max_ttl: roleMax }: Pick<RoleRecord, 'explicit_max_ttl' | 'max_ttl'>,
+  { secretLifetime: ofMount }: Pick<EngineOptions, 'secretLifetime'>,
+  { maxTtl: mountMax }: Pick<TtlBounds, 'maxTtl'>,
+): number {
+  if (explicit !== 0) return explicit
+  if (ofMount !== 0) return ofMount
+  return (roleMax === 0 ? mountMax : Math.min(roleMax, mountMax)) + daySeconds
+}
+
+/** When a secret ends that works so many seconds from now, RFC 3339. */
+export const secretEnd = (seconds: number, now: number): string => new Date(now + seconds * 1000).toISOString()

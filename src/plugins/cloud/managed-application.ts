@@ -26,14 +26,15 @@ const rightsOf = ({ roles, groups }: RoleRecord): WantedRights => ({ roles: role
  * undone. Contract cloud-engine §3.6, DEV-8.
  */
 export async function createManagedApplication(name: string, role: RoleRecord, work: UpstreamWork): Promise<ManagedChange> {
-  const { state, upstream, call, clock, random } = work
+  const { state, upstream, call, clock, random, serviceManagementReference } = work
   const tag = tagOf(state.accessor, call.correlationId)
   const displayName = displayNameOf(name, `${Math.floor(clock.now() / 1000)}-${base62(random, 8)}`)
   const app = await state.intents.record({ kind: 'app', display_name: displayName, tag }, upstream.settings.tenantId)
   let application: Application | undefined
   try {
     const signInAudience = state.names.audiences.get(role.sign_in_audience)
-    application = await upstream.directory.createApplication({ displayName, tags: [...(role.tags ?? []), tag], signInAudience }, call)
+    const asked = { displayName, tags: [...(role.tags ?? []), tag], signInAudience, serviceManagementReference }
+    application = await upstream.directory.createApplication(asked, call)
     await state.intents.amend(app, { object_id: application.id, client_id: application.appId })
     const { id, appId } = application
     const principal = await upstream.untilReplicated('createServicePrincipal', call, (again) =>

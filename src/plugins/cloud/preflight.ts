@@ -1,10 +1,11 @@
 import { ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { ConfigRecord } from './config-record.ts'
+import { isGone } from './managed-application.ts'
 import type { MountState, ReadyUpstream } from './mount-state.ts'
 import type { RoleRecord } from './role-record.ts'
 import { suppliesCredential } from './settings.ts'
-import { type GrantedActions, UpstreamError, type UpstreamCall } from './upstream/index.ts'
+import { classify, type GrantedActions, graphNeeds, type Need, unmet, type UpstreamCall, UpstreamError } from './upstream/index.ts'
+import { forEachOf } from './upstream-work.ts'
 
 /** One thing that was looked at; `detail` says what was seen. */
 export type Check = { readonly name: string; readonly ok: boolean; readonly detail: string }
@@ -17,6 +18,8 @@ const dayMs = 24 * 3600 * 1000
 const leastSecretDays = 14
 const mostOffsetMs = 60_000
 const mostUsed = 0.9
+/** Groups, applications and scopes a check asks for: it has the time of one request. */
+const mostLookedAt = 100
 
 /** Looks at all that credentials stand on; what cannot be looked at is not ok, and says why. Nothing is changed. Issue "Preflight". */
 export async function preflight(parts: Omit<Surroundings, 'upstream'>): Promise<Preflight> {
@@ -44,7 +47,7 @@ export async function preflight(parts: Omit<Surroundings, 'upstream'>): Promise<
   })
   if (signedIn) {
     await check('directory_permissions', () => directoryPermissions(around))
-    await check('resource_manager_permissions', async () => actionsSeen(await upstream.resourceManager.permissions(call)))
+    await check('resource_manager_permissions', () => resourceManagerPermissions(around))
     await check('root_secret', () => rootSecret(around))
     await check('clock_offset', () => clockOffset(around))
     await check('object_quota', () => objectQuota(around))
@@ -52,39 +55,74 @@ export async function preflight(parts: Omit<Surroundings, 'upstream'>): Promise<
   return { ok: checks.every(({ ok }) => ok), checks }
 }
 
-async function directoryPermissions({ state, upstream, call }: Surroundings): Promise<Seen> {
-  const { roles } = await upstream.tokens.claims('directory', call)
+/** What one kind of work needs of the directory; `owning`: instead of the permission, with the one for own applications. */
+type Wanted = { readonly needs: readonly Need[]; readonly why: string; readonly owning?: string | undefined }
+
+async function directoryPermissions(around: Surroundings): Promise<Seen> {
+  const { state, upstream, call } = around
+  const claims = await upstream.tokens.claims('directory', call)
   const config = await state.findConfig()
-  const all = await Promise.all((await state.roleNames()).map((name) => state.findRole(name)))
-  return permissionsSeen(
-    roles,
-    needs(
-      config,
-      all.flatMap((role) => role ?? []),
-      suppliesCredential(state.operator),
-    ),
-  )
-}
-
-/** What the roles of a mount, and the rotation of its secret, ask for. Any one of each row suffices. Pure. */
-function needs(config: ConfigRecord | undefined, roles: readonly RoleRecord[], isSupplied: boolean): { anyOf: string[]; why: string }[] {
-  const own = 'Application.ReadWrite.OwnedBy'
-  const every = 'Application.ReadWrite.All'
-  const wanted = [{ anyOf: [every, own], why: 'service principals' }]
-  if (roles.some((role) => role.application_object_id !== '' && !role.persist_app))
-    wanted.push({ anyOf: [every], why: 'passwords of applications that roles name' })
-  if (roles.some(({ groups }) => (groups ?? []).length > 0)) {
-    wanted.push({ anyOf: ['GroupMember.ReadWrite.All', 'Group.ReadWrite.All', 'Directory.ReadWrite.All'], why: 'group memberships' })
+  const roles = await allRoles(state)
+  const wanted: Wanted[] = [{ needs: graphNeeds.own, why: 'service principals' }]
+  const applications = new Set(roles.filter((role) => !grantsRights(role)).map((role) => role.application_object_id))
+  const mayAnyway = unmet(graphNeeds.foreign, claims.roles).length === 0
+  const toOwn = async (ids: Iterable<string>, why: string) => {
+    const foreign = mayAnyway ? [] : await notOwned(ids, claims.objectId, around)
+    if (foreign.length > 0) wanted.push({ needs: graphNeeds.foreign, why, owning: foreign.join(', ') })
   }
-  if (config !== undefined && config.client_secret !== '' && !isSupplied) wanted.push({ anyOf: [every], why: 'rotate-root' })
-  return wanted
+  await toOwn(applications, 'passwords of applications that roles name')
+  const groups = new Set(roles.filter(grantsRights).flatMap((role) => (role.groups ?? []).map(({ object_id: id }) => id)))
+  if (groups.size > 0) wanted.push({ needs: graphNeeds.members, why: 'group memberships' })
+  if (await hasRoleAssignable(groups, around)) wanted.push({ needs: graphNeeds.roleAssignable, why: 'members of role-assignable groups' })
+  if (!mayAnyway && config !== undefined && config.client_secret !== '' && !suppliesCredential(state.operator)) {
+    const [own] = await upstream.directory.findApplications({ appId: upstream.settings.clientId }, call)
+    await toOwn(own === undefined ? [] : [own.id], 'rotate-root')
+  }
+  return permissionsSeen(claims.roles, wanted)
 }
 
-/** Pure. */
-export function permissionsSeen(granted: readonly string[], wanted: readonly { readonly anyOf: readonly string[]; readonly why: string }[]): Seen {
-  const lacking = wanted.filter(({ anyOf }) => !anyOf.some((name) => granted.includes(name)))
+/** The lists of a role that names an application count for nothing. */
+const grantsRights = (role: RoleRecord): boolean => role.application_object_id === '' || role.persist_app
+
+async function allRoles(state: MountState): Promise<RoleRecord[]> {
+  const roles = await Promise.all((await state.roleNames()).map((name) => state.findRole(name)))
+  return roles.flatMap((role) => role ?? [])
+}
+
+/** Of these applications, those the root is no owner of; one that is gone is none. */
+async function notOwned(ids: Iterable<string>, rootId: string | undefined, { upstream, call }: Surroundings): Promise<string[]> {
+  const foreign: string[] = []
+  await forEachOf([...ids].slice(0, mostLookedAt), async (id) => {
+    const owners = await upstream.directory.listApplicationOwners(id, call).catch((error: unknown) => {
+      if (!isGone(error)) throw error
+    })
+    if (owners !== undefined && (rootId === undefined || !owners.includes(rootId))) foreign.push(id)
+  })
+  return foreign.sort()
+}
+
+async function hasRoleAssignable(ids: Iterable<string>, { upstream, call }: Surroundings): Promise<boolean> {
+  let isFound = false
+  await forEachOf([...ids].slice(0, mostLookedAt), async (id) => {
+    if (isFound) return
+    const group = await upstream.directory.getGroup(id, call).catch((error: unknown) => {
+      // without the right to read groups, that is what is lacking
+      if (!(error instanceof UpstreamError)) throw error
+    })
+    if (group?.isRoleAssignable === true) isFound = true
+  })
+  return isFound
+}
+
+function permissionsSeen(granted: readonly string[], wanted: readonly Wanted[]): Seen {
   const has = `has ${granted.length === 0 ? 'none' : granted.toSorted().join(', ')}`
-  return { ok: lacking.length === 0, detail: [has, ...lacking.map(({ anyOf, why }) => `lacks ${anyOf.join(' or ')} (for ${why})`)].join('; ') }
+  const lacking = wanted.flatMap(({ needs, why, owning }) =>
+    unmet(needs, granted).map((need) => {
+      const instead = owning === undefined ? '' : `, or Application.ReadWrite.OwnedBy as an owner of application ${owning}`
+      return `lacks ${need.join(' or ')} (for ${why})${instead}`
+    }),
+  )
+  return { ok: lacking.length === 0, detail: [has, ...lacking].join('; ') }
 }
 
 const neededActions = [
@@ -93,14 +131,37 @@ const neededActions = [
   'Microsoft.Authorization/roleAssignments/delete',
 ]
 
-/** What the root may do in its subscription; roles at other scopes need the same there. Pure. */
-export function actionsSeen(granted: readonly GrantedActions[]): Seen {
+/** Looks at each scope that roles name: who may assign roles there needs no right on the subscription. Without any, at the subscription. */
+async function resourceManagerPermissions({ state, upstream, call }: Surroundings): Promise<Seen> {
+  const scopes = [...new Set((await allRoles(state)).filter(grantsRights).flatMap((role) => (role.roles ?? []).map(({ scope }) => scope)))].sort()
+  if (scopes.length === 0) return actionsSeen(await grantedAt(undefined), 'the subscription')
+  const seen: Seen[] = []
+  await forEachOf(scopes.slice(0, mostLookedAt), async (scope) => {
+    seen.push(actionsSeen(await grantedAt(scope), scope))
+  })
+  const lacking = seen.filter(({ ok }) => !ok)
+  const skipped = scopes.length > mostLookedAt ? [`${scopes.length - mostLookedAt} further scopes are not looked at`] : []
+  if (lacking.length > 0) return { ok: false, detail: [...lacking.map(({ detail }) => detail).sort(), ...skipped].join('; ') }
+  return { ok: true, detail: [`has ${neededActions.join(', ')} at the scopes of its roles`, ...skipped].join('; ') }
+
+  /** Who may not even ask has no rights there. */
+  async function grantedAt(scope: string | undefined): Promise<GrantedActions[]> {
+    try {
+      return await upstream.resourceManager.permissions(scope, call)
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || classify(error).kind !== 'denied') throw error
+      return []
+    }
+  }
+}
+
+function actionsSeen(granted: readonly GrantedActions[], place: string): Seen {
   const lacking = neededActions.filter(
     (action) => !granted.some(({ actions, notActions }) => actions.some(covers(action)) && !notActions.some(covers(action))),
   )
   return {
     ok: lacking.length === 0,
-    detail: lacking.length === 0 ? `has ${neededActions.join(', ')}` : `lacks ${lacking.join(', ')} in the subscription`,
+    detail: lacking.length === 0 ? `has ${neededActions.join(', ')} in ${place}` : `lacks ${lacking.join(', ')} in ${place}`,
   }
 }
 

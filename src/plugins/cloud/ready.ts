@@ -4,7 +4,9 @@ import type { UpstreamWork } from './upstream-work.ts'
 /** Whether a credential is proven before it is answered, for how long, and what becomes of one that is not ready in time. Contract cloud-engine §10.2. */
 export type Readiness = { readonly limitMs: number; readonly onTimeout: 'return' | 'revoke' }
 
-export type ReadyParts = UpstreamWork & { readonly pause: (milliseconds: number, signal?: AbortSignal) => Promise<void> }
+export type ReadyParts = Omit<UpstreamWork, 'serviceManagementReference'> & {
+  readonly pause: (milliseconds: number, signal?: AbortSignal) => Promise<void>
+}
 
 /** The login service has several replicas: one that knows the secret says nothing of the others. */
 const provenTimes = 3

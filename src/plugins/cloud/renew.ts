@@ -37,9 +37,8 @@ export function issueTerms(
   { key_end_date: end }: Pick<LeaseData, 'key_end_date'>,
   now: number,
 ): { ttl: number; maxTtl: number } {
-  if (explicit === 0) return { ttl, maxTtl }
   const left = Math.ceil((Date.parse(end) - now) / 1000)
   // an end that cannot be read, or is past, is none to count from
-  const limit = left > 0 ? Math.min(explicit, left) : explicit
-  return { ttl, maxTtl: maxTtl === 0 ? limit : Math.min(maxTtl, limit) }
+  const limits = [maxTtl, explicit, left].filter((limit) => limit > 0)
+  return { ttl, maxTtl: limits.length === 0 ? 0 : Math.min(...limits) }
 }

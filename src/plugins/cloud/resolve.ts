@@ -1,7 +1,7 @@
 import { refuse } from '../../errors.ts'
 import { excerpt } from '../../lib/go-text.ts'
 import type { GrantedRole, JoinedGroup } from './role-record.ts'
-import { type Group, type RoleDefinition, UpstreamError } from './upstream/index.ts'
+import { classify, dynamicGroupAdvice, type Group, onPremisesGroupAdvice, type RoleDefinition, UpstreamError } from './upstream/index.ts'
 import { orRefuse, type UpstreamWork } from './upstream-work.ts'
 
 type Lookup = Pick<UpstreamWork, 'state' | 'upstream' | 'call'>
@@ -14,7 +14,7 @@ export async function resolveRoles(roles: readonly GrantedRole[], lookup: Lookup
   for (const { role_name, role_id, scope } of roles) {
     if (!isPathInUrl(scope)) throw refuse('invalid', `invalid scope: '${excerpt(scope)}'`)
     const asked = role_id === '' ? `name ${role_name}` : `id ${role_id}`
-    const definition = found.get(asked) ?? (await (role_id === '' ? roleByName(role_name, lookup) : roleById(role_id, lookup)))
+    const definition = found.get(asked) ?? (await (role_id === '' ? roleByName(role_name, scope, lookup) : roleById(role_id, scope, lookup)))
     found.set(asked, definition)
     const pair = JSON.stringify([definition.id, scope])
     if (seen.has(pair)) throw refuse('invalid', `duplicate role_id and scope: '${definition.id}', '${excerpt(scope)}'`)
@@ -26,19 +26,34 @@ export async function resolveRoles(roles: readonly GrantedRole[], lookup: Lookup
 
 const definitionPath = /(?:^|\/)providers\/microsoft\.authorization\/roledefinitions\/[^/]+\/?$/i
 
-async function roleById(id: string, { state, upstream, call }: Lookup): Promise<RoleDefinition> {
+/** Whoever has rights below the subscription only may read definitions there: a refused look-up is made again at the scope of the role. */
+async function atScopeIfDenied<Result>(look: (scope: string | undefined) => Promise<Result>, scope: string): Promise<Result> {
+  try {
+    return await look(undefined)
+  } catch (error) {
+    if (scope === '' || !(error instanceof UpstreamError) || classify(error).kind !== 'denied') throw error
+  }
+  return await look(scope)
+}
+
+const definitionName = /[^/]+\/?$/
+
+async function roleById(id: string, scope: string, { state, upstream, call }: Lookup): Promise<RoleDefinition> {
+  const idAt = (place: string | undefined) =>
+    place === undefined ? id : `${place}/providers/Microsoft.Authorization/roleDefinitions/${definitionName.exec(id)?.[0] ?? ''}`
   const unknown = () => refuse('invalid', `no role found for role_id: '${excerpt(id)}'`)
   if (!isPathInUrl(id) || !definitionPath.test(id)) throw unknown()
   try {
-    return await upstream.resourceManager.getRoleDefinition(id, call)
+    return await atScopeIfDenied((place) => upstream.resourceManager.getRoleDefinition(idAt(place), call), scope)
   } catch (error) {
     if (error instanceof UpstreamError && error.code === 'RoleDefinitionDoesNotExist') throw unknown()
     return orRefuse(`unable to lookup ${state.names.word} role by id`, Promise.reject(error))
   }
 }
 
-async function roleByName(name: string, { state, upstream, call }: Lookup): Promise<RoleDefinition> {
-  const hits = await orRefuse(`unable to lookup ${state.names.word} role by name`, upstream.resourceManager.findRoleDefinitions(name, call))
+async function roleByName(name: string, scope: string, { state, upstream, call }: Lookup): Promise<RoleDefinition> {
+  const found = atScopeIfDenied((place) => upstream.resourceManager.findRoleDefinitions(name, place, call), scope)
+  const hits = await orRefuse(`unable to lookup ${state.names.word} role by name`, found)
   const [hit, another] = hits
   if (hit === undefined) throw refuse('invalid', `no role found for role_name: '${excerpt(name)}'`)
   if (another !== undefined) throw refuse('invalid', `multiple matches found for role_name: '${excerpt(name)}'. Specify role by ID instead.`)
@@ -55,9 +70,16 @@ export async function resolveGroups(groups: readonly JoinedGroup[], lookup: Look
     found.set(asked, group)
     if (group.id === '' && group.displayName === '') throw refuse('invalid', 'could not find a group with that ID')
     if (resolved.has(group.id)) throw refuse('invalid', `duplicate object_id '${group.id}'`)
+    checkTakesMembers(group)
     resolved.set(group.id, { group_name: group.displayName, object_id: group.id })
   }
   return [...resolved.values()]
+}
+
+function checkTakesMembers({ displayName, isDynamic, isFromOnPremises }: Group): void {
+  const group = `group '${excerpt(displayName)}' cannot be used`
+  if (isDynamic) throw refuse('invalid', `${group}: ${dynamicGroupAdvice}`)
+  if (isFromOnPremises) throw refuse('invalid', `${group}: ${onPremisesGroupAdvice}`)
 }
 
 async function groupById(id: string, { state, upstream, call }: Lookup): Promise<Group> {

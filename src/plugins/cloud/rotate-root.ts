@@ -12,7 +12,7 @@ import { type AddedPassword, type Application, callerError, type PasswordCredent
 import { anyRootPasswordPrefix, rootPasswordName, rootPasswordPrefix } from './upstream-names.ts'
 import { orRefuse, type UpstreamWork } from './upstream-work.ts'
 
-export type RotationWork = Omit<UpstreamWork, 'upstream'>
+export type RotationWork = Omit<UpstreamWork, 'upstream' | 'serviceManagementReference'>
 
 /** Makes the next root secret and keeps it beside the current one, which goes on until the new one works. Contract cloud-engine §5.1, DEV-17. */
 export function rotateRoot({ state, call, clock, random }: RotationWork): Promise<void> {
@@ -22,7 +22,7 @@ export function rotateRoot({ state, call, clock, random }: RotationWork): Promis
     if (suppliesCredential(state.operator)) throw refuse('invalid', 'cannot rotate root: client credentials are provided by the environment')
     if (effectiveClientSecret(config, state.operator) === '') throw refuse('invalid', 'cannot rotate root: no client secret is configured')
     const upstream = await state.upstream()
-    const application = await ownApplication({ state, upstream, call, clock, random })
+    const application = await ownApplication({ upstream, call })
     const lifetime = config.root_password_ttl || defaultRootPasswordTtl
     const displayName = rootPasswordName(state.accessor, random.uuid())
     const meant: Intent = { kind: 'rootPassword', application_object_id: application.id, display_name: displayName }
@@ -50,7 +50,7 @@ export function rotateRoot({ state, call, clock, random }: RotationWork): Promis
 }
 
 /** The one application the engine signs in as. */
-async function ownApplication({ upstream, call }: UpstreamWork): Promise<Application> {
+async function ownApplication({ upstream, call }: Pick<UpstreamWork, 'upstream' | 'call'>): Promise<Application> {
   const [found, another] = await orRefuse('', upstream.directory.findApplications({ appId: upstream.settings.clientId }, call))
   if (found === undefined) throw refuse('invalid', 'no application found')
   if (another !== undefined) throw refuse('invalid', 'multiple applications found - double check your client_id')
@@ -145,7 +145,7 @@ type Promotion = {
 /** First it counts, then what it supersedes is removed. */
 async function promote(
   { config, pending, removals, unknown, applicationId }: Promotion,
-  { state, call, clock, random }: RotationWork,
+  { state, call }: RotationWork,
   log: RotationLog,
 ): Promise<boolean> {
   let isPromoted = false
@@ -162,7 +162,7 @@ async function promote(
       'which of these was the former root secret is not known: remove it by hand',
     )
   }
-  await removePasswords(removals, { state, upstream: await state.upstream(), call, clock, random }, applicationId)
+  await removePasswords(removals, { state, upstream: await state.upstream(), call }, applicationId)
   return true
 }
 
@@ -207,7 +207,7 @@ export function supersededPasswords(
 /** Tried at once; what fails keeps its intent. */
 async function removePasswords(
   removals: readonly { readonly keyId: string; readonly id: string }[],
-  { state, upstream, call }: UpstreamWork,
+  { state, upstream, call }: Pick<UpstreamWork, 'state' | 'upstream' | 'call'>,
   applicationId: string,
 ): Promise<void> {
   await state.inApplicationTurn(applicationId, async () => {

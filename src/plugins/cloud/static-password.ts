@@ -7,14 +7,14 @@ import type { RoleRecord } from './role-record.ts'
 import { checkIsNotOwn } from './roles.ts'
 import { type AddedPassword, classify, UpstreamError } from './upstream/index.ts'
 import { displayNameOf, principalPasswordName } from './upstream-names.ts'
-import { orRefuse, type UpstreamWork } from './upstream-work.ts'
+import { type IssueWork, orRefuse } from './upstream-work.ts'
 
 type Added = { readonly password: AddedPassword; readonly displayName: string; readonly intent: string }
 
 const mostLost = 3
 
 /** Adds a password to the application of a role: one named by it, or the one it keeps. Contract cloud-engine §4.3, DEV-5, DEV-19. */
-export async function issuePassword(name: string, role: RoleRecord, work: UpstreamWork): Promise<MadeCredential> {
+export async function issuePassword(name: string, role: RoleRecord, work: IssueWork): Promise<MadeCredential> {
   const { state, upstream, call } = work
   const { application_object_id: objectId, application_client_id: clientId } = role
   checkIsNotOwn(clientId, upstream.settings.clientId)
@@ -37,7 +37,7 @@ export async function issuePassword(name: string, role: RoleRecord, work: Upstre
 }
 
 /** Nobody knows the secret of an answer that was lost: it is removed, and the next one has another name. */
-async function addPassword(name: string, role: RoleRecord, work: UpstreamWork): Promise<Added> {
+async function addPassword(name: string, role: RoleRecord, work: IssueWork): Promise<Added> {
   for (let lost = 1; ; lost++) {
     const added = await tryToAdd(name, role, work)
     if (!('lost' in added)) return added
@@ -45,15 +45,15 @@ async function addPassword(name: string, role: RoleRecord, work: UpstreamWork): 
   }
 }
 
-async function tryToAdd(name: string, role: RoleRecord, work: UpstreamWork): Promise<Added | { lost: UpstreamError }> {
-  const { state, upstream, call, clock, random } = work
+async function tryToAdd(name: string, role: RoleRecord, work: IssueWork): Promise<Added | { lost: UpstreamError }> {
+  const { state, upstream, call, clock, random, secretSeconds } = work
   const { application_object_id: objectId, application_client_id } = role
   const displayName = displayNameOf(name, random.uuid())
   const meant: Intent = { kind: 'password', application_object_id: objectId, client_id: application_client_id, display_name: displayName }
   const intent = await state.intents.record(meant, upstream.settings.tenantId)
   const add = () =>
     upstream.untilReplicated('addApplicationPassword', call, (again) =>
-      upstream.directory.addApplicationPassword(objectId, { displayName, endDateTime: secretEnd(role, clock.now()) }, again),
+      upstream.directory.addApplicationPassword(objectId, { displayName, endDateTime: secretEnd(secretSeconds, clock.now()) }, again),
     )
   try {
     const password = await add().catch(async (error: unknown) => {
@@ -80,7 +80,7 @@ const isLimit = (error: unknown): boolean =>
 const ownPrefix = principalPasswordName('')
 
 /** Makes room: passwords the engine has added and that have ended are of no use to anyone. Gives back how many. Contract cloud-engine §10.2. */
-async function removeExpired(objectId: string, { upstream, call, clock }: UpstreamWork): Promise<number> {
+async function removeExpired(objectId: string, { upstream, call, clock }: IssueWork): Promise<number> {
   let removed = 0
   const { passwordCredentials } = await upstream.directory.getApplication(objectId, call)
   for (const { keyId, displayName = '', endDateTime } of passwordCredentials) {

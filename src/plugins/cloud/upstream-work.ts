@@ -10,6 +10,14 @@ export type UpstreamWork = {
   readonly call: UpstreamCall
   readonly clock: Clock
   readonly random: Random
+  /** Sent with each application that is made; undefined: none. */
+  readonly serviceManagementReference: string | undefined
+}
+
+/** The same, for a credential. */
+export type IssueWork = UpstreamWork & {
+  /** Seconds for which the secret is to work upstream. */
+  readonly secretSeconds: number
 }
 
 /** A request upstream ends before the caller's own. Contract cloud-engine §4.1. */

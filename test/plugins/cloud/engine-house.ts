@@ -78,6 +78,7 @@ export async function openEngineHouse({
       ...{ clock, random: systemRandom, pause: clock.pause },
       log: { info: log('info'), warn: log('warn'), error: log('error') },
       leases: { find: async () => undefined },
+      systemTtl: { defaultTtl: 2_764_800, maxTtl: 2_764_800 },
       operator: {
         authorityHost: directory.authorityUrl,
         directoryEndpoint: directory.directoryUrl,

@@ -187,7 +187,7 @@ describe('config/check', () => {
     expect(await byName('resource_manager_permissions')).toEqual({
       name: 'resource_manager_permissions',
       ok: false,
-      detail: 'lacks Microsoft.Authorization/roleAssignments/write, Microsoft.Authorization/roleAssignments/delete in the subscription',
+      detail: `lacks Microsoft.Authorization/roleAssignments/write, Microsoft.Authorization/roleAssignments/delete in ${house.scope('web')}`,
     })
     expect((await check()).ok).toBe(false)
   })

@@ -51,14 +51,14 @@ describe('renewal', () => {
   })
 })
 
-// Contract cloud-engine §4.4: the secret was made `made` seconds ago, with the explicit limit or ten years.
+// The secret was made `made` seconds ago, and works for the explicit limit or ten years. docs/cloud.md#credentials
 test.each([
   { role: { ttl: 20, max_ttl: 30 }, made: 0, terms: { ttl: 20, maxTtl: 30 } },
   { role: { ttl: 20, explicit_max_ttl: 60 }, made: 0, terms: { ttl: 20, maxTtl: 60 } },
   { role: { ttl: 20, max_ttl: 90, explicit_max_ttl: 60 }, made: 0, terms: { ttl: 20, maxTtl: 60 } },
   { role: { ttl: 20, max_ttl: 30, explicit_max_ttl: 60 }, made: 0, terms: { ttl: 20, maxTtl: 30 } },
   { role: { ttl: 20, explicit_max_ttl: 60 }, made: 15, terms: { ttl: 20, maxTtl: 45 } },
-  { role: {}, made: 15, terms: { ttl: 0, maxTtl: 0 } },
+  { role: {}, made: 15, terms: { ttl: 0, maxTtl: tenYears - 15 } },
 ])('asked of the core for $role after $made s', ({ role, made, terms }) => {
   const whole = { ...emptyRole, ...role }
   const end = endingAt((whole.explicit_max_ttl || tenYears) - made)

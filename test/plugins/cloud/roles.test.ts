@@ -476,7 +476,7 @@ describe('when upstream refuses', () => {
     const odd = await write(newName(), body)
 
     expect(denied.status).toBe(400)
-    expect(String(denied.body['errors']?.[0])).toMatch(/^[^\n]*; missing permission: \S+$/)
+    expect(String(denied.body['errors']?.[0])).toMatch(/^[^\n]*; missing permission: \S+(?: and \S+)*$/)
     expect(String(denied.body['errors']?.[0])).toContain(text)
     expect(odd.status).toBe(502)
     expect(String(odd.body['errors']?.[0])).toContain(text)

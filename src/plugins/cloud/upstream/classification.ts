@@ -1,16 +1,19 @@
 import { fail, refuse, type ServiceError } from '../../../errors.ts'
+import { missingPermissions, ownershipAdvice } from './permissions.ts'
 import type { UpstreamError, UpstreamOperation, UpstreamService } from './upstream-error.ts'
 
 /**
  * What an error means for the step it happened in:
  * `retry`: not yet replicated, will pass; `done`: what was asked for is so already; `gone`: what the request names does not exist there;
- * `denied`: a right is missing; `limit`: a quota or a number of passwords is reached; `credential`: the root credential is not accepted;
- * `throttled`: too many requests; `final`: anything else.
+ * `denied`: a right is missing; `limit`: a quota or a number of passwords is reached; `policy`: a rule of the tenant or of the object forbids it;
+ * `credential`: the root credential is not accepted; `throttled`: too many requests; `final`: anything else.
  */
 export type ErrorClass = {
-  readonly kind: 'retry' | 'done' | 'gone' | 'denied' | 'limit' | 'credential' | 'throttled' | 'final'
+  readonly kind: 'retry' | 'done' | 'gone' | 'denied' | 'limit' | 'policy' | 'credential' | 'throttled' | 'final'
   /** With `denied`: what to grant. */
   readonly permission?: string
+  /** What the caller can do about it. */
+  readonly advice?: string
 }
 
 /** One row: every part given must hold. `text`: lower case, anywhere in the message. */
@@ -21,15 +24,17 @@ type Row = {
   status?: number
   code?: string
   text?: string
+  advice?: string
 }
 
 const passwordSteps = [
   'addApplicationPassword',
+  'addNewApplicationPassword',
   'addServicePrincipalPassword',
   'removeApplicationPassword',
   'removeServicePrincipalPassword',
 ] as const
-const replicationSteps = ['createServicePrincipal', 'addServicePrincipalPassword'] as const
+const replicationSteps = ['createServicePrincipal', 'addServicePrincipalPassword', 'addNewApplicationPassword'] as const
 
 /** Texts by which the directory says "not everywhere yet", whatever the code. Contract cloud-engine §4.2; users go on finding more of them. */
 const replicationTexts = [
@@ -56,14 +61,57 @@ const refusedCredentials = [
   'unusable_tenant',
 ]
 
+/** Codes of instance property locks; a service principal that has one takes no secret of its own. */
+export const lockCodes = ['CannotUpdateLockedServicePrincipalProperty', 'CannotUpdateLockedServicePrincipalPropertyWithEnforcementScope'] as const
+
+/** Our own word, beside the directory's, for a group whose members a rule decides. */
+export const dynamicGroup = 'dynamic_membership'
+/** And for one whose members may get roles of the directory. */
+export const roleAssignableGroup = 'role_assignable'
+export const dynamicGroupAdvice = 'a rule decides who is a member of this group: use a group with assigned membership'
+export const onPremisesGroupAdvice =
+  'this group is synchronized from on-premises and can only be changed there: use a group that was made in the cloud'
+
+const lifetimeAdvice =
+  "the tenant limits how long secrets live: lower max_ttl or explicit_max_ttl of the role (of a root secret, root_password_ttl), or the mount option 'secret_lifetime'"
+
+/** What rules forbid, each with the way out. They come first: the texts beside some of these codes read like others. */
+const policyRows: readonly Row[] = [
+  { kind: 'policy', code: 'CredentialInvalidLifetimeAsPerAppPolicy', advice: lifetimeAdvice },
+  { kind: 'policy', code: 'CredentialLifetimeNotAllowedAsPerAppManagementPolicy', advice: lifetimeAdvice },
+  {
+    kind: 'policy',
+    code: 'CredentialTypeNotAllowedAsPerAppPolicy',
+    advice: 'the tenant forbids secrets on applications: its administrator can exempt these applications by an app management policy',
+  },
+  ...lockCodes.map(
+    (code): Row => ({
+      kind: 'policy',
+      code,
+      advice:
+        'an instance property lock protects the secrets of this service principal: turn servicePrincipalLockConfiguration of its application off',
+    }),
+  ),
+  ...[{ code: 'ServiceManagementReferenceRequired' }, { status: 400, text: 'servicemanagementreference' }].map(
+    (row): Row => ({
+      ...row,
+      kind: 'policy',
+      steps: ['createApplication'],
+      advice: "the tenant wants a GUID with each application that says whose it is: set the mount option 'service_management_reference'",
+    }),
+  ),
+  { kind: 'policy', service: 'directory', code: dynamicGroup, advice: dynamicGroupAdvice },
+  { kind: 'policy', steps: ['addGroupMember', 'removeGroupMember'], text: 'on-premises mastered', advice: onPremisesGroupAdvice },
+]
+
 /** The first row that fits decides. Status and code come first; texts are the fall-back. Contract cloud-engine §4.2, §4.3, §4.6, §7. */
 const rows: readonly Row[] = [
   ...refusedCredentials.map((code): Row => ({ kind: 'credential', service: 'login', code })),
   { kind: 'throttled', status: 429 },
+  ...policyRows,
 
   { kind: 'limit', code: 'Directory_QuotaExceeded' },
   { kind: 'limit', code: 'RoleAssignmentLimitExceeded' },
-  { kind: 'limit', code: 'CredentialLifetimeNotAllowedAsPerAppManagementPolicy' },
   { kind: 'limit', steps: passwordSteps, text: 'size of the object has exceeded its limit' },
   { kind: 'limit', steps: passwordSteps, text: 'you can only add a maximum of' },
   { kind: 'limit', steps: passwordSteps, text: 'credential limit has been reached' },
@@ -106,48 +154,19 @@ export function classify(error: UpstreamError, step: UpstreamOperation = error.o
       (row.code === undefined || row.code === error.code || error.details.includes(row.code)) &&
       (row.text === undefined || (error.status < 500 && text.includes(row.text))),
   )
-  if (found?.kind !== 'denied') return { kind: found?.kind ?? 'final' }
+  if (found?.kind !== 'denied') return { kind: found?.kind ?? 'final', ...(found?.advice === undefined ? {} : { advice: found.advice }) }
   const permission = missingPermission(error, step)
-  return permission === undefined ? { kind: 'denied' } : { kind: 'denied', permission }
-}
-
-/** Graph application permissions, and actions of Resource Manager: the least that lets each call through. */
-const permissionOf: Partial<Record<UpstreamOperation, string>> = {
-  createApplication: 'Application.ReadWrite.OwnedBy',
-  getApplication: 'Application.ReadWrite.OwnedBy',
-  findApplications: 'Application.ReadWrite.OwnedBy',
-  deleteApplication: 'Application.ReadWrite.OwnedBy',
-  purgeDeleted: 'Application.ReadWrite.OwnedBy',
-  getDeleted: 'Application.ReadWrite.OwnedBy',
-  listDeletedApplications: 'Application.ReadWrite.OwnedBy',
-  // passwords are added to applications others own, too
-  addApplicationPassword: 'Application.ReadWrite.All',
-  removeApplicationPassword: 'Application.ReadWrite.All',
-  createServicePrincipal: 'Application.ReadWrite.OwnedBy',
-  getServicePrincipal: 'Application.ReadWrite.OwnedBy',
-  findServicePrincipal: 'Application.ReadWrite.OwnedBy',
-  addServicePrincipalPassword: 'Application.ReadWrite.OwnedBy',
-  removeServicePrincipalPassword: 'Application.ReadWrite.OwnedBy',
-  deleteServicePrincipal: 'Application.ReadWrite.OwnedBy',
-  getGroup: 'GroupMember.ReadWrite.All',
-  findGroups: 'GroupMember.ReadWrite.All',
-  addGroupMember: 'GroupMember.ReadWrite.All',
-  removeGroupMember: 'GroupMember.ReadWrite.All',
-  organization: 'Organization.Read.All',
-  getRoleDefinition: 'Microsoft.Authorization/roleDefinitions/read',
-  findRoleDefinitions: 'Microsoft.Authorization/roleDefinitions/read',
-  putRoleAssignment: 'Microsoft.Authorization/roleAssignments/write',
-  deleteRoleAssignment: 'Microsoft.Authorization/roleAssignments/delete',
-  permissions: 'Microsoft.Authorization/permissions/read',
+  const advice = ownershipAdvice(step)
+  return { kind: 'denied', ...(permission === undefined ? {} : { permission }), ...(advice === undefined ? {} : { advice }) }
 }
 
 /** Resource Manager names the action it misses; the directory does not. */
 function missingPermission(error: UpstreamError, step: UpstreamOperation): string | undefined {
   const named = error.service === 'resource-manager' ? /action '([A-Za-z0-9./*]{1,200})'/.exec(error.text)?.[1] : undefined
-  return named ?? permissionOf[step]
+  return named ?? missingPermissions(step, { granted: error.granted, isRoleAssignable: error.details.includes(roleAssignableGroup) })
 }
 
-const whatCallersMend: ReadonlySet<ErrorClass['kind']> = new Set(['gone', 'denied', 'limit', 'credential'])
+const whatCallersMend: ReadonlySet<ErrorClass['kind']> = new Set(['gone', 'denied', 'limit', 'policy', 'credential'])
 const serviceNames: Record<UpstreamService, string> = { login: 'login service', directory: 'directory', 'resource-manager': 'resource manager' }
 const throttlePauseSeconds = 10
 
@@ -156,11 +175,12 @@ const throttlePauseSeconds = 10
  * it was throttling. `text` stands before the cause. Contract cloud-engine §4.2.
  */
 export function callerError(error: UpstreamError, text = ''): ServiceError {
-  const { kind, permission } = classify(error)
+  const { kind, permission, advice } = classify(error)
   const said = [text, error.message].filter((part) => part !== '').join(': ')
   const options = { cause: error, reason: `upstream_${kind}` }
-  if (kind === 'denied' && permission !== undefined) return refuse('invalid', `${said}; missing permission: ${permission}`, options)
-  if (whatCallersMend.has(kind)) return refuse('invalid', said, options)
+  const missing = permission === undefined ? undefined : `missing permission: ${permission}`
+  const told = [said, missing, advice].filter((part) => part !== undefined).join('; ')
+  if (whatCallersMend.has(kind)) return refuse('invalid', told, options)
   if (kind !== 'throttled') return fail('upstream', said, options)
   const retryAfterSeconds = error.retryAfterMs === undefined ? throttlePauseSeconds : Math.max(1, Math.ceil(error.retryAfterMs / 1000))
   return fail('upstream', `${said}; throttled by the ${serviceNames[error.service]}`, { ...options, retryAfterSeconds })

@@ -2,7 +2,7 @@ import type { Agent } from 'node:https'
 import { AnswerTooLargeError, DeniedAddressError, type OutboundClient, OutboundError } from '../../../core/outbound.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { clean, failureOf, type RequestKind, type UpstreamAnswer } from './answer.ts'
-import { deadlineExceeded, noAnswer } from './retry.ts'
+import { cancelled, deadlineExceeded, noAnswer } from './retry.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError } from './upstream-error.ts'
 
@@ -46,7 +46,7 @@ export class UpstreamConnection {
   async send(request: UpstreamRequest, call: UpstreamCall): Promise<UpstreamAnswer> {
     const { method, url, headers, body } = request
     const remaining = call.deadline - this.#clock.now()
-    if (call.signal?.aborted === true) throw unsent(request, 'cancelled', 'context canceled')
+    if (call.signal?.aborted === true || call.giveUp?.aborted === true) throw unsent(request, cancelled, 'context canceled')
     if (remaining <= 0) throw unsent(request, deadlineExceeded, 'context deadline exceeded')
     this.#agent ??= this.#outbound.connections(this.#caPem)
     const answer = await this.#outbound

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type RequestKind, readAnswer, type UpstreamAnswer } from './answer.ts'
-import { classify } from './classification.ts'
+import { classify, dynamicGroup, roleAssignableGroup } from './classification.ts'
 import { allPages } from './paging.ts'
 import { foreignAddress, type GraphRequest } from './transport.ts'
 import type { UpstreamCall } from './upstream-call.ts'
@@ -25,12 +25,28 @@ export type Application = {
   readonly passwordCredentials: readonly PasswordCredential[]
 }
 
-export type NewApplication = { displayName: string; tags?: readonly string[] | undefined; signInAudience?: string | undefined }
-/** `endDateTime` in RFC 3339. The display name must be unique: it is how a lost answer is found again. */
-export type NewPassword = { displayName: string; startDateTime?: string | undefined; endDateTime: string }
+export type NewApplication = {
+  displayName: string
+  tags?: readonly string[] | undefined
+  signInAudience?: string | undefined
+  serviceManagementReference?: string | undefined
+}
+/**
+ * `endDateTime` in RFC 3339. The display name must be unique: it is how a lost answer is found again. When the password begins, the directory says: by
+ * its clock, not by ours.
+ */
+export type NewPassword = { displayName: string; endDateTime: string }
 export type AddedPassword = { readonly keyId: string; readonly secretText: string; readonly endDateTime: string }
 export type ServicePrincipal = { readonly id: string; readonly appId: string; readonly passwordCredentials: readonly PasswordCredential[] }
-export type Group = { readonly id: string; readonly displayName: string }
+export type Group = {
+  readonly id: string
+  readonly displayName: string
+  /** A rule decides who is a member. */
+  readonly isDynamic: boolean
+  /** Only changed where it comes from. */
+  readonly isFromOnPremises: boolean
+  readonly isRoleAssignable: boolean
+}
 export type DeletedObject = {
   readonly id: string
   readonly displayName: string
@@ -46,6 +62,8 @@ export type DeletedObject = {
 export type DirectoryApi = {
   createApplication(application: NewApplication, call: UpstreamCall): Promise<Application>
   getApplication(id: string, call: UpstreamCall): Promise<Application>
+  /** Object ids. */
+  listApplicationOwners(id: string, call: UpstreamCall): Promise<string[]>
   findApplications(by: { appId: string } | { displayName: string } | { tagPrefix: string }, call: UpstreamCall): Promise<Application[]>
   /** Soft: it stays among the deleted for 30 days. Its service principal goes too. */
   deleteApplication(id: string, call: UpstreamCall): Promise<void>
@@ -54,6 +72,8 @@ export type DirectoryApi = {
   getDeleted(id: string, call: UpstreamCall): Promise<DeletedObject>
   listDeletedApplications(call: UpstreamCall): Promise<DeletedObject[]>
   addApplicationPassword(id: string, password: NewPassword, call: UpstreamCall): Promise<AddedPassword>
+  /** The same, of one that was just made and may not be known everywhere. */
+  addNewApplicationPassword(id: string, password: NewPassword, call: UpstreamCall): Promise<AddedPassword>
   /** `gone` when the application is not there; no error when it has no such password. */
   removeApplicationPassword(id: string, keyId: string, call: UpstreamCall): Promise<void>
   /** One that exists already for this client id is given back as it is. */
@@ -113,10 +133,20 @@ const addedPasswordAnswer = z.object({
   endDateTime: z.string().refine((time) => !Number.isNaN(Date.parse(time))),
 })
 const servicePrincipalAnswer = z.object({ id: objectIdAnswer, appId: objectIdAnswer, passwordCredentials: passwords })
-const groupAnswer = z.object({
-  id: optionalText.transform((id) => id ?? ''),
-  displayName: optionalText.transform((name) => name ?? ''),
-})
+const groupAnswer = z
+  .object({
+    id: optionalText.transform((id) => id ?? ''),
+    displayName: optionalText.transform((name) => name ?? ''),
+    groupTypes: z.array(z.string()).nullish(),
+    onPremisesSyncEnabled: z.boolean().nullish(),
+    isAssignableToRole: z.boolean().nullish(),
+  })
+  .transform(({ id, displayName, groupTypes, onPremisesSyncEnabled, isAssignableToRole }) => ({
+    ...{ id, displayName },
+    isDynamic: groupTypes?.includes('DynamicMembership') === true,
+    isFromOnPremises: onPremisesSyncEnabled === true,
+    isRoleAssignable: isAssignableToRole === true,
+  }))
 const deletedAnswer = z.object({
   id: z.string().min(1),
   displayName: optionalText.transform((name) => name ?? ''),
@@ -166,12 +196,26 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
     }
   }
 
+  /** Whatever is wrong with a group, the directory says that a permission is missing. */
+  const aboutGroup = async (error: UpstreamError, groupId: string, call: UpstreamCall): Promise<UpstreamError> => {
+    const group = await get('getGroup', `/groups/${groupId}`, groupAnswer, call).catch(() => undefined)
+    const found = [...(group?.isDynamic === true ? [dynamicGroup] : []), ...(group?.isRoleAssignable === true ? [roleAssignableGroup] : [])]
+    return new UpstreamError({ ...error, message: error.message, details: [...error.details, ...found] })
+  }
+
   return {
-    createApplication: (body, call) =>
-      send({ operation: 'createApplication', method: 'POST', path: '/applications', body, repeatable: false }, call, (answer, kind) =>
+    createApplication: (application, call) => {
+      // its service principal gets a secret: a tenant may lock those by default
+      const body = { ...application, servicePrincipalLockConfiguration: { isEnabled: false } }
+      return send({ operation: 'createApplication', method: 'POST', path: '/applications', body, repeatable: false }, call, (answer, kind) =>
         readAnswer(kind, answer, applicationAnswer),
-      ),
+      )
+    },
     getApplication: async (id, call) => get('getApplication', `/applications/${objectId('getApplication', id)}`, applicationAnswer, call),
+    listApplicationOwners: async (id, call) => {
+      const path = `/applications/${objectId('listApplicationOwners', id)}/owners?$select=id`
+      return (await list('listApplicationOwners', path, z.object({ id: z.string() }), call)).map((owner) => owner.id)
+    },
     findApplications: (by, call) => list('findApplications', filtered('/applications', applicationFilter(by)), applicationAnswer, call),
     deleteApplication: async (id, call) => remove('deleteApplication', `/applications/${objectId('deleteApplication', id)}`, call),
     purgeDeleted: async (id, call) => remove('purgeDeleted', `/directory/deletedItems/${objectId('purgeDeleted', id)}`, call),
@@ -179,6 +223,8 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
     listDeletedApplications: (call) => list('listDeletedApplications', '/directory/deletedItems/microsoft.graph.application', deletedAnswer, call),
     addApplicationPassword: async (id, password, call) =>
       addPassword('addApplicationPassword', `/applications/${objectId('addApplicationPassword', id)}/addPassword`, password, call),
+    addNewApplicationPassword: async (id, password, call) =>
+      addPassword('addNewApplicationPassword', `/applications/${objectId('addNewApplicationPassword', id)}/addPassword`, password, call),
     removeApplicationPassword: async (id, keyId, call) =>
       removePassword('removeApplicationPassword', `/applications/${objectId('removeApplicationPassword', id)}/removePassword`, keyId, call),
     createServicePrincipal: async (appId, call) => {
@@ -215,8 +261,9 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
       const path = `/groups/${objectId('addGroupMember', groupId)}/members/$ref`
       const body = { '@odata.id': `${directoryBase}/v1.0/directoryObjects/${objectId('addGroupMember', memberId)}` }
       const added = send({ operation: 'addGroupMember', method: 'POST', path, body, repeatable: true }, call, () => undefined)
-      await unlessDone(added).catch((error: unknown) => {
-        throw isAboutGroup(error, groupId, memberId) ? new UpstreamError({ ...error, operation: 'getGroup' }) : error
+      await unlessDone(added).catch(async (error: unknown) => {
+        if (isAboutGroup(error, groupId, memberId)) throw new UpstreamError({ ...error, operation: 'getGroup' })
+        throw error instanceof UpstreamError && error.status === 403 ? await aboutGroup(error, groupId, call) : error
       })
     },
     removeGroupMember: async (groupId, memberId, call) => {

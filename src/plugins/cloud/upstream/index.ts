@@ -11,6 +11,7 @@ export type {
   ServicePrincipal,
 } from './directory-api.ts'
 export * from './environments.ts'
+export { graphNeeds, type Need, unmet } from './permissions.ts'
 export { resourcePath } from './resource-path.ts'
 export type { GrantedActions, NewRoleAssignment, ResourceManagerApi, RoleDefinition } from './resource-manager-api.ts'
 export type { TokenClaims, TokenResource, TokenSource } from './token-source.ts'

@@ -16,13 +16,13 @@ export type GrantedActions = { readonly actions: readonly string[]; readonly not
 /** Azure Resource Manager, one method a request; throws `UpstreamError` only. Contract cloud-engine §3.4, §4.2, §4.6, §7.3. */
 export type ResourceManagerApi = {
   getRoleDefinition(id: string, call: UpstreamCall): Promise<RoleDefinition>
-  /** In the configured subscription, all pages. */
-  findRoleDefinitions(roleName: string, call: UpstreamCall): Promise<RoleDefinition[]>
+  /** At a scope, or (undefined) in the configured subscription, all pages. */
+  findRoleDefinitions(roleName: string, scope: string | undefined, call: UpstreamCall): Promise<RoleDefinition[]>
   putRoleAssignment(assignment: NewRoleAssignment, call: UpstreamCall): Promise<{ readonly id: string }>
   /** By its full id. False: it was not there (204, 404). */
   deleteRoleAssignment(id: string, call: UpstreamCall): Promise<boolean>
-  /** What the root may do in the subscription. */
-  permissions(call: UpstreamCall): Promise<GrantedActions[]>
+  /** What the root may do at a scope, or (undefined) in the configured subscription. */
+  permissions(scope: string | undefined, call: UpstreamCall): Promise<GrantedActions[]>
 }
 
 /** One Resource Manager request with its token and its tries. Every call there is may be repeated. */
@@ -45,8 +45,8 @@ const apiVersion = 'api-version=2022-04-01'
 
 /** See `ResourceManagerApi`. */
 export function openResourceManager(base: string, subscriptionId: string, send: ResourceManagerSend): ResourceManagerApi {
-  const authorization = (operation: UpstreamOperation) =>
-    `${base}${pathOf(operation, `/subscriptions/${subscriptionId}`)}/providers/Microsoft.Authorization`
+  const authorization = (operation: UpstreamOperation, scope = `/subscriptions/${subscriptionId}`) =>
+    `${base}${pathOf(operation, scope)}/providers/Microsoft.Authorization`
 
   const list = <Item extends z.ZodType>(operation: UpstreamOperation, first: string, item: Item, call: UpstreamCall) => {
     const kind = { service: 'resource-manager', operation, repeatable: true } as const
@@ -61,9 +61,9 @@ export function openResourceManager(base: string, subscriptionId: string, send: 
       const url = `${base}${pathOf('getRoleDefinition', id)}?${apiVersion}`
       return await send({ operation: 'getRoleDefinition', method: 'GET', url }, call, (answer, kind) => readAnswer(kind, answer, definitionAnswer))
     },
-    findRoleDefinitions: async (roleName, call) => {
+    findRoleDefinitions: async (roleName, scope, call) => {
       const filter = encodeURIComponent(`roleName eq '${roleName.replaceAll("'", "''")}'`)
-      const url = `${authorization('findRoleDefinitions')}/roleDefinitions?${apiVersion}&$filter=${filter}`
+      const url = `${authorization('findRoleDefinitions', scope)}/roleDefinitions?${apiVersion}&$filter=${filter}`
       return await list('findRoleDefinitions', url, definitionAnswer, call)
     },
     putRoleAssignment: async ({ scope, name, roleDefinitionId, principalId }, call) => {
@@ -83,8 +83,8 @@ export function openResourceManager(base: string, subscriptionId: string, send: 
         return false
       }
     },
-    permissions: async (call) => {
-      const url = `${authorization('permissions')}/permissions?${apiVersion}`
+    permissions: async (scope, call) => {
+      const url = `${authorization('permissions', scope)}/permissions?${apiVersion}`
       return await list('permissions', url, permissionAnswer, call)
     },
   }

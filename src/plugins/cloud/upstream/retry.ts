@@ -15,6 +15,8 @@ const transient: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
 export const noAnswer = 'no_answer'
 /** Nothing was sent: the time was over before. */
 export const deadlineExceeded = 'deadline_exceeded'
+/** Nothing was sent: nobody wants it any longer. */
+export const cancelled = 'cancelled'
 const mostTries = 5
 /** Throttling ends when it says so; the bound is against a service that never means it. */
 const mostThrottledTries = 20
@@ -35,7 +37,13 @@ export function pauseBefore(error: UpstreamError, tries: number, random: number)
   return pause > longestPauseMs ? undefined : Math.round(pause)
 }
 
-const isCancelled = ({ signal }: UpstreamCall): boolean => signal?.aborted === true
+const isCancelled = ({ signal, giveUp }: UpstreamCall): boolean => signal?.aborted === true || giveUp?.aborted === true
+
+/** What ends a wait between two tries. */
+function waitingSignal({ signal, giveUp }: UpstreamCall): AbortSignal | undefined {
+  if (signal === undefined || giveUp === undefined) return signal ?? giveUp
+  return AbortSignal.any([signal, giveUp])
+}
 
 const isConcurrency = ({ status, code }: UpstreamError): boolean => status === 409 && code === 'Directory_ConcurrencyViolation'
 
@@ -58,7 +66,7 @@ export async function withRetries<Result>(
       const wait = pauseBefore(error, tries, random())
       if (wait === undefined || clock.now() + wait >= call.deadline || isCancelled(call)) throw error
       if (error.status !== 429 && !isConcurrency(error)) inDoubt = true
-      await pause(wait, call.signal)
+      await pause(wait, waitingSignal(call))
       if (isCancelled(call)) throw error
     }
   }
@@ -85,7 +93,7 @@ export async function untilReplicated<Result>(
       if (!(error instanceof UpstreamError) || error.operation !== step || classify(error, step).kind !== 'retry') throw error
       last = error
       const seconds = 2 + Math.floor(random() * 6)
-      await pause(Math.max(0, Math.min(seconds * 1000, end - clock.now())), call.signal)
+      await pause(Math.max(0, Math.min(seconds * 1000, end - clock.now())), waitingSignal(call))
       if (isCancelled(call)) throw ended(error, 'context canceled', call.signal?.reason)
       if (clock.now() >= end) throw ended(error, 'context deadline exceeded', error)
     }

@@ -81,9 +81,7 @@ export class RootTokens implements TokenSource {
   }
 
   async claims(resource: TokenResource, call: UpstreamCall): Promise<TokenClaims> {
-    const [, part = ''] = (await this.token(resource, call)).split('.')
-    const { data } = payload.safeParse(jsonOf(Buffer.from(part, 'base64url')))
-    return { appId: data?.appid ?? data?.azp, objectId: data?.oid, roles: data?.roles ?? [] }
+    return claimsOf(await this.token(resource, call))
   }
 
   invalidate(token?: string): void {
@@ -141,6 +139,13 @@ export class RootTokens implements TokenSource {
     this.#running.set(resource, running)
     return running
   }
+}
+
+/** Read, not verified. */
+export function claimsOf(token: string): TokenClaims {
+  const [, part = ''] = token.split('.')
+  const { data } = payload.safeParse(jsonOf(Buffer.from(part, 'base64url')))
+  return { appId: data?.appid ?? data?.azp, objectId: data?.oid, roles: data?.roles ?? [] }
 }
 
 const isRefusal = (error: unknown): error is UpstreamError => error instanceof UpstreamError && classify(error).kind === 'credential'

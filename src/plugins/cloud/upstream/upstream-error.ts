@@ -5,12 +5,14 @@ export type UpstreamOperation =
   | 'token'
   | 'createApplication'
   | 'getApplication'
+  | 'listApplicationOwners'
   | 'findApplications'
   | 'deleteApplication'
   | 'purgeDeleted'
   | 'getDeleted'
   | 'listDeletedApplications'
   | 'addApplicationPassword'
+  | 'addNewApplicationPassword'
   | 'removeApplicationPassword'
   | 'createServicePrincipal'
   | 'getServicePrincipal'
@@ -46,6 +48,8 @@ export type UpstreamFailure = {
   readonly lost?: boolean
   /** An earlier try of the same call may have happened, whatever this one came to. */
   readonly inDoubt?: boolean
+  /** Of a refusal by the directory: the permissions of the token that was sent. */
+  readonly granted?: readonly string[] | undefined
   /** Instead of `<code>: <text>`. */
   readonly message?: string
   readonly cause?: unknown
@@ -64,6 +68,7 @@ export class UpstreamError extends Error {
   readonly requestId: string | undefined
   readonly lost: boolean
   readonly inDoubt: boolean
+  readonly granted: readonly string[] | undefined
 
   constructor(failure: UpstreamFailure) {
     const message = failure.message ?? [failure.code, failure.text].filter((part) => part !== '').join(': ')
@@ -78,5 +83,6 @@ export class UpstreamError extends Error {
     this.requestId = failure.requestId
     this.lost = failure.lost ?? false
     this.inDoubt = failure.inDoubt ?? false
+    this.granted = failure.granted
   }
 }

@@ -7,8 +7,8 @@ import { UpstreamConnection } from './connection.ts'
 import { type DirectoryApi, type DirectorySend, openDirectory } from './directory-api.ts'
 import type { Environment } from './environments.ts'
 import { openResourceManager, type ResourceManagerApi, type ResourceManagerSend } from './resource-manager-api.ts'
-import { untilReplicated, type Waiting, withRetries } from './retry.ts'
-import { RootTokens, type TokenResource, type TokenSource } from './token-source.ts'
+import { cancelled, untilReplicated, type Waiting, withRetries } from './retry.ts'
+import { claimsOf, RootTokens, type TokenResource, type TokenSource } from './token-source.ts'
 import { openGraph, openLogin } from './transport.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
@@ -81,7 +81,10 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
       return await withRetries(waiting, call, kind.operation, async () => {
         const token = await tokens.token(kind.service, call)
         return await attempt(token).catch(async (error: unknown) => {
-          if (error instanceof UpstreamError && classify(error).kind === 'denied') tokens.denied(token)
+          if (error instanceof UpstreamError && classify(error).kind === 'denied') {
+            tokens.denied(token)
+            throw kind.service === 'directory' ? new UpstreamError({ ...error, message: error.message, granted: claimsOf(token).roles }) : error
+          }
           if (refused || !(error instanceof UpstreamError) || error.status !== 401) throw error
           refused = true
           tokens.invalidate(token)
@@ -124,6 +127,9 @@ const resourceManagerHeaders = (token: string, { correlationId }: UpstreamCall, 
   'x-ms-client-request-id': correlationId,
   ...(hasBody ? { 'content-type': 'application/json' } : {}),
 })
+
+/** Neither this request nor one before it was sent. */
+export const isUnsent = ({ code, status, inDoubt }: UpstreamError): boolean => code === cancelled && status === 0 && !inDoubt
 
 /** Ends with its time or with the signal, never with an error. */
 export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {

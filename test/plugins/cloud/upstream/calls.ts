@@ -26,7 +26,7 @@ export async function prepare({ directory, upstream, clock, call }: Aimed): Prom
   const lonely = await upstream.directory.createApplication({ displayName: 'lonely' }, call())
   const deleted = await upstream.directory.createApplication({ displayName: 'deleted' }, call())
   await upstream.directory.deleteApplication(deleted.id, call())
-  const [definition] = await upstream.resourceManager.findRoleDefinitions('Reader', call())
+  const [definition] = await upstream.resourceManager.findRoleDefinitions('Reader', undefined, call())
   if (definition === undefined) throw new Error('Reader is a fixture')
   const { scope } = directory.hand.addResourceGroup('web')
   const assignment = await upstream.resourceManager.putRoleAssignment(
@@ -202,7 +202,7 @@ export const everyCall: readonly CallCase[] = [
     name: 'findRoleDefinitions',
     operation: 'listRoleDefinitions',
     service: manager,
-    run: (upstream, _, call) => upstream.resourceManager.findRoleDefinitions('Reader', call),
+    run: (upstream, _, call) => upstream.resourceManager.findRoleDefinitions('Reader', undefined, call),
   },
   {
     name: 'putRoleAssignment',
@@ -221,10 +221,24 @@ export const everyCall: readonly CallCase[] = [
     run: (upstream, { assignmentId }, call) => upstream.resourceManager.deleteRoleAssignment(assignmentId, call),
   },
   {
+    name: 'listApplicationOwners',
+    operation: 'listApplicationOwners',
+    service: directory,
+    run: (upstream, { applicationId }, call) => upstream.directory.listApplicationOwners(applicationId, call),
+  },
+  {
+    name: 'addNewApplicationPassword',
+    operation: 'addApplicationPassword',
+    service: directory,
+    creates: true,
+    run: (upstream, { applicationId, endDateTime }, call) =>
+      upstream.directory.addNewApplicationPassword(applicationId, { displayName: 'again', endDateTime }, call),
+  },
+  {
     name: 'permissions',
     operation: 'listPermissions',
     service: manager,
-    run: (upstream, _, call) => upstream.resourceManager.permissions(call),
+    run: (upstream, _, call) => upstream.resourceManager.permissions(undefined, call),
   },
 ]
 

@@ -137,7 +137,7 @@ describe('classify', () => {
     {
       name: 'a longer life than the tenant allows',
       error: { operation: 'addServicePrincipalPassword', code: 'CredentialLifetimeNotAllowedAsPerAppManagementPolicy' },
-      kind: 'limit',
+      kind: 'policy',
     },
 
     { name: 'a wrong root secret', error: { service: 'login', operation: 'token', status: 401, code: 'AADSTS7000215' }, kind: 'credential' },
@@ -177,7 +177,8 @@ describe('classify', () => {
       permission: 'Application.ReadWrite.OwnedBy',
     },
     { service: 'directory', operation: 'addApplicationPassword', text: '', permission: 'Application.ReadWrite.All' },
-    { service: 'directory', operation: 'addGroupMember', text: '', permission: 'GroupMember.ReadWrite.All' },
+    { service: 'directory', operation: 'addGroupMember', text: '', permission: 'GroupMember.ReadWrite.All and Application.ReadWrite.All' },
+    { service: 'directory', operation: 'removeGroupMember', text: '', permission: 'GroupMember.ReadWrite.All' },
     { service: 'directory', operation: 'organization', text: '', permission: 'Organization.Read.All' },
     { service: 'resource-manager', operation: 'putRoleAssignment', text: 'no', permission: 'Microsoft.Authorization/roleAssignments/write' },
     {
@@ -187,7 +188,7 @@ describe('classify', () => {
       permission: 'Microsoft.Authorization/roleDefinitions/read',
     },
   ])('a refusal of $operation names the missing permission $permission', ({ permission, ...failure }) => {
-    expect(classify(failed({ ...failure, status: 403, code: 'Authorization_RequestDenied' }))).toEqual({ kind: 'denied', permission })
+    expect(classify(failed({ ...failure, status: 403, code: 'Authorization_RequestDenied' }))).toMatchObject({ kind: 'denied', permission })
   })
 
   test('the step may be another than that of the call', () => {

@@ -9,14 +9,14 @@ test.each(names)('a group called "%s" is found, and no other', async (name) => {
   await using aimed = await aim()
   const { id } = aimed.directory.hand.addGroup(name)
 
-  expect(await aimed.upstream.directory.findGroups(name, aimed.call())).toEqual([{ id, displayName: name }])
+  expect(await aimed.upstream.directory.findGroups(name, aimed.call())).toMatchObject([{ id, displayName: name }])
 })
 
 test.each(names)('row 115: a role definition called "%s" is found, and no other', async (name) => {
   await using aimed = await aim()
   const { id } = aimed.directory.hand.addRoleDefinition({ roleName: name })
 
-  expect(await aimed.upstream.resourceManager.findRoleDefinitions(name, aimed.call())).toEqual([{ id, roleName: name }])
+  expect(await aimed.upstream.resourceManager.findRoleDefinitions(name, undefined, aimed.call())).toEqual([{ id, roleName: name }])
 })
 
 test.each(names)('an application called "%s" is made and found', async (displayName) => {
@@ -74,7 +74,10 @@ test('what is not set is not sent', async () => {
 
   await aimed.upstream.directory.createApplication({ displayName: 'a', tags: undefined, signInAudience: undefined }, aimed.call())
 
-  expect(aimed.directory.journal.entries({ operation: 'createApplication' })[0]?.body).toEqual({ displayName: 'a' })
+  expect(aimed.directory.journal.entries({ operation: 'createApplication' })[0]?.body).toEqual({
+    displayName: 'a',
+    servicePrincipalLockConfiguration: { isEnabled: false },
+  })
 })
 
 test.each(['', '.', '..', '\ud800', 'x'.repeat(65), 'a/b', '../groups', 'a?b', 'a#b', '%2e%2e', 'https://evil.example/x', "it's"])(
@@ -202,7 +205,7 @@ test.each(['/a?b', '/a/../b', '/a#', '..', '/a\\b'])('row 115: a scope or id "%s
 test('an assignment names the kind of its principal, which spares the wait for it', async () => {
   await using aimed = await aim()
   const { servicePrincipalId: principalId } = aimed.directory.hand.addApplication({ displayName: 'a' })
-  const [definition] = await aimed.upstream.resourceManager.findRoleDefinitions('Reader', aimed.call())
+  const [definition] = await aimed.upstream.resourceManager.findRoleDefinitions('Reader', undefined, aimed.call())
   const { scope } = aimed.directory.hand.addResourceGroup('web')
 
   await aimed.upstream.resourceManager.putRoleAssignment(
@@ -222,7 +225,7 @@ describe('lists', () => {
     for (const _ of Array(5)) aimed.directory.hand.addRoleDefinition({ roleName: 'many' })
 
     const groups = await aimed.upstream.directory.findGroups('many', aimed.call())
-    const definitions = await aimed.upstream.resourceManager.findRoleDefinitions('many', aimed.call())
+    const definitions = await aimed.upstream.resourceManager.findRoleDefinitions('many', undefined, aimed.call())
 
     expect([new Set(groups.map(({ id }) => id)).size, new Set(definitions.map(({ id }) => id)).size]).toEqual([5, 5])
     expect(aimed.directory.journal.entries({ operation: 'listGroups' })).toHaveLength(3)
@@ -237,7 +240,7 @@ describe('lists', () => {
     const find = () =>
       operation === 'listGroups'
         ? aimed.upstream.directory.findGroups('foo', aimed.call())
-        : aimed.upstream.resourceManager.findRoleDefinitions('Reader', aimed.call())
+        : aimed.upstream.resourceManager.findRoleDefinitions('Reader', undefined, aimed.call())
     for (const origin of [
       to,
       from.replace('127.0.0.1', 'localhost'),

@@ -143,7 +143,10 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
 
     const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
 
-    expect(classify(error)).toEqual({ kind: 'denied', permission: expect.stringMatching(/^(?:Application|GroupMember|Organization|Microsoft)\./) })
+    expect(classify(error)).toMatchObject({
+      kind: 'denied',
+      permission: expect.stringMatching(/^(?:Application|GroupMember|Organization|Microsoft)\./),
+    })
     expect([requestsOf(operation).length, requestsOf('token').length]).toEqual([1, 0])
   })
 
