@@ -1,6 +1,7 @@
 import { AskedRights } from './asked-rights.ts'
 import { endFailed, mayComeLate } from './failed-work.ts'
 import type { Intent } from './intents/intent.ts'
+import { joinGroup } from './join-group.ts'
 import { type MadeCredential, secretEnd } from './made-credential.ts'
 import type { RoleRecord } from './role-record.ts'
 import {
@@ -151,7 +152,7 @@ function assignRoles({ assignments }: Plan, principalId: string, { work: { upstr
 
 const joinGroups = ({ groups }: Plan, principalId: string, { upstream, call }: IssueWork): Promise<void> =>
   forEachOf(groups, (group) =>
-    upstream.untilReplicated('addGroupMember', call, (again) => untilAnswered(() => upstream.directory.addGroupMember(group, principalId, again))),
+    upstream.untilReplicated('addGroupMember', call, (again) => untilAnswered(() => joinGroup(group, principalId, { upstream }, again))),
   )
 
 /** A request that lost its answer is not made again before the directory was asked whether it has been done: the name is this one request's own. */

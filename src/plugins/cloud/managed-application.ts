@@ -2,6 +2,7 @@ import { base62 } from '../../lib/random.ts'
 import { AskedRights } from './asked-rights.ts'
 import type { Intent } from './intents/intent.ts'
 import { endFailed, mayComeLate } from './failed-work.ts'
+import { joinGroup } from './join-group.ts'
 import type { ManagedApplication, RoleRecord } from './role-record.ts'
 import { type Application, classify, UpstreamError } from './upstream/index.ts'
 import { forEachOf, type UpstreamWork } from './upstream-work.ts'
@@ -118,7 +119,7 @@ async function addRights(
     await forEachOf(group_ids, (groupId) =>
       granting(
         upstream.untilReplicated('addGroupMember', call, (again) =>
-          asked.asking(groupId, () => upstream.directory.addGroupMember(groupId, principalId, again)),
+          asked.asking(groupId, () => joinGroup(groupId, principalId, { upstream }, again)),
         ),
       ),
     )

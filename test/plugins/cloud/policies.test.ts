@@ -88,7 +88,8 @@ test('the mount option service_management_reference goes with each application, 
 
   const sent = house.directory.journal.entries({ operation: 'createApplication' }).map(({ body }) => body?.['serviceManagementReference'])
   expect(sent).toEqual([reference, reference])
-  expect(await errorOf((await tune({ service_management_reference: 'us' }), house.root.read('cloud/creds/ci')))).toMatchObject({
+  await tune({ service_management_reference: 'us' })
+  expect(await errorOf(house.root.read('cloud/creds/ci'))).toMatchObject({
     status: 400,
     text: expect.stringContaining("'service_management_reference'"),
   })

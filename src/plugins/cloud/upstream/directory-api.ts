@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type RequestKind, readAnswer, type UpstreamAnswer } from './answer.ts'
-import { classify, dynamicGroup, roleAssignableGroup } from './classification.ts'
+import { classify } from './classification.ts'
 import { allPages } from './paging.ts'
 import { foreignAddress, type GraphRequest } from './transport.ts'
 import type { UpstreamCall } from './upstream-call.ts'
@@ -196,13 +196,6 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
     }
   }
 
-  /** Whatever is wrong with a group, the directory says that a permission is missing. */
-  const aboutGroup = async (error: UpstreamError, groupId: string, call: UpstreamCall): Promise<UpstreamError> => {
-    const group = await get('getGroup', `/groups/${groupId}`, groupAnswer, call).catch(() => undefined)
-    const found = [...(group?.isDynamic === true ? [dynamicGroup] : []), ...(group?.isRoleAssignable === true ? [roleAssignableGroup] : [])]
-    return new UpstreamError({ ...error, message: error.message, details: [...error.details, ...found] })
-  }
-
   return {
     createApplication: (application, call) => {
       // its service principal gets a secret: a tenant may lock those by default
@@ -261,9 +254,8 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
       const path = `/groups/${objectId('addGroupMember', groupId)}/members/$ref`
       const body = { '@odata.id': `${directoryBase}/v1.0/directoryObjects/${objectId('addGroupMember', memberId)}` }
       const added = send({ operation: 'addGroupMember', method: 'POST', path, body, repeatable: true }, call, () => undefined)
-      await unlessDone(added).catch(async (error: unknown) => {
-        if (isAboutGroup(error, groupId, memberId)) throw new UpstreamError({ ...error, operation: 'getGroup' })
-        throw error instanceof UpstreamError && error.status === 403 ? await aboutGroup(error, groupId, call) : error
+      await unlessDone(added).catch((error: unknown) => {
+        throw isAboutGroup(error, groupId, memberId) ? new UpstreamError({ ...error, operation: 'getGroup' }) : error
       })
     },
     removeGroupMember: async (groupId, memberId, call) => {
