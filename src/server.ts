@@ -195,10 +195,8 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
       random,
       clock,
       system,
-      revokeLeases: async (mount) => {
-        await leases.revokeMount(mount)
-        if (mount.plugin === 'cloud' || mount.plugin === 'azure') await cloudEngine.credentials.clear(mount)
-      },
+      revokeLeases: (mount, { abandon }) => leases.revokeMount(mount, { byForce: abandon }),
+      clear: (mount, { abandon }) => cloudEngine.clear(mount, { abandon }),
       empty: (mount) => cloudEngine.empty(mount),
       namespaceInTheWay: (namespace, path) => namespaces.inTheWay(namespace, path),
       isLive: (namespace) => namespaces.isLive(namespace),
@@ -296,6 +294,7 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
   const shownMessages = new ShownMessages({ messages, namespaces, clock })
   const messageWaits = new MessageWaits({ mostPerAddress: config.messageWaiters })
   messages.onChange((namespaceId) => messageWaits.changed(namespaceId))
+  const isAbandoned = (id: string) => namespaces.byId(id)?.abandoned === true
   const namespaceLife = new NamespaceLife({
     namespaces,
     mounts,
@@ -304,7 +303,7 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
     steps: [
       { name: 'waits', remove: async (id) => messageWaits.endNamespace(id) },
       { name: 'requests', remove: (id) => mounts.closeNamespace(id) },
-      { name: 'leases', remove: (id) => leases.removeNamespace(id) },
+      { name: 'leases', remove: (id) => leases.removeNamespace(id, { byForce: isAbandoned(id) }) },
       { name: 'tokens', remove: (id) => revoker.removeNamespace(id) },
       { name: 'cubbyholes', remove: (id) => cubbyholes.removeNamespace(id, namespaces.above(id)) },
       { name: 'token roles', remove: (id) => tokenRoles.removeNamespace(id) },
@@ -312,7 +311,7 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
       { name: 'groups', remove: (id) => groups.removeNamespace(id) },
       { name: 'messages', remove: (id) => messages.removeNamespace(id) },
       { name: 'policies', remove: (id) => policies.removeNamespace(id) },
-      { name: 'mounts', remove: (id) => mounts.removeNamespace(id) },
+      { name: 'mounts', remove: (id) => mounts.removeNamespace(id, { abandon: isAbandoned(id) }) },
     ],
     onFailure: ({ id, path }, step, err) => log.error({ err, namespace: id, path, step }, 'a namespace could not be removed; it is tried again'),
     onRemoved: ({ id, path }) => log.info({ event: 'namespace_removed', namespace: id, path }, 'a namespace is removed'),
@@ -572,7 +571,9 @@ async function buildApp(
     }),
     onBug: (err, requestId) => log.error({ err, request_id: requestId }, 'a request failed'),
     enter: (call) => {
-      const leave = call.mount === undefined ? undefined : mounts.enter(call.mount)
+      const { mount } = call
+      // of a mount that is being removed only what is served there comes this far
+      const leave = mount?.tainted === true ? mounts.enterRemoved(mount) : mount && mounts.enter(mount)
       if (leave === undefined) throw taintedRefusal(call)
       return leave
     },

@@ -73,7 +73,7 @@ export function admission(parts: AdmissionParts): Admit {
     if (rules.open) await admitOpen(call, rules, request, access)
     else await admitCaller(call, rules, request, access)
     if (call.wrapTtl > 0 && call.operation !== 'help') await admitWrapping(call, rules, request)
-    if (call.mount?.tainted === true) throw taintedRefusal(call)
+    if (call.mount?.tainted === true && !rules.whileRemoved) throw taintedRefusal(call)
   }
 
   /**

@@ -264,6 +264,7 @@ export function createApp(parts: AppParts): FastifyInstance {
         canonical: undefined,
         dropsSlash: false,
         namesRequest: false,
+        whileRemoved: false,
         wrapsWithoutToken: false,
         exists: undefined,
         convert: () => ({ values: {}, unknown: [], replaced: [] }),

@@ -53,6 +53,7 @@ export type RouteRules = {
   readonly canonical: ((below: string) => string) | undefined
   readonly dropsSlash: boolean
   readonly namesRequest: boolean
+  readonly whileRemoved: boolean
   readonly wrapsWithoutToken: boolean
   convert(call: Call): Converted
   exchange(request: RoutedRequest): Exchange<unknown, unknown>

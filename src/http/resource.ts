@@ -76,6 +76,8 @@ export type ResourceSpec<
   namesRequest?: boolean
   /** Of an open path: a caller without a token may have its answer wrapped. docs/contract/wrapping.md#wrapping */
   wrapsWithoutToken?: boolean
+  /** Also served in a mount whose removal was refused. */
+  whileRemoved?: boolean
   /** Also served with a slash at the end: a collection. */
   collection?: boolean
   /** A slash at the end of a path counts for nothing, for the rights neither, but where it asks for a list. Contract core-http §0.3 D-1. */
@@ -218,6 +220,7 @@ function rulesOf<R extends z.ZodObject, W extends z.ZodObject, L extends z.ZodOb
     canonical: spec.canonical,
     dropsSlash,
     namesRequest: spec.namesRequest === true,
+    whileRemoved: spec.whileRemoved === true,
     wrapsWithoutToken: spec.wrapsWithoutToken === true,
     exists: operation === 'write' && spec.exists !== undefined ? (spec.exists as RouteRules['exists']) : undefined,
     convert: (call) => convert(schema, call.sent, captures, verb?.anyFields === true),

@@ -68,7 +68,7 @@ function comparable({ status, headers, body }: Answer, line: Line | undefined) {
 
 describe('what goes without Fastify', () => {
   const rules: RouteRules = {
-    ...{ open: true, caller: 'none', sudo: false, dropsSlash: false, namesRequest: false, wrapsWithoutToken: false },
+    ...{ open: true, caller: 'none', sudo: false, dropsSlash: false, namesRequest: false, whileRemoved: false, wrapsWithoutToken: false },
     ...{ precheck: undefined, follows: undefined, refusedCaller: undefined, exists: undefined, canonical: undefined },
     convert: () => ({ values: {}, unknown: [], replaced: [] }),
     // the handler below looks at nothing of it

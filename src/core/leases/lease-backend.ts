@@ -1,4 +1,5 @@
 import { ServiceError } from '../../errors.ts'
+import type { ViewEntry } from '../barrier/view.ts'
 import type { Lease } from './lease.ts'
 
 /** What a renewal is to be: an engine's current terms. Spans are seconds, 0 is unset. */
@@ -22,7 +23,12 @@ export interface LeaseBackend {
    * `invalid`, `unsupported` or `missing`, which no repetition will cure.
    */
   revoke(lease: Lease, signal: AbortSignal): Promise<void>
+  /** What the engine has to remember of a lease that is dropped by force, since it could not be revoked. Undefined: nothing. */
+  dropping?(lease: Lease): Dropping | undefined
 }
+
+/** `alongside` is written in the step that drops the lease; `dropped` is called after it, also when it is not known whether it is stored. */
+export type Dropping = { readonly alongside: readonly ViewEntry[]; dropped(): void }
 
 /** Contract tokens §6.6: failures that are no use trying again. */
 export const isUnrecoverable = (cause: unknown): boolean =>

@@ -68,8 +68,8 @@ export class LeaseRecords {
     throw tooManyChanges()
   }
 
-  /** Deletes the lease whatever it is by now: its secret is gone. `seen` is how it was a moment ago, if that is known. */
-  async remove(ref: LeaseRef, seen?: StoredLease): Promise<void> {
+  /** Deletes the lease whatever it is by now. `seen` is how it was a moment ago, if that is known; `alongside` is written in the same step. */
+  async remove(ref: LeaseRef, seen?: StoredLease, alongside: readonly ViewEntry[] = []): Promise<void> {
     const key = leaseKey(ref)
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const stored = attempt === 0 && seen !== undefined ? seen : await this.read(ref)
@@ -80,7 +80,7 @@ export class LeaseRecords {
         { key: scheduleKey(lease), value: undefined },
       ]
       for (const row of ownerKeys(lease)) entries.push({ key: row, value: undefined })
-      if (!(await this.#view.write(entries))) continue
+      if (!(await this.#view.write([...entries, ...alongside]))) continue
       this.#watch.removed(key)
       return
     }

@@ -46,13 +46,25 @@ export class LeaseRevoker {
     await revocation
   }
 
-  /** The same, but the lease is deleted whatever the engine says. */
+  /** The same, but the lease is deleted whatever the engine says; what it owned the engine may remember. */
   async force(ref: LeaseRef): Promise<void> {
     try {
       await this.revoke(ref)
     } catch (error) {
       if (!(error instanceof RevocationFailure)) throw error
-      await this.#parts.records.remove(ref)
+      await this.#drop(ref)
+    }
+  }
+
+  async #drop(ref: LeaseRef): Promise<void> {
+    const { records, backendOf } = this.#parts
+    const stored = await records.read(ref)
+    if (stored === undefined) return
+    const remembered = backendOf(stored.lease.plugin)?.dropping?.(stored.lease)
+    try {
+      await records.remove(ref, stored, remembered?.alongside)
+    } finally {
+      remembered?.dropped()
     }
   }
 

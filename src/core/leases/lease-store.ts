@@ -300,15 +300,15 @@ export class LeaseStore implements AsyncDisposable {
   }
 
   /** Revokes all a mount has handed out and waits for it; throws at the first that fails. What an auth mount issued ends by itself. Contract core-http §4.5. */
-  async revokeMount(mount: Mount): Promise<void> {
+  async revokeMount(mount: Mount, { byForce = false } = {}): Promise<void> {
     if (mount.table === 'auth') await this.sweepOwners()
-    else await this.#prefixes.revokeBelow(mount.namespace, mount.path, 'sync')
+    else await this.#prefixes.revokeBelow(mount.namespace, mount.path, byForce ? 'force' : 'sync')
   }
 
   /** Revokes what is left in a namespace. Throws when something fails; what can be revoked is so all the same. */
-  async removeNamespace(namespace: string): Promise<void> {
+  async removeNamespace(namespace: string, { byForce = false } = {}): Promise<void> {
     await this.#prefixes.revokeBelow(namespace, '', 'end')
-    await this.#prefixes.revokeBelow(namespace, '', 'sync')
+    await this.#prefixes.revokeBelow(namespace, '', byForce ? 'force' : 'sync')
   }
 
   /** Ends the leases of a token now, in the background: its engine is not waited for. Contract tokens §6.8. */

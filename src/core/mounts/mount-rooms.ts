@@ -44,6 +44,14 @@ export class MountRooms {
     return room.leave
   }
 
+  /** As `enter`, of a room that is closed. */
+  enterClosed({ uuid }: Mount): (() => void) | undefined {
+    const room = this.#byUuid.get(uuid)
+    if (room === undefined) return undefined
+    room.inside += 1
+    return room.leave
+  }
+
   isClosed({ uuid }: Mount): boolean {
     return this.#byUuid.get(uuid)?.closed ?? true
   }

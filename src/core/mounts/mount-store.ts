@@ -22,7 +22,12 @@ export type MountStoreParts = {
   clock: Clock
   system: SystemTtls
   /** Ends every lease the mount has issued; tokens end by themselves. A rejection leaves the mount where it is. */
-  revokeLeases(mount: Mount): Promise<void>
+  revokeLeases(mount: Mount, how: Removal): Promise<void>
+  /**
+   * Takes back what a mount must not leave behind outside of the server; called when its leases have ended, before `empty`. A rejection leaves the mount
+   * where it is, to be removed by another request.
+   */
+  clear?(mount: Mount, how: Removal): Promise<void>
   /**
    * Takes back what a mount keeps outside of the server, as far as that can be done; called when its leases have ended, before its data are deleted. A
    * rejection leaves the mount where it is.
@@ -37,6 +42,9 @@ export type MountStoreParts = {
   /** Told of each move that is over, well or not. */
   onMoveEnd(migration: Migration): void
 }
+
+/** `abandon`: what cannot be taken back is given up. */
+export type Removal = { readonly abandon: boolean }
 
 /**
  * The mounts of the server, kept in storage and as a table in memory. Each change is checked whole, written in one atomic step, and only then seen:
@@ -109,8 +117,17 @@ export class MountStore implements AsyncDisposable {
     })
   }
 
+  /**
+   * As `enter`, of a mount whose removal was refused, for the few requests that are served there all the same. Undefined while the removal goes on, which then
+   * waits for nobody any more.
+   */
+  enterRemoved(mount: Mount): (() => void) | undefined {
+    const now = this.#table.byUuid(mount.uuid)
+    return now?.tainted === true && !this.#removals.has(mount.uuid) ? this.#rooms.enterClosed(mount) : undefined
+  }
+
   /** Removes a mount with everything in it; nothing to do when there is none. A second call joins or resumes a removal under way. Contract core-http §4.5. */
-  async disable(place: MountPlace): Promise<void> {
+  async disable(place: MountPlace, how: Removal = { abandon: false }): Promise<void> {
     const mount = await this.#inTurn(async () => {
       const found = this.#table.at(place.namespace, place.path)
       if (found === undefined || found.tainted) return found
@@ -119,14 +136,15 @@ export class MountStore implements AsyncDisposable {
       await this.#save(tainted)
       return tainted
     })
-    if (mount !== undefined) await this.#remove(mount)
+    if (mount !== undefined) await this.#remove(mount, how)
   }
 
   /** Goes on in the background with the removals and moves that a crash, or a failed revocation of a removal, left unfinished. */
   resume(): void {
     for (const mount of this.#table.all()) {
-      if (mount.tainted) this.#inBackground(this.#remove(mount).catch((error: unknown) => this.#parts.onFailure(mount, error)))
-      else if (mount.moving !== undefined) this.#startMove(mount, mount.moving)
+      if (mount.tainted) {
+        this.#inBackground(this.#remove(mount, { abandon: false }).catch((error: unknown) => this.#parts.onFailure(mount, error)))
+      } else if (mount.moving !== undefined) this.#startMove(mount, mount.moving)
     }
   }
 
@@ -186,8 +204,9 @@ export class MountStore implements AsyncDisposable {
   }
 
   /** Deletes the mounts of a closed namespace with everything in them; may run again. */
-  async removeNamespace(namespace: string): Promise<void> {
+  async removeNamespace(namespace: string, how: Removal = { abandon: false }): Promise<void> {
     for (const mount of await this.#mountsOf(namespace)) {
+      await this.#parts.clear?.(mount, how)
       await this.#parts.empty?.(mount)
       await this.#rooms.view(mount)?.deletePrefix('')
     }
@@ -250,19 +269,26 @@ export class MountStore implements AsyncDisposable {
     this.#table = this.#table.with(stored, known === undefined ? [] : [known])
   }
 
-  #remove(mount: Mount): Promise<void> {
-    const running = this.#removals.get(mount.uuid)
-    if (running !== undefined) return running
-    const removal = this.#empty(mount).finally(() => this.#removals.delete(mount.uuid))
+  async #remove(mount: Mount, how: Removal): Promise<void> {
+    for (let running = this.#removals.get(mount.uuid); running !== undefined; running = this.#removals.get(mount.uuid)) {
+      if (!how.abandon) return running
+      // that one may give up nothing and fail
+      await running.catch(() => undefined)
+    }
+    if (this.#table.byUuid(mount.uuid) === undefined) return
+    const removal = this.#empty(mount, how).finally(() => this.#removals.delete(mount.uuid))
     this.#removals.set(mount.uuid, removal)
-    return removal
+    await removal
   }
 
-  async #empty(mount: Mount): Promise<void> {
+  async #empty(mount: Mount, how: Removal): Promise<void> {
     await this.#rooms.close(mount)
-    await this.#parts.revokeLeases(mount).catch((error: unknown) => {
+    try {
+      await this.#parts.revokeLeases(mount, how)
+      await this.#parts.clear?.(mount, how)
+    } catch (error) {
       throw error instanceof ServiceError ? refuse('invalid', error.message, { cause: error }) : error
-    })
+    }
     await this.#parts.empty?.(mount)
     await this.viewOf(mount).deletePrefix('')
     await this.#inTurn(async () => {
@@ -280,7 +306,7 @@ export class MountStore implements AsyncDisposable {
   async #move(mount: Mount, move: MountMove): Promise<void> {
     try {
       await this.#rooms.close(mount)
-      await this.#parts.revokeLeases(mount)
+      await this.#parts.revokeLeases(mount, { abandon: false })
       await this.#inTurn(() => this.#arrive(mount, move))
       this.#endMove(move.id, 'success')
     } catch (error) {

@@ -72,13 +72,13 @@ export class NamespaceLife implements AsyncDisposable {
 
   /**
    * Marks a namespace as gone, which ends all it has issued, and takes away what is in it in the background. Throws when it has children. For one that
-   * is marked already, the work goes on at once.
+   * is marked already, the work goes on at once. `abandon`: what its mounts cannot take back outside of the server is given up.
    */
-  async remove(namespace: NamespaceRecord): Promise<void> {
+  async remove(namespace: NamespaceRecord, { abandon = false } = {}): Promise<void> {
     const tainted = await this.#inTurn(async () => {
       const { namespaces } = this.#parts
       if (namespaces.hasChildren(namespace)) throw refuse('invalid', 'unable to delete namespace containing child namespaces')
-      return namespaces.change(namespace.id, (record) => ({ ...record, tainted: true }))
+      return namespaces.change(namespace.id, (record) => ({ ...record, tainted: true, ...(abandon ? { abandoned: true } : {}) }))
     })
     this.#start(tainted)
   }

@@ -14,6 +14,7 @@ const stored = z.looseObject({
   path: z.string().regex(/^(?:[^/]+\/)+$/),
   uuid: z.string(),
   tainted: z.boolean(),
+  abandoned: z.boolean().exactOptional(),
   unlock_key_hash: z.string(),
   // zod's own record would drop a key named `__proto__`
   custom_metadata: z.custom<Record<string, string>>(isTextMap),

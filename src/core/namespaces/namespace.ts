@@ -11,6 +11,8 @@ export type NamespaceRecord = Namespace & {
   readonly uuid: string
   /** Being deleted: nothing in it answers any more. */
   readonly tainted: boolean
+  /** While it is being deleted: what its mounts cannot take back is given up. */
+  readonly abandoned?: boolean
   /** Hash of the key that unlocks its API; empty while it is not locked. */
   readonly unlock_key_hash: string
   readonly custom_metadata: Readonly<Record<string, string>>

@@ -73,6 +73,7 @@ export function credentialRoutes(app: Parameters<typeof resource>[0], credential
 
   resource(app, '/debris', {
     help: 'What is left upstream and is still to be removed.',
+    whileRemoved: true,
     read: {
       summary: 'List what is left upstream',
       ...debrisAnswer,
@@ -82,8 +83,9 @@ export function credentialRoutes(app: Parameters<typeof resource>[0], credential
 
   resource(app, '/reap', {
     help: 'Applications of this mount that nobody owns.',
+    whileRemoved: true,
     write: {
-      summary: 'Find, and unless dry_run delete, applications with the tag of this mount that no lease and no role owns',
+      summary: 'Find, and unless dry_run delete, what this mount has left upstream: applications with its tag that nobody owns, and its debris',
       input: reapFields,
       ...reapAnswer,
       handle: async ({ call, mount, input }) => ({ data: await credentials.reap(mount, { dryRun: input.dry_run, correlationId: call.requestId }) }),

@@ -1,5 +1,5 @@
 import type { Lease } from '../../core/leases/lease.ts'
-import type { LeaseBackend, Renewal } from '../../core/leases/lease-backend.ts'
+import type { Dropping, LeaseBackend, Renewal } from '../../core/leases/lease-backend.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { TtlBounds } from '../../core/tokens/lifetime.ts'
 import { fail, refuse, ServiceError } from '../../errors.ts'
@@ -10,7 +10,9 @@ import { type CredentialReply, type CredentialRequest, makeCredential } from './
 import { type DebrisObject, debrisObjects } from './debris.ts'
 import { Intents, type Undone } from './intents/intents.ts'
 import { type Patience, undoIntent, usualPatience } from './intents/undo.ts'
+import { adoptForgotten, droppedLease } from './forced-out.ts'
 import type { LeaseLookup } from './issued.ts'
+import { readLeaseData } from './lease-data.ts'
 import { engineOptions } from './mount-options.ts'
 import type { MountState } from './mount-state.ts'
 import { type Preflight, preflight } from './preflight.ts'
@@ -23,6 +25,8 @@ import { whois } from './whois.ts'
 export type CloudCredentialsParts = {
   /** Mounts of the engine that are not being removed. */
   mounts(): readonly Mount[]
+  /** These too. */
+  everyMount(): readonly Mount[]
   mountOf(accessor: string): Mount | undefined
   stateOf(mount: Mount): MountState
   enter(mount: Mount): (() => void) | undefined
@@ -54,15 +58,27 @@ function laterIfUpstream(error: unknown): Undone {
   throw error
 }
 
-async function canSignIn(state: MountState, call: UpstreamCall): Promise<boolean> {
+/** Of a cloud that does not answer it is not known: then it may. */
+async function maySignIn(state: MountState, call: UpstreamCall): Promise<boolean> {
   try {
     await (await state.upstream()).tokens.token('directory', call)
     return true
   } catch (error) {
-    const isRefused = error instanceof UpstreamError && classify(error).kind === 'credential'
-    if (isRefused || error instanceof ServiceError) return false
+    if (error instanceof UpstreamError) return classify(error).kind !== 'credential'
+    if (error instanceof ServiceError) return false
     throw error
   }
+}
+
+const clearingMs = 60_000
+const signInMs = 15_000
+/** Objects in one line of the log. */
+const mostLogged = 100
+
+function debrisRefusal({ path }: Mount, count: number, { kind, id, error }: DebrisObject): string {
+  const objects = count === 1 ? '1 object' : `${count} objects`
+  const first = `${[kind, id].filter((part) => part !== '').join(' ')}: ${error === '' ? 'not tried yet' : error}`
+  return `${objects} that the mount made in the cloud are not removed yet (${first}). ${path}debris lists them; they are tried again by themselves, and at once by ${path}reap with dry_run=false. Disable the mount again when they are gone, or add ?abandon=true, which needs sudo, to leave them there`
 }
 
 /** Credentials of all mounts of the engine: made, renewed, revoked, and cleaned up after. Contract cloud-engine §4, §6. */
@@ -140,6 +156,18 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     await revokeCredential(lease, signal, { state, clock, random, log, pause: this.#pause, waiting })
   }
 
+  dropping(lease: Lease): Dropping | undefined {
+    try {
+      const state = this.#stateOfLease(lease)
+      const { display_name: made_name, ...owned } = readLeaseData(lease)
+      const dropped = droppedLease({ ...owned, made_name }, lease, state)
+      return dropped && { alongside: dropped.entries, dropped: () => state.intents.undo(dropped.ids) }
+    } catch (err) {
+      this.#parts.log.error({ err, event: 'cloud_lease_forced', lease_id: lease.id }, 'nothing is known of what a dropped lease left upstream')
+      return undefined
+    }
+  }
+
   async debris(mount: Mount): Promise<DebrisObject[]> {
     return debrisObjects(await this.#parts.stateOf(mount).intents.debris())
   }
@@ -160,7 +188,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
 
   /** For the gauges: how much is left to undo, and when the root secret ends (seconds since the epoch) where a rotation has told. */
   async figures(): Promise<{ mount: Mount; debris: number; rootSecretEnd: number | undefined }[]> {
-    const figures = this.#parts.mounts().map(async (mount) => {
+    const figures = this.#parts.everyMount().map(async (mount) => {
       const end = (await this.#parts.stateOf(mount).findConfig())?.root_password_expiration_date
       return { mount, debris: (await this.debris(mount)).length, rootSecretEnd: end === undefined ? undefined : Date.parse(end) / 1000 }
     })
@@ -168,20 +196,30 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   /**
-   * Before a mount goes with all that is stored in it: its debris is undone. Throws when some stays, which only the mount's own credential can remove;
-   * of a mount that cannot sign in any longer it is logged.
+   * Before a mount goes with all that is stored in it: its debris is undone. Throws when some stays, which only the mount's own credential can remove; of a
+   * mount that cannot sign in any longer, and of one that is abandoned, each object is logged.
    */
-  async clear(mount: Mount): Promise<void> {
-    const state = this.#parts.stateOf(mount)
-    const left = debrisObjects(await state.intents.undoAll())
+  async clear(mount: Mount, { abandon }: { readonly abandon: boolean }): Promise<void> {
+    const { stateOf, leases, clock, random } = this.#parts
+    const state = stateOf(mount)
+    await adoptForgotten(state, leases)
+    const left = await this.#debrisOf(state, abandon ? 'as it is' : 'tried again')
     const [first] = left
     if (first === undefined) return
-    if (await canSignIn(state, this.#call(this.#parts.random.uuid())))
-      throw fail('upstream', `${left.length} objects upstream are not removed yet: ${first.error}`)
-    this.#parts.log.error(
-      { event: 'cloud_debris_left', mount: mount.path, objects: left },
-      'a mount that cannot sign in is removed: objects stay upstream',
-    )
+    const call = { deadline: clock.now() + signInMs, correlationId: random.uuid(), signal: this.#stopping.signal }
+    if (!abandon && (await maySignIn(state, call))) throw fail('upstream', debrisRefusal(mount, left.length, first))
+    const why = abandon ? 'a mount was removed and its debris abandoned' : 'a mount that cannot sign in was removed'
+    for (let at = 0; at < left.length; at += mostLogged) {
+      this.#parts.log.error(
+        { event: 'cloud_debris_left', mount: mount.path, namespace: mount.namespace, abandoned: abandon, objects: left.slice(at, at + mostLogged) },
+        `${why}: these objects stay upstream`,
+      )
+    }
+  }
+
+  async #debrisOf({ intents }: MountState, how: 'as it is' | 'tried again'): Promise<DebrisObject[]> {
+    if (how === 'as it is') return debrisObjects(await intents.debris())
+    return debrisObjects(await intents.undoAll(AbortSignal.any([AbortSignal.timeout(clearingMs), this.#stopping.signal])))
   }
 
   /** Reaps the mounts whose options ask for it, when it is time. */

@@ -58,7 +58,7 @@ export class CloudEngine implements AsyncDisposable {
       openIntents: (mount, state) => this.credentials.openIntents(mount, state),
     }
     const enter = (mount: Mount) => mounts.enter(mount)
-    const own = { mounts: () => this.mounts(), stateOf: (mount: Mount) => this.stateOf(mount), enter }
+    const own = { mounts: () => this.mounts(), everyMount: () => this.#everyMount(), stateOf: (mount: Mount) => this.stateOf(mount), enter }
     const { leases, systemTtl, patience, requestLimitMs } = parts
     this.credentials = new CloudCredentials({
       ...{ ...own, leases, systemTtl, clock, random, log, pause, patience, requestLimitMs },
@@ -75,7 +75,11 @@ export class CloudEngine implements AsyncDisposable {
 
   /** Mounts of the engine that are not being removed. */
   mounts(): Mount[] {
-    return [...this.#parts.mounts.table.all()].filter((mount) => isOurs(mount) && !mount.tainted)
+    return this.#everyMount().filter(({ tainted }) => !tainted)
+  }
+
+  #everyMount(): Mount[] {
+    return [...this.#parts.mounts.table.all()].filter(isOurs)
   }
 
   stateOf(mount: Mount): MountState {
@@ -131,6 +135,11 @@ export class CloudEngine implements AsyncDisposable {
   /** Gives back what there is to warn of. Contract cloud-engine §3.7. */
   deleteRole(mount: Mount, name: string, correlationId: string): Promise<string[]> {
     return deleteRole(name, this.#work(mount, correlationId))
+  }
+
+  /** Before a mount is removed: see `CloudCredentials.clear`. */
+  async clear(mount: Mount, how: { readonly abandon: boolean }): Promise<void> {
+    if (isOurs(mount)) await this.credentials.clear(mount, how)
   }
 
   /**

@@ -1,3 +1,4 @@
+import { debrisObjects } from './debris.ts'
 import { findForgotten, findIssued, type Issued, issuedRemoval } from './issued.ts'
 import type { Intents } from './intents/intents.ts'
 import { ownsApplication } from './intents/ownership.ts'
@@ -10,11 +11,11 @@ import { forEachOf, orRefuse } from './upstream-work.ts'
 import { tagPrefixOf } from './upstream-names.ts'
 
 /** What a look through the directory has found that belongs to nobody. */
-export type ReapedObject = { kind: 'app' | 'password'; id: string; name: string; created: string | null; reason: string }
+export type ReapedObject = { kind: string; id: string; name: string; created: string | null; reason: string }
 
 export type ReapParts = {
   readonly state: MountState
-  readonly intents: Pick<Intents, 'all'>
+  readonly intents: Pick<Intents, 'all' | 'debris' | 'undoAll'>
   readonly leases: LeaseLookup
   readonly call: UpstreamCall
 }
@@ -33,6 +34,7 @@ export async function reap({ dryRun }: { dryRun: boolean }, parts: ReapParts): P
   // of what is in another tenant nothing can be told from here
   const forgotten = (await findForgotten(state, parts.leases)).filter((row) => elsewhere(row, upstream) === undefined)
   const passwords = await orRefuse('error reading application', forgottenPasswords(forgotten, { ...parts, upstream }))
+  const debris = debrisObjects(await parts.intents.debris())
   let deleted = 0
   if (!dryRun) {
     const counted = async (removal: Promise<void>) => {
@@ -47,6 +49,10 @@ export async function reap({ dryRun }: { dryRun: boolean }, parts: ReapParts): P
     await orRefuse('error deleting application', deletions)
     await orRefuse('error removing credentials', removals)
     for (const row of forgotten) await forget(row, upstream.settings.tenantId, parts)
+    const left = debrisObjects(
+      await parts.intents.undoAll(AbortSignal.any([AbortSignal.timeout(undoingMs), ...(call.signal === undefined ? [] : [call.signal])])),
+    )
+    deleted += debris.filter(({ kind, id, name }) => !left.some((one) => one.kind === kind && one.id === id && one.name === name)).length
   }
   return {
     objects: [
@@ -58,11 +64,16 @@ export async function reap({ dryRun }: { dryRun: boolean }, parts: ReapParts): P
         kind: 'password' as const,
         ...{ id: key_id, name: made_name, created: null, reason: 'its lease was forced out of the records' },
       })),
+      ...debris.map(({ kind, id, name, since, error }) => ({
+        ...{ kind, id, name, created: since, reason: `it is debris: ${error === '' ? 'not tried yet' : error}` },
+      })),
     ],
     deleted,
   }
 }
 
+/** For what is tried at once. */
+const undoingMs = 30_000
 const reason = 'no lease, role or request owns it'
 
 type ForgottenPassword = Issued & { readonly key_id: string }

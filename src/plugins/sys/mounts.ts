@@ -58,6 +58,10 @@ const moveInput = z.object({
   to: stringField.default('').describe('Path it shall have'),
 })
 
+const removalInput = z.object({
+  abandon: boolField.default(false).describe('Give up what the mount cannot take back outside of the server; each id is logged. Needs sudo'),
+})
+
 const tuneEnd = '/tune'
 
 /** The mount a management path names, and whether it means the mount itself or its tuning. Contract core-http §4.1. */
@@ -82,6 +86,13 @@ function checkMayRead({ call, caller }: Exchange<unknown, unknown>, mount: Mount
   const meant = `sys/mounts/${mount.path.slice(0, -1)}`
   const asked = { operation: 'read', path: call.path, meant, fields: call.sent, wrapTtlSeconds: call.wrapTtl } as const
   if (caller?.acl.decide(asked).allowed !== true) throw fail('denied', 'permission denied')
+}
+
+/** `below` is the spelling of the path that counts. */
+function checkHasSudo({ call, caller, mount }: Exchange<unknown, unknown>, below: string): void {
+  const asked = { operation: 'delete', path: call.path, meant: mount.path + below, fields: call.sent } as const
+  const verdict = caller?.acl.decide(asked)
+  if (verdict?.allowed !== true || !verdict.sudo) throw fail('denied', 'permission denied')
 }
 
 /** `sys/auth`, `sys/mounts`, `sys/remount` and the listings for user interfaces. Contract core-http §4. */
@@ -142,10 +153,13 @@ function tableRoutes(app: FastifyInstance, { mounts, systemTtls, version }: Moun
     },
     delete: {
       summary: `Disable one of the ${noun} and delete its data`,
-      handle: async ({ mount, params }) => {
-        const { tunes, ...place } = target(mount, table, params.rest)
+      input: removalInput,
+      handle: async (exchange) => {
+        const { tunes, ...place } = target(exchange.mount, table, exchange.params.rest)
         if (tunes) throw fail('unsupported', 'unsupported operation')
-        await mounts.disable(place)
+        const { abandon } = exchange.input
+        if (abandon) checkHasSudo(exchange, canonicalTarget(`${path.slice(1)}/`, exchange.call.below))
+        await mounts.disable(place, { abandon })
         return undefined
       },
     },

@@ -5,15 +5,18 @@ import { patchedMetadata, readMetadata } from '../../core/namespaces/custom-meta
 import type { Namespace, NamespaceRecord } from '../../core/namespaces/namespace.ts'
 import type { NamespaceLife } from '../../core/namespaces/namespace-life.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
-import { refuse } from '../../errors.ts'
+import { fail, refuse } from '../../errors.ts'
 import { type Exchange, namespaceOf, type Reply, resource } from '../../http/resource.ts'
-import { mapField, stringField } from '../../lib/fields.ts'
+import { boolField, mapField, stringField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 
 export type NamespaceRouteParts = { readonly namespaces: NamespaceStore; readonly namespaceLife: NamespaceLife }
 
 const metadataInput = z.object({ custom_metadata: mapField.optional().describe('Notes about the namespace, text by name; replaced as a whole') })
 const patchInput = z.object({ custom_metadata: mapField.optional().describe('Notes to change; null deletes one, or all') })
+const removalInput = z.object({
+  abandon: boolField.default(false).describe('Give up what its mounts cannot take back outside of the server; each id is logged. Needs sudo'),
+})
 const unlockInput = z.object({ unlock_key: stringField.default('').describe('The key locking gave; not needed with sudo') })
 
 /** `sys/namespaces`: the namespaces below that of the request. Contract core-http §5.1. */
@@ -70,10 +73,12 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
     delete: {
       summary: 'Delete a namespace with everything in it',
       ...answers.namespaceEnds,
-      handle: async ({ call, params }) => {
+      input: removalInput,
+      handle: async ({ call, params, caller, input: { abandon } }) => {
+        if (abandon && !hasSudo(caller, call.path, 'delete')) throw fail('denied', 'permission denied')
         const known = childOf(namespaceOf(call), params.rest)
         if (known === undefined) return { data: null, warnings: ['requested namespace does not exist'] }
-        await namespaceLife.remove(known)
+        await namespaceLife.remove(known, { abandon })
         return { data: { status: 'in-progress' } }
       },
     },
@@ -159,4 +164,5 @@ function lockTarget(namespaces: NamespaceStore, base: Namespace, rest: string): 
   return found
 }
 
-const hasSudo = (caller: Caller | undefined, path: string): boolean => caller?.acl.decide({ operation: 'update', path }).sudo === true
+const hasSudo = (caller: Caller | undefined, path: string, operation: 'update' | 'delete' = 'update'): boolean =>
+  caller?.acl.decide({ operation, path }).sudo === true

@@ -173,3 +173,47 @@ test.each(['deleteRoleAssignment', 'deleteServicePrincipal', 'deleteApplication'
     expect(living(directory)).toEqual([])
   },
 )
+
+describe('kill -9 around a forced revocation', () => {
+  const refuseRemovals = () => {
+    for (const operation of ['deleteRoleAssignment', 'deleteServicePrincipal', 'deleteApplication'] as const) {
+      world.directory.fault({ kind: 'status', operation, status: 400, code: 'Request_BadRequest', times: null })
+    }
+  }
+
+  test.each(['storage.before-commit', 'storage.after-commit'] as const)(
+    'at %s of the write that drops the lease: the lease or its debris is on record',
+    async (point) => {
+      const { directory } = world
+      expect((await world.root.read('cloud/creds/ci')).status).toBe(200)
+      refuseRemovals()
+      await world.arm(point, 0)
+      await asking(world.root.write('sys/leases/revoke-force/cloud/creds/ci'))
+
+      await world.restart()
+
+      expect([await leases(world.root), (await debris(world.root)).length > 0].filter((one) => one === 200 || one === true)).toHaveLength(1)
+      await world.root.write('sys/leases/revoke-force/cloud/creds/ci')
+      await until(async () => (await debris(world.root)).length === 0)
+      expect(living(directory)).toEqual([])
+    },
+  )
+
+  test('while the mount is being removed: the next start keeps the mount until its debris is gone', async () => {
+    const { directory } = world
+    await world.root.read('cloud/creds/ci')
+    refuseRemovals()
+    expect((await world.root.write('sys/leases/revoke-force/cloud/creds/ci')).status).toBe(204)
+    directory.fault({ kind: 'silent', operation: 'deleteApplication', times: null })
+    const cut = asking(world.root.delete('sys/mounts/cloud'))
+    await until(async () => (await world.root.read('cloud/config')).status === 404)
+
+    await world.restart()
+    await cut
+
+    await until(() => living(directory).length === 0)
+    await until(async () => [204, 404].includes((await world.root.delete('sys/mounts/cloud')).status))
+    expect((await world.root.write('sys/mounts/cloud', { type: 'cloud' })).status).toBe(204)
+    await configure(world.root, directory)
+  })
+})

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type CloudHouse, startCloudHouse } from './cloud-house.ts'
-import { aCredential, aRole, cleared, debris, kindsOf, living, revoke, works } from './credential-steps.ts'
+import { aCredential, aRole, debris, kindsOf, revoke } from './credential-steps.ts'
 
 let house: CloudHouse
 
@@ -86,32 +86,6 @@ describe('reap', () => {
     expect((await asked).status).toBe(200)
   })
 
-  test('takes what a forced revocation has left', async () => {
-    const { clientId } = await aCredential(house, 'ci')
-    house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest' })
-    await house.root.write('sys/leases/revoke-force/cloud/creds/ci')
-    expect(kindsOf(house, clientId)).toContain('application')
-
-    expect(await reap({ dry_run: false })).toMatchObject({ deleted: 1 })
-    expect(kindsOf(house, clientId)).not.toContain('application')
-  })
-
-  test('and its assignments, which no application takes along', async () => {
-    await aCredential(house, 'ci')
-    house.directory.fault({ kind: 'status', operation: 'deleteRoleAssignment', status: 403, code: 'AuthorizationFailed', times: null })
-    house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest' })
-    await house.root.write('sys/leases/revoke-force/cloud/creds/ci')
-    house.directory.clearFaults()
-    expect(living(house)).toContain('role-assignment')
-
-    expect(await reap()).toMatchObject({ deleted: 0 })
-    expect(living(house)).toContain('role-assignment')
-    expect(await reap({ dry_run: false })).toMatchObject({ deleted: 1 })
-
-    await cleared(house)
-    expect(living(house)).toEqual([])
-  })
-
   test('what cannot be deleted keeps nothing else from it', async () => {
     await aCredential(house, 'ci')
     const prefix = tagged()
@@ -122,24 +96,6 @@ describe('reap', () => {
     expect(await house.root.write('cloud/reap', { dry_run: false })).toMatchObject({ status: 400, body: { errors: [text] } })
 
     expect(await reap({ dry_run: false })).toMatchObject({ objects: [{ kind: 'app' }], deleted: 1 })
-  })
-
-  test('and the password of an application of others', async () => {
-    const { id, appId } = house.directory.hand.addApplication({ displayName: 'theirs' })
-    house.directory.hand.addPassword(id)
-    await aRole(house, 'static', { application_object_id: id })
-    const [forced, kept] = [await aCredential(house, 'static'), await aCredential(house, 'cloud/creds/static')]
-    house.directory.fault({ kind: 'status', operation: 'removeApplicationPassword', status: 400, code: 'Request_BadRequest' })
-    await house.root.write(`sys/leases/revoke-force/${forced.lease}`)
-    expect(await works(house, forced)).toBe(true)
-
-    const dry = await reap()
-    expect(dry).toMatchObject({ objects: [{ kind: 'password', name: expect.stringMatching(/^gatehouse-static-/) }], deleted: 0 })
-    expect(await reap({ dry_run: false })).toEqual({ ...dry, deleted: 1 })
-
-    expect(await reap()).toEqual({ objects: [], deleted: 0 })
-    expect([await works(house, forced), await works(house, kept)]).toEqual([false, true])
-    expect(appId).toBe(kept.clientId)
   })
 })
 
@@ -241,28 +197,6 @@ describe('config/check', () => {
 
     house.directory.change({ quotas: { directoryObjects: 6 } })
     expect(await byName('object_quota')).toMatchObject({ ok: false, detail: expect.stringMatching(/^\d+ of 6 objects are used$/) })
-  })
-})
-
-describe('a mount that is removed', () => {
-  test('takes all that it made with it', async () => {
-    await aCredential(house, 'ci')
-
-    expect((await house.root.delete('sys/mounts/cloud')).status).toBe(204)
-
-    expect(living(house)).toEqual([])
-  })
-
-  test('stays while something is left upstream', async () => {
-    house.directory.fault({ kind: 'status', operation: 'putRoleAssignment', status: 400, code: 'Request_BadRequest' })
-    house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest', message: 'no', times: null })
-    await house.root.read('cloud/creds/ci')
-
-    expect(await house.root.delete('sys/mounts/cloud')).toMatchObject({ status: 400 })
-    house.directory.clearFaults()
-
-    expect((await house.root.delete('sys/mounts/cloud')).status).toBe(204)
-    expect(living(house)).toEqual([])
   })
 })
 

@@ -135,15 +135,16 @@ export class Intents implements IntentLog, AsyncDisposable {
     return this.#stored.all()
   }
 
-  /** Tries everything that is left once, now, and gives back what stays. */
-  async undoAll(): Promise<Leftover[]> {
+  /** Tries everything that is left once, now, and gives back what stays; what is not tried yet at the signal goes on by itself. */
+  async undoAll(signal?: AbortSignal): Promise<Leftover[]> {
     await this.resume()
     for (const undoing of this.#undoing.values()) undoing.dueAt = 0
     const before = new Map([...this.#undoing].map(([id, { tries }]) => [id, tries]))
     const isUntried = ([id, tries]: [string, number]) => this.#undoing.get(id)?.tries === tries
     this.#wake()
-    while ([...before].some(isUntried) && !this.#stop.signal.aborted) {
-      await Promise.race([...this.#undoing.values()].flatMap(({ running }) => running ?? []))
+    const limit = signal === undefined ? undefined : whenAborted(signal)
+    while ([...before].some(isUntried) && !this.#stop.signal.aborted && signal?.aborted !== true) {
+      await Promise.race([...[...this.#undoing.values()].flatMap(({ running }) => running ?? []), ...(limit === undefined ? [] : [limit])])
     }
     return this.debris()
   }
@@ -210,6 +211,12 @@ export class Intents implements IntentLog, AsyncDisposable {
     undoing.error = text
   }
 }
+
+const whenAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 
 const longestError = 240
 

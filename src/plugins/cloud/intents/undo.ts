@@ -42,7 +42,7 @@ export async function undoIntent(stored: StoredIntent, attempt: Attempt, parts: 
   const upstream = await state.upstream()
   const reason = elsewhere(stored, upstream)
   if (reason !== undefined) return later(reason)
-  const call = { deadline: clock.now() + attemptLimitMs, signal: attempt.signal, correlationId: correlationOf(intent) ?? random.uuid() }
+  const call = { deadline: clock.now() + attemptLimitMs, signal: attempt.signal, correlationId: correlationOf(intent) || random.uuid() }
   const undoing = { ...parts, upstream, call, ageMs: clock.now() - since, attempt }
   switch (intent.kind) {
     case 'app':
