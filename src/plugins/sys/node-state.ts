@@ -221,7 +221,7 @@ function sealStatus(state: NodeState): object {
   }
 }
 
-/** A server with a static seal opens itself at its next start; shares mean nothing to it. */
+/** A static seal has no shares: the server unseals itself when it starts. */
 function unseal(reply: FastifyReply, fields: ReadonlyMap<string, JsonValue>, state: NodeState): FastifyReply {
   const key = fields.get('key')
   const reset = fields.get('reset')
@@ -235,6 +235,7 @@ function unseal(reply: FastifyReply, fields: ReadonlyMap<string, JsonValue>, sta
     }
   }
   if (reset === true) return state.isSealed() ? json(reply, 200, sealStatus(state)) : json(reply, 400, { errors: ['vault is unsealed'] })
+  if (state.isSealed()) return json(reply, 400, { errors: ['restart the server to unseal: this store opens with its key file'] })
   if (typeof key !== 'string' || key === '') {
     return json(reply, 400, { errors: ["'key' must be specified in request body as JSON, or 'reset' set to true"] })
   }
