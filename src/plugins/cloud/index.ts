@@ -27,7 +27,7 @@ export const cloud: FastifyPluginAsync<CloudParts> = async (app, { engine, type 
     read: {
       summary: 'Read the configuration',
       ...answers.config,
-      handle: async ({ mount }) => ({ data: shownConfig(await engine.stateOf(mount).findConfig()) }),
+      handle: async ({ mount }) => ({ data: shownConfig(await engine.stateOf(mount).findConfig(), names) }),
     },
     write: {
       summary: 'Change the configuration',
