@@ -12,6 +12,7 @@ import { MountState, type MountStateParts } from './mount-state.ts'
 import type { RoleInput } from './role-input.ts'
 import { deleteRole, type RoleWork, writeRole } from './roles.ts'
 import { RootRotation } from './root-rotation.ts'
+import { RootSecretUsers } from './root-secret-users.ts'
 import { droppedPending, hasSameCredential, type RotationLog, rotateRoot } from './rotate-root.ts'
 import type { OperatorSettings } from './settings.ts'
 import { openUpstream, type UpstreamParts } from './upstream/index.ts'
@@ -53,6 +54,7 @@ export class CloudEngine implements AsyncDisposable {
       clock,
       operator,
       applications: new Turns(),
+      rotations: new Turns(),
       openUpstream: (settings) =>
         openUpstream(settings, { outbound, clock, stopping: this.#stopping.signal, ...(pause === undefined ? {} : { pause }) }),
       openIntents: (mount, state) => this.credentials.openIntents(mount, state),
@@ -60,11 +62,12 @@ export class CloudEngine implements AsyncDisposable {
     const enter = (mount: Mount) => mounts.enter(mount)
     const own = { mounts: () => this.mounts(), everyMount: () => this.#everyMount(), stateOf: (mount: Mount) => this.stateOf(mount), enter }
     const { leases, systemTtl, patience, requestLimitMs } = parts
+    const rootSecretUsers = new RootSecretUsers(own)
     this.credentials = new CloudCredentials({
-      ...{ ...own, leases, systemTtl, clock, random, log, pause, patience, requestLimitMs },
+      ...{ ...own, rootSecretUsers, leases, systemTtl, clock, random, log, pause, patience, requestLimitMs },
       mountOf: (accessor) => mounts.table.byAccessor(accessor),
     })
-    this.rotation = new RootRotation({ ...own, clock, random, log })
+    this.rotation = new RootRotation({ ...own, rootSecretUsers, clock, random, log })
   }
 
   /** Begins what happens by itself, in the background. */
