@@ -484,7 +484,7 @@ function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage:
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   const isStorageUp = async () => {
     try {
-      return !watch.isDamaged && (await storage.get(rootKeyKey)) !== undefined
+      return watch.isSound() && (await storage.get(rootKeyKey)) !== undefined
     } catch {
       return false
     }
