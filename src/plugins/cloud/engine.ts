@@ -11,6 +11,7 @@ import { engineOptions } from './mount-options.ts'
 import { MountState, type MountStateParts } from './mount-state.ts'
 import type { RoleInput } from './role-input.ts'
 import { deleteRole, type RoleWork, writeRole } from './roles.ts'
+import { leasesOfRole, leftLeasesWarning, revokeLeasesOfRole, type RoleLeases } from './role-leases.ts'
 import { RootRotation } from './root-rotation.ts'
 import { RootSecretUsers } from './root-secret-users.ts'
 import { droppedPending, hasSameCredential, type RotationLog, rotateRoot } from './rotate-root.ts'
@@ -25,7 +26,7 @@ export type CloudEngineParts = {
   readonly random: Random
   readonly log: RotationLog
   readonly operator: OperatorSettings
-  readonly leases: CloudCredentialsParts['leases']
+  readonly leases: RoleLeases
   readonly systemTtl: CloudCredentialsParts['systemTtl']
   /** How long things may take; tests only. */
   readonly patience?: CloudCredentialsParts['patience']
@@ -135,9 +136,21 @@ export class CloudEngine implements AsyncDisposable {
     return writeRole(name, input, this.#work(mount, correlationId))
   }
 
-  /** Gives back what there is to warn of. Contract cloud-engine §3.7. */
-  deleteRole(mount: Mount, name: string, correlationId: string): Promise<string[]> {
-    return deleteRole(name, this.#work(mount, correlationId))
+  /** Gives back what there is to warn of. `revoke`: its leases are revoked first, also those of a role that is gone. docs/contract/cloud.md#deleting-a-role */
+  async deleteRole(
+    mount: Mount,
+    name: string,
+    { revoke, correlationId }: { readonly revoke: boolean; readonly correlationId: string },
+  ): Promise<string[]> {
+    const { leases } = this.#parts
+    const state = this.stateOf(mount)
+    if (revoke) await revokeLeasesOfRole(name, state, leases)
+    const role = await state.findRole(name)
+    const warnings = await deleteRole(name, this.#work(mount, correlationId))
+    // what was being made in the meantime
+    if (revoke) await revokeLeasesOfRole(name, state, leases)
+    const left = revoke || role === undefined ? undefined : leftLeasesWarning((await leasesOfRole(name, state, leases)).length, role)
+    return left === undefined ? warnings : [...warnings, left]
   }
 
   /** Before a mount is removed: see `CloudCredentials.clear`. */
