@@ -8,7 +8,9 @@ import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
 import type { View } from './core/barrier/view.ts'
 import { CorsStore } from './core/cors/cors-store.ts'
 import { GroupStore } from './core/identity/group-store.ts'
+import { IdentityKeys } from './core/identity/identity-keys.ts'
 import { IdentityStore } from './core/identity/identity-store.ts'
+import { migrateNames } from './core/identity/name-migration.ts'
 import { IdentityTidy } from './core/identity/identity-tidy.ts'
 import { IdentityTokens } from './core/identity-tokens/identity-tokens.ts'
 import { KeyRotator } from './core/identity-tokens/key-rotator.ts'
@@ -28,7 +30,7 @@ import { NamespaceLife } from './core/namespaces/namespace-life.ts'
 import { NamespaceStore } from './core/namespaces/namespace-store.ts'
 import { caCertificates, OutboundClient } from './core/outbound.ts'
 import { PolicyStore } from './core/policies/policy-store.ts'
-import { issueLogin, planLogin } from './core/tokens/issue-login.ts'
+import { issueLogin, type Lookalike, planLogin } from './core/tokens/issue-login.ts'
 import { createInitialRootToken, ensureDevRootToken, takeRootTokenNote, tellInitialRootToken } from './core/tokens/root-token.ts'
 import { TokenRevoker } from './core/tokens/token-revoker.ts'
 import { TokenStore } from './core/tokens/token-store.ts'
@@ -242,6 +244,7 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
     return mount !== undefined && namespaces.isLive(mount.namespace) ? mount : undefined
   }
   const tokens = await indispensable('the keys of tokens', TokenStore.open({ view: core, clock, random, sealer: barrier, mountOf: liveMountOf }))
+  await migrateIdentityNames(core, random, log)
   const groups = await indispensable(
     'the groups',
     GroupStore.open({
@@ -459,6 +462,15 @@ function fixedMount(mounts: MountStore, path: string): Mount {
   const mount = mounts.table.at('root', path)
   if (mount === undefined) throw new Error(`the mount table has no ${path}`)
   return mount
+}
+
+/** Stores of before version 0.2.0. */
+async function migrateIdentityNames(view: View, random: Random, log: Log): Promise<void> {
+  const keys = await indispensable('the keys of identities', IdentityKeys.open(view, random))
+  const onFailure = (key: string, err: unknown) => log.error({ err, key }, 'a name of an identity cannot be moved')
+  const moved = await migrateNames({ view, keys, onFailure })
+  if (moved !== undefined && moved > 0)
+    log.info({ event: 'migrated', names: moved }, 'names of identities are told apart by case folding alone from now on')
 }
 
 const unknownCluster = '00000000-0000-0000-0000-000000000000'
@@ -743,7 +755,12 @@ async function buildApp(
   await app.register(cubbyhole, { prefix: '/cubbyhole', cubbyholes: core.cubbyholes, tokens, longLists: new LongLists() })
   for (const type of ['cloud', 'azure'] as const) await app.register(cloud, { prefix: `/${type}`, engine: core.cloudEngine, type })
   for (const { type, routes } of engines ?? []) await app.register(routes, { prefix: `/${type}` })
-  const loginParts = { tokens, identity: identities, spent: core.spent, view: core.core, clock, systemTtl: system }
+  const onLookalike = ({ mount, entityId, resembles }: Lookalike) => {
+    const fields = { event: 'login_lookalike', namespace: mount.namespace, mount: mount.path, entity_id: entityId, resembled_entity_id: resembles }
+    log.warn(fields, 'the name of a login looks like the name of another entity')
+    metrics.lookalike(mountName(mount))
+  }
+  const loginParts = { tokens, identity: identities, spent: core.spent, view: core.core, clock, systemTtl: system, onLookalike }
   await app.register(jwtAuth, {
     ...{ prefix: '/jwt', method: jwtMethod, log },
     issue: (login) => issueLogin(loginParts, login),
