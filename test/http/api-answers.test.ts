@@ -90,8 +90,8 @@ async function prepare(): Promise<void> {
   kept.set('rootClient', directory.rootClientId).set('rootSecret', directory.rootClientSecret)
 }
 
-/** Logins by browser take a provider: their tests hold them to their answers. */
-const notHere = ['post /auth/jwt/oidc/auth_url', 'get /auth/jwt/oidc/callback', 'post /auth/jwt/oidc/callback']
+/** Logins by browser take a provider, and a refused login its request id: their tests hold them to their answers. */
+const notHere = ['post /auth/jwt/oidc/auth_url', 'get /auth/jwt/oidc/callback', 'post /auth/jwt/oidc/callback', 'get /auth/jwt/explain']
 
 const seenHeaders = new Set<string>()
 

@@ -117,12 +117,7 @@ export class Barrier {
 async function initialize(parts: BarrierParts): Promise<boolean> {
   const keys = firstKeys(parts)
   const records = parts.first === undefined ? keys : await stage(parts, parts.first, keys)
-  try {
-    return await parts.storage.write(records.map(({ key, value }) => ({ key, value, expect: 'absent' })))
-  } catch (cause) {
-    if (!isUnavailable(cause)) throw cause
-    throw new StartError(2, `cannot initialize the store: ${cause.message}`, { cause })
-  }
+  return await parts.storage.write(records.map(({ key, value }) => ({ key, value, expect: 'absent' })))
 }
 
 function firstKeys({ sealKey, clock, random }: BarrierParts): Pick<StoredRecord, 'key' | 'value'>[] {
@@ -146,24 +141,16 @@ async function stage(parts: BarrierParts, { staging, fill }: FirstStart, keys: R
 
 const sealRootKey = (rootKey: Uint8Array, sealKey: Uint8Array, random: Random) => sealValue({ term: 0, key: sealKey, random }, rootKeyKey, rootKey)
 
-/** A store that cannot be written to now can still be read with the seal key before this one. */
-async function openRootKey({ storage, sealKey, previousSealKey, sealKeyChanged, random, log }: BarrierParts): Promise<Buffer> {
+async function openRootKey({ storage, sealKey, previousSealKey, sealKeyChanged, random }: BarrierParts): Promise<Buffer> {
   const record = await storage.get(rootKeyKey)
   const opened = record === undefined ? undefined : tryOpen(sealKey, record)
   if (opened !== undefined) return opened
   const previous = record === undefined || previousSealKey === undefined ? undefined : tryOpen(previousSealKey, record)
   if (record === undefined || previous === undefined) throw new StartError(5, 'seal key does not open this store')
-  try {
-    const isWritten = await storage.write([{ key: rootKeyKey, value: sealRootKey(previous, sealKey, random), expect: record.revision }])
-    if (isWritten) sealKeyChanged?.()
-  } catch (err) {
-    if (!isUnavailable(err)) throw err
-    log.error({ key: rootKeyKey, err }, 'the seal key could not be changed: the former one still opens this store')
-  }
+  const isWritten = await storage.write([{ key: rootKeyKey, value: sealRootKey(previous, sealKey, random), expect: record.revision }])
+  if (isWritten) sealKeyChanged?.()
   return previous
 }
-
-const isUnavailable = (error: unknown): error is ServiceError => error instanceof ServiceError && error.kind === 'unavailable'
 
 function tryOpen(key: Uint8Array, record: StoredRecord): Buffer | undefined {
   try {

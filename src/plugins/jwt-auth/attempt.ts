@@ -1,3 +1,5 @@
+import { FlowTrace } from './explain/flow-trace.ts'
+
 /** What is known of a login under way, filled in as it goes on. */
 export type Attempt = {
   /** As named; "" is the mount's default, or not known yet. */
@@ -6,6 +8,8 @@ export type Attempt = {
   token: string
   /** Its signature was good. */
   isVerified: boolean
+  /** The checks of a browser login. */
+  readonly flow: FlowTrace
 }
 
-export const newAttempt = (known: Partial<Attempt> = {}): Attempt => ({ role: '', token: '', isVerified: false, ...known })
+export const newAttempt = (known: Partial<Attempt> = {}): Attempt => ({ role: '', token: '', isVerified: false, flow: new FlowTrace(), ...known })

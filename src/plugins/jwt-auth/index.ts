@@ -9,6 +9,7 @@ import { type LoginCounter, LoginReports } from './explain/login-reports.ts'
 import { explainRoutes } from './explain/routes.ts'
 import { configFields, shownConfig } from './jwt-config.ts'
 import type { JwtMethod } from './method.ts'
+import type { ProviderError } from './oidc/pending-login.ts'
 import { PendingSweeper } from './oidc/pending-sweeper.ts'
 import { roleFields, shownRole } from './role.ts'
 
@@ -150,13 +151,15 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
       summary: 'Get an authorization URL',
       ...answers.authUrl,
       input: authUrlInput,
-      handle: ({ call, mount, input }) =>
-        reports.watch({ call, mount, path: 'oidc/auth_url', attempt: newAttempt({ role: input.role }) }, async () => {
-          const begun = await method.authorize(mount, call.remoteAddress, input)
+      handle: ({ call, mount, input }) => {
+        const attempt = newAttempt({ role: input.role })
+        return reports.watch({ call, mount, path: 'oidc/auth_url', attempt }, async () => {
+          const begun = await method.authorize(mount, input, { remoteAddress: call.remoteAddress, attempt })
           if ('url' in begun) return { reply: { data: { auth_url: begun.url } } }
           const { reason, text, cause } = begun.refused
-          return { reply: { data: { auth_url: '' }, warnings: [text] }, refused: { reason, status: 200, cause } }
-        }),
+          return { reply: { data: { auth_url: '' }, warnings: [text] }, refused: { reason, status: 200, text, cause } }
+        })
+      },
     },
   })
 
@@ -173,7 +176,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
         const { call, mount, input, sent } = exchange
         const attempt = newAttempt()
         return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
-          const returning = { remoteAddress: call.remoteAddress, providerRefused: saysError(sent), attempt }
+          const returning = { remoteAddress: call.remoteAddress, providerError: providerErrorOf(sent), attempt }
           const auth = await whileHere(exchange, (signal) => method.finishLogin(mount, input, { ...returning, signal }))
           return { reply: await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth }) }
         })
@@ -188,13 +191,15 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
         return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
           const posted = { ...input, confirmation: Object.hasOwn(sent, 'confirmation') ? input.confirmation : undefined }
           const { reason, ...page } = await method.answerPosted(mount, posted, {
-            providerRefused: saysError(sent),
+            providerError: providerErrorOf(sent),
             mountPath: namespaceOf(call).path + mount.path,
-            onLogin: ({ role }) => {
-              attempt.role = role
+            onLogin: (login) => {
+              attempt.role = login.role
+              attempt.flow.roleName = login.role
+              attempt.flow.login = login
             },
           })
-          return { reply: { raw: page }, ...(reason === undefined ? {} : { refused: { reason, status: page.status } }) }
+          return { reply: { raw: page }, ...(reason === undefined ? {} : { refused: { reason, status: page.status, text: '' } }) }
         })
       },
     },
@@ -207,7 +212,12 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
 const roleName = ({ name }: { name: string }): string => name.toLowerCase()
 
 /** A provider that refuses sends `error` in place of a code. RFC 6749 §4.1.2.1. */
-const saysError = (sent: Exchange<unknown, unknown>['sent']): boolean => Object.hasOwn(sent, 'error') && sent['error'] !== ''
+function providerErrorOf(sent: Exchange<unknown, unknown>['sent']): ProviderError | undefined {
+  if (!Object.hasOwn(sent, 'error') || sent['error'] === '') return undefined
+  // whoever calls may write anything here: what is kept of it has a bound
+  const text = (name: string) => (Object.hasOwn(sent, name) && typeof sent[name] === 'string' ? sent[name].slice(0, 1024) : '')
+  return { error: text('error').slice(0, 128), error_description: text('error_description') }
+}
 
 /** The provider is not waited for once the client is gone. */
 async function whileHere<T>(exchange: Pick<Exchange<unknown, unknown>, 'whenGone'>, work: (signal: AbortSignal) => Promise<T>): Promise<T> {

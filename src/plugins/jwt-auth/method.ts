@@ -6,21 +6,22 @@ import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
 import type { RenewalTerms } from '../../core/tokens/renew-token.ts'
 import type { SpentProofs } from '../../core/tokens/spent-proofs.ts'
 import type { Token } from '../../core/tokens/token.ts'
-import { ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Attempt } from './attempt.ts'
 import { type Explanation, type ExplainInput, explainLogin } from './explain/explain.ts'
 import { type Finding, lintRole, lintWrite } from './explain/lint.ts'
+import { traceOf } from './explain/kept-trace.ts'
 import { LoginFailures } from './explain/login-failures.ts'
 import type { ReportedMount } from './explain/login-reports.ts'
-import { type RefusedConfig, shownStatus } from './explain/status.ts'
+import { shownStatus } from './explain/status.ts'
 import { checkConfig, type ConfigInput, type ConfigLog, replaced } from './jwt-config.ts'
 import { jwtLogin, type LoginInput } from './login.ts'
 import { MountState, type MountStateParts } from './mount-state.ts'
 import { type Authorization, type AuthorizeInput, authorize } from './oidc/authorize.ts'
 import { type CallbackInput, type CallbackLog, finishLogin } from './oidc/callback.ts'
 import type { Page } from './oidc/pages.ts'
+import type { ProviderError } from './oidc/pending-login.ts'
 import { PendingLogins } from './oidc/pending-logins.ts'
 import { answerPosted, type PostedContext, type PostedInput } from './oidc/posted.ts'
 import { ProviderWaits } from './oidc/provider-waits.ts'
@@ -52,8 +53,8 @@ export type JwtMethodParts = {
 /** Who comes back from a provider, and from where. */
 export type Returning = {
   readonly remoteAddress: string
-  /** The provider sent `error` in place of a code. */
-  readonly providerRefused: boolean
+  /** What the provider sent in place of a code, if it refused. */
+  readonly providerError: ProviderError | undefined
   readonly signal?: AbortSignal
   /** Filled in as more is known of the login. */
   readonly attempt: Attempt
@@ -82,8 +83,6 @@ type Place = {
   /** Milliseconds since the epoch. */
   lastLoginAt: number | undefined
   lastRefusalAt: number | undefined
-  /** The configuration that was refused last, unless one was accepted since. */
-  refusedConfig: RefusedConfig | undefined
 }
 
 /** The JWT method over all its mounts: each has its own state, found by the mount's uuid, so it stays when the mount moves. */
@@ -117,15 +116,7 @@ export class JwtMethod {
     const onFetch = (succeeded: boolean) => this.#parts.onFetch(mounts.table.byUuid(mount.uuid) ?? mount, succeeded)
     const failures = new LoginFailures({ view: view.view('', { numbers: 'plain' }), clock, random, kept: this.#parts.failuresKept })
     const state = new MountState(view, { ...this.#keysetParts, onFetch })
-    const place: Place = {
-      state,
-      pending,
-      waits: new ProviderWaits(),
-      failures,
-      lastLoginAt: undefined,
-      lastRefusalAt: undefined,
-      refusedConfig: undefined,
-    }
+    const place: Place = { state, pending, waits: new ProviderWaits(), failures, lastLoginAt: undefined, lastRefusalAt: undefined }
     this.#placeByUuid.set(mount.uuid, place)
     return place
   }
@@ -136,23 +127,11 @@ export class JwtMethod {
 
   /** Replaces a mount's configuration, after all its checks. Contract jwt-oidc §2.2. */
   async putConfig(mount: Mount, input: ConfigInput): Promise<void> {
-    const place = this.#placeOf(mount)
-    await this.#checkedConfig(input, place)
-    const { state } = place
+    await checkConfig(input, this.#parts)
+    const state = this.stateOf(mount)
     await state.changeConfig((before) => replaced(input, before))
     // of several key sets it is known which has which key before the first login asks
     if (input.jwks_pairs.length > 0) await (await state.findConfig())?.keyset.refresh()
-  }
-
-  /** Why a configuration was refused stays in the status of the mount until one is accepted. */
-  async #checkedConfig(input: ConfigInput, place: Place): Promise<void> {
-    try {
-      await checkConfig(input, this.#parts)
-      place.refusedConfig = undefined
-    } catch (error) {
-      if (error instanceof ServiceError) place.refusedConfig = { time: this.#parts.clock.now(), text: error.message }
-      throw error
-    }
   }
 
   /** Creates or changes a role; gives back what there is to warn of. Contract jwt-oidc §3.1. */
@@ -205,6 +184,11 @@ export class JwtMethod {
         const name = named || ((await place.state.findConfig())?.config.default_role ?? '')
         return { name, exists: name !== '' && (await place.state.findRole(name)) !== undefined }
       },
+      traceOf: (login) => {
+        const { outbound, clock } = this.#parts
+        const { maxTokenSize } = this.#keysetParts.limits
+        return traceOf(login, { state: place.state, outbound, maxTokenSize, now: () => clock.now() })
+      },
       noteEnd: (isLogin) => {
         const now = this.#parts.clock.now()
         if (isLogin) place.lastLoginAt = now
@@ -232,10 +216,10 @@ export class JwtMethod {
 
   /** With `refresh`, keys are fetched first. Contract jwt-oidc §11.3. */
   async status(mount: Mount, refresh: boolean): Promise<object> {
-    const { state, pending, lastLoginAt, lastRefusalAt, refusedConfig } = this.#placeOf(mount)
+    const { state, pending, lastLoginAt, lastRefusalAt } = this.#placeOf(mount)
     const ready = await state.findConfig()
     if (refresh) await ready?.keyset.refresh()
-    return shownStatus({ ready, pendingLogins: await pending.total(), lastLoginAt, lastRefusalAt, refusedConfig, now: this.#parts.clock.now() })
+    return shownStatus({ ready, pendingLogins: await pending.total(), lastLoginAt, lastRefusalAt, now: this.#parts.clock.now() })
   }
 
   /** Contract jwt-oidc §4.1. */
@@ -245,8 +229,8 @@ export class JwtMethod {
   }
 
   /** Contract jwt-oidc §5.1. */
-  authorize(mount: Mount, remoteAddress: string, input: AuthorizeInput): Promise<Authorization> {
-    return authorize(input, { ...this.#placeOf(mount), remoteAddress })
+  authorize(mount: Mount, input: AuthorizeInput, login: Pick<Returning, 'remoteAddress' | 'attempt'>): Promise<Authorization> {
+    return authorize(input, { ...this.#placeOf(mount), ...login })
   }
 
   /** Contract jwt-oidc §5.5. */

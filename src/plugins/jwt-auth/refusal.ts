@@ -1,3 +1,5 @@
+import type { Hint } from './explain/hints.ts'
+
 /** Why a login was refused, as one stable word for logs, audit and metrics. Contract jwt-oidc §11.7. */
 export type ReasonCode =
   | 'config_missing'
@@ -55,9 +57,26 @@ export type Refusal = {
    * `failures` and `explain` show it: docs/contract/jwt.md#what-a-caller-is-not-told.
    */
   readonly cause?: string
+  /** What the check wanted and what it got, where only the check knows. For `failures` and `explain`, never for the caller. */
+  readonly compared?: Compared
+}
+
+/** Two sides that should have fitted. `isLiteral`: `*` in an expected text stands for itself. */
+export type Compared = {
+  readonly expected: readonly unknown[]
+  readonly seen: unknown
+  readonly detail?: string
+  readonly isLiteral?: boolean
+  /** Texts of a provider, which are cut later than others. */
+  readonly isLong?: boolean
+  /** Where comparing tells nothing. */
+  readonly hint?: Hint
 }
 
 export const refusal = (reason: ReasonCode, text: string): Refusal => ({ reason, text })
+
+/** A refusal that says what was compared. */
+export const comparing = (refused: Refusal, compared: Compared): Refusal => ({ ...refused, compared })
 
 /** A refusal that keeps its cause from the caller. */
 export const discreetRefusal = (reason: ReasonCode, { text, cause }: { text: string; cause: string }): Refusal => ({ reason, text, cause })
@@ -118,16 +137,22 @@ const checkOf = {
   confirmation_denied: 'confirmation',
 } as const satisfies Record<ReasonCode, string>
 
-/** A check, as logs and explanations name it. */
-export type CheckName = (typeof checkOf)[ReasonCode]
+/** A check, as logs and explanations name it. What a provider's userinfo lacks refuses nobody. */
+export type CheckName = (typeof checkOf)[ReasonCode] | 'userinfo'
 
 /** Reasons that the core gives once the JWT is accepted. */
 const coreChecks = { metadata_invalid: 'metadata', policy_forbidden: 'policies', entity_disabled: 'entity', token_replayed: 'replay' } as const
+
+/** A reason that the core gives. */
+export type CoreReason = keyof typeof coreChecks
 
 const checkByReason: ReadonlyMap<string, string> = new Map(Object.entries({ ...checkOf, ...coreChecks }))
 
 /** All there are. Contract jwt-oidc §11.7. */
 export const reasonCodes: readonly string[] = [...checkByReason.keys(), 'internal']
+
+/** The check that a refusal of this method belongs to. */
+export const checkOfReason = (reason: ReasonCode): CheckName => checkOf[reason]
 
 /** The name of the check that refused, empty when it was none of ours. */
 export const checkNamed = (reason: string): string => checkByReason.get(reason) ?? ''

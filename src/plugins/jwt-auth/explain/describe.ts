@@ -5,65 +5,65 @@ import { supportedAlgorithms } from '../algorithms.ts'
 import { checkToken } from '../claims.ts'
 import { tokenRules } from '../login.ts'
 import type { ReadyConfig } from '../mount-state.ts'
-import type { CheckName, Refusal } from '../refusal.ts'
-import type { Role } from '../role.ts'
-import type { ClockOffset } from '../source-history.ts'
+import type { CheckName, Compared, Refusal } from '../refusal.ts'
 import type { StrictObject } from '../strict-json.ts'
+import { describeFlow } from './describe-flow.ts'
+import { claimNames, type Facts } from './facts.ts'
 import { type Hint, nearMiss } from './hints.ts'
 import { shown, shownList } from './shown.ts'
 
-/** All that the checks of a login look at, as far as it is there. */
-export type Facts = {
-  readonly ready: ReadyConfig | undefined
-  readonly role: Role | undefined
-  /** As the caller names it, or the mount's default. */
-  readonly roleName: string
-  readonly remoteAddress: string
-  /** Of the header of a token, "" where it has none. */
-  readonly keyId: string
-  readonly algorithm: string
-  readonly claims: StrictObject | undefined
-  readonly nowMs: number
-  readonly offset: ClockOffset | undefined
-}
-
 /** What a check wanted and what it got. */
-export type Description = { readonly expected: JsonValue[]; readonly seen: JsonValue; readonly hint: Hint; readonly detail: string }
+export type Description = { readonly expected: readonly JsonValue[]; readonly seen: JsonValue; readonly hint: Hint; readonly detail: string }
 
-/** `refused` is undefined for a check that was passed or not made. `index` counts the entries of `bound_claims`. */
-export function describe(name: CheckName | 'policies', facts: Facts, refused: Refusal | undefined, index: number): Description {
-  const { expected, seen, detail = '', isLiteral = true, hint } = comparisons[name](facts, refused, index)
+/** A check as it was made: `refused` is undefined where it was passed or not made, `compared` where it does not say itself what it compared. */
+export type MadeCheck = { readonly refused: Refusal | undefined; readonly compared?: Compared | undefined }
+
+/** `index` counts the entries of `bound_claims`. */
+export function describe(name: CheckName | 'policies', facts: Facts, made: MadeCheck, index: number): Description {
+  const { refused } = made
+  const { expected, seen, detail = '', isLiteral = true, isLong = false, hint } = comparedBy(name, facts, made, index)
   const missed = refused === undefined ? '' : (hint ?? nearMiss({ expected, seen: Array.isArray(seen) ? seen : [seen], isLiteral }))
-  return { expected: shownList(expected), seen: shown(seen), hint: missed, detail }
+  const longest = isLong ? longestOfProvider : undefined
+  return { expected: shownList(expected), seen: shown(seen, longest), hint: missed, detail: detail.slice(0, longestDetail) }
 }
 
-type Comparison = {
-  readonly expected: readonly unknown[]
-  readonly seen: unknown
-  readonly detail?: string
-  readonly isLiteral?: boolean
-  /** Where comparing tells nothing. */
-  readonly hint?: Hint
+/** What a provider says explains itself only when it is not cut in the middle. */
+const longestOfProvider = 1024
+const longestDetail = 256
+
+function comparedBy(name: CheckName | 'policies', facts: Facts, { refused, compared }: MadeCheck, index: number): Compared {
+  const known = refused?.compared ?? compared ?? (facts.isFlow === true ? describeFlow(name, facts, refused) : undefined)
+  if (known !== undefined) return known
+  const usual = comparisons[name](facts, refused, index)
+  // what another server answered, or why it did not
+  return refused?.cause === undefined ? usual : { ...usual, seen: refused.cause, isLong: true, hint: '' }
 }
 
-type Compare = (facts: Facts, refused: Refusal | undefined, index: number) => Comparison
+type Compare = (facts: Facts, refused: Refusal | undefined, index: number) => Compared
 
-const nothing: Comparison = { expected: [], seen: null }
+const nothing: Compared = { expected: [], seen: null }
 const own = (claims: StrictObject | undefined, name: string): unknown =>
   claims !== undefined && Object.hasOwn(claims, name) ? claims[name] : undefined
 const unless = (text: string): string[] => (text === '' ? [] : [text])
 
 const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
   config: () => nothing,
-  role: ({ role, roleName }, refused) => {
-    if (role === undefined) return { expected: [], seen: roleName }
+  role: ({ role, roleName, roleNames }, refused) => {
+    if (role === undefined) return { expected: roleNames, seen: roleName, isLiteral: false }
     return refused === undefined
       ? { expected: ['jwt'], seen: role.record.role_type }
       : { expected: ['jwt'], seen: role.record.role_type, detail: 'role_type', hint: '' }
   },
   token: () => nothing,
   address: ({ role, remoteAddress }) => ({ expected: role?.record.token_bound_cidrs ?? [], seen: remoteAddress, hint: '' }),
-  signature: ({ ready, keyId, algorithm }) => ({ expected: keyIdsOf(ready), seen: keyId, detail: algorithm }),
+  signature: ({ ready, keyId, algorithm, isFlow }, refused) => {
+    if (refused?.reason === 'algorithm_unsupported') {
+      const accepted = ready?.config.jwt_supported_algs ?? []
+      const usual = isFlow === true ? ['RS256'] : supportedAlgorithms
+      return { expected: accepted.length > 0 ? accepted : usual, seen: algorithm, detail: 'alg', hint: '' }
+    }
+    return { expected: keyIdsOf(ready), seen: keyId, detail: algorithm }
+  },
   algorithm: ({ ready, algorithm }) => {
     const accepted = ready?.config.jwt_supported_algs ?? []
     return { expected: accepted.length > 0 ? accepted : supportedAlgorithms, seen: algorithm, detail: 'alg' }
@@ -76,31 +76,40 @@ const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
     return { expected: role?.record.bound_audiences ?? [], seen: Array.isArray(audience) ? audience : [audience], detail: 'aud' }
   },
   times: (facts, refused) => timesOf(facts, refused),
-  user_claim: ({ role, claims }) => {
+  user_claim: ({ role, claims }, refused) => {
     const { user_claim: name = '', user_claim_json_pointer: isPointer = false } = role?.record ?? {}
     const seen = isPointer && claims !== undefined ? lookupClaim(claims, name) : own(claims, name)
-    return { expected: [], seen, detail: name, hint: nameHint(claims, name, seen) }
+    if (isMissing(seen, claims)) return missing(claims, name)
+    return { expected: refused === undefined ? [] : ['a text'], seen, detail: name, hint: nameHint(claims, name, seen) }
   },
   provider: ({ ready }) => ({ expected: [], seen: own(plain(ready?.config.provider_config), 'provider') }),
   metadata: ({ role, claims }) => {
     const mapped = Object.keys(role?.record.claim_mappings ?? {})
     const wrong = mapped.find((claim) => typeof (valueAt(claims, claim) ?? '') !== 'string')
-    return { expected: [], seen: wrong === undefined ? null : valueAt(claims, wrong), detail: wrong ?? '', hint: 'differs_in_type' }
+    return {
+      expected: wrong === undefined ? [] : ['a text'],
+      seen: wrong === undefined ? null : valueAt(claims, wrong),
+      detail: wrong ?? '',
+      hint: 'differs_in_type',
+    }
   },
-  groups: ({ role, claims }) => {
+  groups: ({ role, claims }, refused) => {
     const name = role?.record.groups_claim ?? ''
     const seen = name === '' ? undefined : valueAt(claims, name)
-    return { expected: [], seen, detail: name, hint: nameHint(claims, name, seen) }
+    if (name !== '' && isMissing(seen, claims)) return missing(claims, name)
+    return { expected: refused === undefined ? [] : ['a list of texts'], seen, detail: name, hint: nameHint(claims, name, seen) }
   },
   bound_claims: ({ role, claims }, _refused, index) => {
     const { name = '', type = 'string' } = role?.boundClaims[index] ?? {}
     const value = role?.record.bound_claims?.[name]
     const seen = valueAt(claims, name)
     const compared = { expected: Array.isArray(value) ? value : [value], seen, detail: name, isLiteral: type === 'string' }
-    return seen === undefined ? { ...compared, hint: (claims !== undefined && nameHint(claims, name, seen)) || '' } : compared
+    if (seen !== undefined || claims === undefined) return { ...compared, ...(seen === undefined ? { hint: '' } : {}) }
+    return { ...compared, seen: claimNames(claims), hint: nameHint(claims, name, seen) }
   },
   policies: ({ role }) => ({ expected: [], seen: role?.record.token_policies ?? [] }),
-  // those of the browser flow are not explained
+  // those of the browser flow alone: they say themselves what they compare
+  userinfo: () => nothing,
   redirect_uri: () => nothing,
   state: () => nothing,
   client_nonce: () => nothing,
@@ -115,8 +124,18 @@ const valueAt = (claims: StrictObject | undefined, name: string): unknown => (cl
 /** A value that is there has the wrong type; one that is not may stand under a name that is nearly this. */
 function nameHint(claims: StrictObject | undefined, name: string, seen: unknown): Hint {
   if (seen !== undefined && seen !== null) return 'differs_in_type'
-  return nearMiss({ expected: [name], seen: Object.keys(claims ?? {}), isLiteral: false })
+  return nearMiss({ expected: [name], seen: claimNames(claims), isLiteral: false })
 }
+
+const isMissing = (seen: unknown, claims: StrictObject | undefined): boolean => claims !== undefined && (seen === undefined || seen === null)
+
+/** A claim that is not there: what there is instead. */
+const missing = (claims: StrictObject | undefined, name: string): Compared => ({
+  expected: [name],
+  seen: claimNames(claims),
+  detail: name,
+  hint: nameHint(claims, name, undefined),
+})
 
 /** An object of our own records, as one whose members may be asked for. */
 const plain = (record: object | null | undefined): StrictObject => ({ ...record })
@@ -130,7 +149,7 @@ const typesWanted: Readonly<Record<string, (value: unknown) => boolean>> = {
 }
 
 /** The first registered claim that is not of its type. */
-function wrongType(claims: StrictObject | undefined): Comparison {
+function wrongType(claims: StrictObject | undefined): Compared {
   if (claims === undefined) return nothing
   const name = Object.keys(typesWanted).find((claim) => typesWanted[claim]?.(own(claims, claim)) === false) ?? 'aud'
   return { expected: [], seen: own(claims, name), detail: name, hint: 'differs_in_type' }
@@ -140,7 +159,7 @@ function wrongType(claims: StrictObject | undefined): Comparison {
 const timeClaimOf: Readonly<Record<string, string>> = { expired: 'exp', not_yet_valid: 'nbf', issued_in_future: 'iat' }
 
 /** Times as a person reads them. The other clock counts as the cause if by it the token were in time. */
-function timesOf(facts: Facts, refused: Refusal | undefined): Comparison {
+function timesOf(facts: Facts, refused: Refusal | undefined): Compared {
   const { claims, nowMs } = facts
   const times = ['iat', 'nbf', 'exp'].flatMap((name) => {
     const seconds = own(claims, name)

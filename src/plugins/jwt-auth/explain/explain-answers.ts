@@ -46,6 +46,11 @@ const failure = z.object({
   kid: text,
   verified: z.boolean(),
   claims: z.record(text, text),
+  error: text,
+  expected: z.array(anything),
+  seen: anything,
+  hint: text,
+  detail: text,
 })
 const source = z.object({
   kind: z.enum(['static', 'jwks', 'discovery']),
@@ -79,6 +84,11 @@ export const explainAnswers = {
       clock: clock.nullable(),
       checks: z.array(check),
       login: login.nullable(),
+      request_id: text.optional(),
+      time: text.optional(),
+      path: text.optional(),
+      remote_address: text.optional(),
+      report: text,
     }),
     example: {
       allowed: false,
@@ -100,6 +110,7 @@ export const explainAnswers = {
         },
       ],
       login: null,
+      report: 'auth/jwt/: the login of role "ci" is refused\n',
     },
   },
   failures: {
@@ -123,6 +134,11 @@ export const explainAnswers = {
           kid: 'key-1',
           verified: true,
           claims: { sub: `hmac-sha256:${'5f'.repeat(32)}` },
+          error: '',
+          expected: [`now ${time}`],
+          seen: null,
+          hint: '',
+          detail: 'exp',
         },
       ],
     },
@@ -136,7 +152,6 @@ export const explainAnswers = {
       pending_logins: count,
       last_login_at: text.nullable(),
       last_refusal_at: text.nullable(),
-      last_refused_config: z.object({ time: text, text }).nullable(),
     }),
     example: {
       ok: true,
@@ -160,7 +175,6 @@ export const explainAnswers = {
       pending_logins: 0,
       last_login_at: time,
       last_refusal_at: null,
-      last_refused_config: null,
     },
   },
   findings: {

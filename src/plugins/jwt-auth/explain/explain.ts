@@ -8,10 +8,11 @@ import { type CheckName, checkNamed } from '../refusal.ts'
 import type { ClockOffset } from '../source-history.ts'
 import { parseStrictObject } from '../strict-json.ts'
 import { type ReadToken, thrown } from '../trace.ts'
-import { AskedForVouched } from './asked-for-vouched.ts'
-import { type Description, describe, type Facts } from './describe.ts'
+import { AskedForVouched } from '../asked-for-vouched.ts'
+import { type Description, describe } from './describe.ts'
+import type { Facts } from './facts.ts'
 import type { Hint } from './hints.ts'
-import { type Noted, NotingTrace } from './noting-trace.ts'
+import { type KnownSignature, type Noted, NotingTrace, noChecks, unaskedOf } from '../noting-trace.ts'
 
 export type ExplainInput = {
   readonly role: string
@@ -23,6 +24,8 @@ export type ExplainInput = {
 
 export type ExplainContext = LoginContext & {
   readonly maxTokenSize: number
+  /** What is known of the signature of a login that is over; it is not checked again then, and nobody outside is asked. */
+  readonly signature?: KnownSignature
   /** The rest of the login with nothing written. Throws what the login would. */
   plan(auth: LoginAuth): Promise<LoginPlan>
 }
@@ -30,7 +33,7 @@ export type ExplainContext = LoginContext & {
 export type ExplainedCheck = {
   readonly name: string
   readonly verdict: 'pass' | 'fail' | 'skipped'
-  readonly expected: JsonValue[]
+  readonly expected: readonly JsonValue[]
   readonly seen: JsonValue
   /** Stable; "" unless it failed. */
   readonly reason: string
@@ -55,15 +58,17 @@ export type MeasuredClock = ClockOffset & { readonly source: string }
 /** Walks through a login by the login's own checks. Nothing is written. Contract jwt-oidc §11.1. */
 export async function explainLogin(input: ExplainInput, context: ExplainContext): Promise<Explanation> {
   const jws = input.jwt === undefined ? undefined : readJws(input.jwt, context.maxTokenSize)
-  const trace = new NotingTrace({ verifies: input.jwt !== undefined, instead: () => unvouched(input, jws) })
+  const trace = new NotingTrace({ verifies: input.jwt !== undefined, instead: () => unvouched(input, jws), known: context.signature })
   const outbound = new AskedForVouched(context.outbound, () => trace.isVouched)
   const auth = await examineJwt({ ...input, jwt: input.jwt ?? '' }, { ...context, outbound }, trace)
   const facts = await factsOf(input, context, { claims: trace.examined?.claims, jws })
   const unmade: readonly CheckName[] = input.jwt === undefined ? ['token', 'signature', 'algorithm'] : []
-  const unasked = outbound.wasRefused ? unaskedOf(trace.noted, facts) : noChecks
+  const unasked = outbound.wasRefused ? unaskedOf(trace.noted, facts.role) : noChecks
   const counted = trace.noted.filter((one) => !unmade.includes(one.name))
   const first = counted.find((one) => one.refused !== undefined && !unasked.has(one))?.refused
-  const core = auth === undefined ? undefined : await planned(auth, context)
+  // a login that is over did not come to the core after a refusal
+  const isOver = context.signature !== undefined && first !== undefined
+  const core = auth === undefined || isOver ? undefined : await planned(auth, context)
   const refused = first === undefined ? core?.refused : thrown(first)
   return {
     refused,
@@ -85,15 +90,6 @@ function unvouched({ claims }: ExplainInput, jws: Jws | undefined): ReadToken | 
   return read === undefined || read === null ? undefined : { claims: read, algorithm: jws?.algorithm ?? '' }
 }
 
-const noChecks: ReadonlySet<Noted> = new Set()
-
-/** What a provider would have said is not known, nor what its groups would have been bound to. */
-function unaskedOf(noted: readonly Noted[], { role }: Facts): ReadonlySet<Noted> {
-  const bound = noted.filter(({ name }) => name === 'bound_claims')
-  const ofGroups = bound.filter((_, index) => role?.boundClaims[index]?.name === role?.record.groups_claim)
-  return new Set([...noted.filter(({ name, refused }) => refused !== undefined && (name === 'groups' || name === 'provider')), ...ofGroups])
-}
-
 async function factsOf(
   { role: named }: ExplainInput,
   { state, remoteAddress, now }: ExplainContext,
@@ -102,12 +98,24 @@ async function factsOf(
   const ready = await state.findConfig()
   const roleName = named || (ready?.config.default_role ?? '')
   const role = roleName === '' ? undefined : await state.findRole(roleName)
+  const roleNames = role === undefined ? await state.roleNames() : []
   const clock = clockOf(ready?.keyset.sources() ?? [])
-  return { ready, role, roleName, remoteAddress, keyId: jws?.keyId ?? '', algorithm: jws?.algorithm ?? '', claims, nowMs: now(), offset: clock }
+  return {
+    ready,
+    role,
+    roleName,
+    roleNames,
+    remoteAddress,
+    keyId: jws?.keyId ?? '',
+    algorithm: jws?.algorithm ?? '',
+    claims,
+    nowMs: now(),
+    offset: clock,
+  }
 }
 
 /** The clock that was looked at last. */
-function clockOf(sources: readonly KeysetSource[]): MeasuredClock | undefined {
+export function clockOf(sources: readonly KeysetSource[]): MeasuredClock | undefined {
   const measured = sources.flatMap(({ url, histories }) =>
     histories.flatMap(({ offset }) => (offset === undefined ? [] : [{ ...offset, source: URL.parse(url)?.origin ?? url }])),
   )
@@ -132,7 +140,7 @@ function explained({ name, index }: Slot, { counted, unasked }: Made, facts: Fac
   const ofName = counted.filter((one) => one.name === name)
   const made = (name === 'bound_claims' ? ofName.slice(index, index + 1) : ofName).filter((one) => !unasked.has(one))
   const refused = made.find((one) => one.refused !== undefined)?.refused
-  return { ...outcome(name, made.length === 0 ? 'skipped' : undefined, refused?.reason), ...describe(name, facts, refused, index) }
+  return { ...outcome(name, made.length === 0 ? 'skipped' : undefined, refused?.reason), ...describe(name, facts, { refused }, index) }
 }
 
 const outcome = (name: string, skipped: 'skipped' | undefined, reason = ''): Pick<ExplainedCheck, 'name' | 'verdict' | 'reason'> => ({
@@ -162,7 +170,7 @@ function coreChecks(core: Planned | undefined, facts: Facts, hasProof: boolean):
   const told = (name: string, at: number): ExplainedCheck => {
     // claims without an id and a signed text are those of no token in particular
     const isMade = core !== undefined && at <= refusedAt && (name !== 'replay' || hasProof)
-    const described = name === 'policies' ? describe('policies', facts, undefined, 0) : nothingToShow
+    const described = name === 'policies' ? describe('policies', facts, { refused: undefined }, 0) : nothingToShow
     return { ...outcome(name, isMade ? undefined : 'skipped', at === refusedAt ? reason : ''), ...described }
   }
   const early = refusedAt < 0 ? [{ ...outcome(refusing, undefined, reason), ...nothingToShow }] : []

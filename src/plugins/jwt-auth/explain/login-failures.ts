@@ -3,11 +3,14 @@ import type { View } from '../../../core/barrier/view.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
 import { formatTime } from '../../../lib/time.ts'
+import { isNear } from '../../../lib/edit-distance.ts'
+import type { JsonValue } from '../../../lib/json.ts'
 import { parseClaims, parseJws } from '../jws.ts'
+import type { ExplainedCheck } from './explain.ts'
+import type { KeptTrace, LoginPath } from './kept-trace.ts'
 import type { StrictObject } from '../strict-json.ts'
 
-/** The path below the mount that refused. */
-export type LoginPath = 'login' | 'oidc/auth_url' | 'oidc/callback'
+export type { LoginPath }
 
 /** A refused login as it is kept. Nothing of the token is legible but how it was signed. Contract jwt-oidc §11.2. */
 export type LoginFailure = {
@@ -27,7 +30,17 @@ export type LoginFailure = {
   /** The claims are those of a token whose signature was good. */
   readonly verified: boolean
   readonly claims: Readonly<Record<string, string>>
+  /** What a browser login was told. Of a login by JWT it is not shown here: it may repeat what the token says. */
+  readonly error: string
+  /** What the check that refused wanted and what it got; `seen` of a login by JWT is only shown by `explain`. */
+  readonly expected: readonly JsonValue[]
+  readonly seen: JsonValue
+  readonly hint: string
+  readonly detail: string
 }
+
+/** A refused login with all of its checks. */
+export type TracedFailure = { readonly failure: LoginFailure; readonly error: string; readonly trace: KeptTrace }
 
 export type NewFailure = Pick<
   LoginFailure,
@@ -36,6 +49,9 @@ export type NewFailure = Pick<
   readonly roleExists: boolean
   /** "" where there was none. */
   readonly token: string
+  /** As the caller was told. */
+  readonly error: string
+  readonly trace: KeptTrace
 }
 
 export type LoginFailuresParts = {
@@ -58,7 +74,7 @@ const maxTokenSize = 32 * 1024
 export class LoginFailures {
   readonly #parts: LoginFailuresParts
   /** Oldest first. */
-  #failures: LoginFailure[] = []
+  #failures: TracedFailure[] = []
   #added = 0
   #since: number
   #hash: KeyedHash | undefined
@@ -68,12 +84,21 @@ export class LoginFailures {
     this.#since = parts.clock.now()
   }
 
-  async add({ token, roleExists, ...failure }: NewFailure): Promise<void> {
+  /** Whether any are kept. */
+  get isKept(): boolean {
+    return this.#parts.kept > 0
+  }
+
+  async add({ token, roleExists, error, trace: walked, ...failure }: NewFailure): Promise<void> {
     const { kept, clock } = this.#parts
     if (kept === 0) return
     const hash = await this.#hashes()
     const role = roleExists || failure.role === '' ? failure.role : hashed(hash, failure.role)
-    this.#failures.push({ ...failure, role, time: formatTime(clock.now()), ...readToken(token, hash) })
+    const trace = { ...walked, checks: walked.checks.map((check) => withoutUnknownName(check, hash)) }
+    const { expected = [], seen = null, hint = '', detail = '' } = trace.checks.find(({ verdict }) => verdict === 'fail') ?? {}
+    const told = failure.path === 'login' ? { error: '', seen: null } : { error, seen }
+    const shown = { ...failure, role, time: formatTime(clock.now()), ...readToken(token, hash), expected, hint, detail, ...told }
+    this.#failures.push({ failure: shown, error, trace })
     // let go of many at once: taking off the first one moves all others
     if (this.#failures.length >= 2 * kept) this.#failures = this.#failures.slice(-kept)
     this.#added += 1
@@ -83,11 +108,18 @@ export class LoginFailures {
   list({ limit, reason, role, request_id }: FailureFilter): object {
     const { kept } = this.#parts
     const failures = (kept === 0 ? [] : this.#failures.slice(-kept))
+      .map(({ failure }) => failure)
       .reverse()
       .filter((one) => (reason === '' || one.reason === reason) && (role === '' || one.role === role))
       .filter((one) => request_id === '' || one.request_id === request_id)
       .slice(0, limit)
     return { kept, dropped: Math.max(0, this.#added - kept), since: formatTime(this.#since), failures }
+  }
+
+  /** The newest failure of a request. */
+  find(requestId: string): TracedFailure | undefined {
+    const { kept } = this.#parts
+    return kept === 0 ? undefined : this.#failures.slice(-kept).findLast(({ failure }) => failure.request_id === requestId)
   }
 
   clear(): void {
@@ -106,6 +138,14 @@ export class LoginFailures {
     this.#hash ??= (await openKeyedHashes(view, random, 'explain/keys', ['failures'])).failures
     return this.#hash
   }
+}
+
+/** People type passwords into wrong fields: a name that is no role's is legible only if it is nearly that of one. */
+function withoutUnknownName(check: ExplainedCheck, hash: KeyedHash): ExplainedCheck {
+  const { seen } = check
+  if (check.reason !== 'role_unknown' || typeof seen !== 'string') return check
+  const isNearly = check.hint !== '' || check.expected.some((name) => typeof name === 'string' && isNear(name, seen))
+  return isNearly ? check : { ...check, seen: hashed(hash, seen) }
 }
 
 const hashed = (hash: KeyedHash, text: string): string => `hmac-sha256:${hash(text).toString('hex')}`

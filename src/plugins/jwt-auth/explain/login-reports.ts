@@ -3,7 +3,8 @@ import { ServiceError } from '../../../errors.ts'
 import { type Call, errorReply, namespaceOf, type Reply } from '../../../http/resource.ts'
 import type { Attempt } from '../attempt.ts'
 import { checkNamed } from '../refusal.ts'
-import type { LoginFailures, LoginPath } from './login-failures.ts'
+import type { KeptTrace, LoginPath, RefusedLogin } from './kept-trace.ts'
+import type { LoginFailures } from './login-failures.ts'
 
 /** Told of each login that is over, whatever came of it. */
 export type LoginCounter = { login(event: LoginEvent): void }
@@ -22,6 +23,8 @@ export type ReportedMount = {
   readonly failures: LoginFailures
   /** The role that is meant, and whether it exists. */
   meantRole(named: string): Promise<{ readonly name: string; readonly exists: boolean }>
+  /** The checks of a login that was refused. */
+  traceOf(login: RefusedLogin): Promise<KeptTrace>
   noteEnd(isLogin: boolean): void
 }
 
@@ -32,7 +35,15 @@ export type LoginReportsParts = {
 }
 
 /** `cause` is what the caller is not told of it. */
-type Refused = { readonly reason: string; readonly status: number; readonly cause?: string | undefined }
+type Refused = {
+  readonly reason: string
+  readonly status: number
+  /** What the caller is told. */
+  readonly text?: string
+  readonly cause?: string | undefined
+  /** Undefined where the answer is no error. */
+  readonly error?: ServiceError
+}
 
 /** An answer, and why it is not what was asked for where its status does not say so. */
 export type LoginOutcome = { readonly reply: Reply; readonly refused?: Refused }
@@ -66,7 +77,7 @@ export class LoginReports {
     }
   }
 
-  async #refused({ call, mount, path, attempt }: Where, { reason, status, cause = '' }: Refused): Promise<void> {
+  async #refused({ call, mount, path, attempt }: Where, { reason, status, text = '', cause = '', error }: Refused): Promise<void> {
     call.reason = reason
     if (reason === '') return
     const { log, reportedMount } = this.#parts
@@ -79,8 +90,10 @@ export class LoginReports {
     log.warn({ event: 'login_refused', ...who, role: role.exists ? role.name : '', reason, check, status, cause }, 'login refused')
     const verified = attempt.isVerified || (path === 'login' && !beforeSignature.has(check))
     const failure = { request_id: call.requestId, path, role: role.name, roleExists: role.exists, reason, check, status, cause, verified }
+    if (!reported.failures.isKept) return
     try {
-      await reported.failures.add({ ...failure, remote_address: call.remoteAddress, token: attempt.token })
+      const trace = await reported.traceOf({ path, attempt, reason, error, remoteAddress: call.remoteAddress })
+      await reported.failures.add({ ...failure, remote_address: call.remoteAddress, token: attempt.token, error: text, trace })
     } catch (err) {
       log.error({ err, mount: mount.path }, 'a refused login could not be kept')
     }
@@ -109,5 +122,5 @@ function judged(error: unknown): Refused {
   if (!(error instanceof ServiceError)) return { reason: 'internal', status: 500 }
   const { status } = errorReply(error, true)
   if (status >= 500 && error.reason !== 'provider_unreachable') return { reason: 'internal', status }
-  return { reason: error.reason ?? '', status, cause: error.operatorText }
+  return { reason: error.reason ?? '', status, text: error.message, cause: error.operatorText, error }
 }

@@ -3,12 +3,14 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import type { LoginAuth, LoginPlan, LoginRequest } from '../../../core/tokens/issue-login.ts'
 import { joined } from '../../../core/tokens/policy-names.ts'
 import { refuse } from '../../../errors.ts'
-import { errorReply, namespaceOf, type RouteHost, resource } from '../../../http/resource.ts'
+import { type Exchange, errorReply, namespaceOf, type Reply, type RouteHost, resource } from '../../../http/resource.ts'
 import { boolField, intField, lowerStringField, mapField, stringField } from '../../../lib/fields.ts'
 import { formatTime } from '../../../lib/time.ts'
 import type { JwtMethod } from '../method.ts'
 import type { Explanation, MeasuredClock } from './explain.ts'
 import { explainAnswers } from './explain-answers.ts'
+import type { LoginFailures } from './login-failures.ts'
+import { type ReportedLogin, reportOf, wantsText } from './report.ts'
 
 export type ExplainRouteParts = {
   readonly method: JwtMethod
@@ -17,9 +19,10 @@ export type ExplainRouteParts = {
   policyExists(name: string, namespace: string): Promise<boolean>
 }
 
-const explainInput = z.object({
+const failureInput = z.object({ request_id: stringField.describe('Request whose refusal is explained, in place of a token') })
+const explainInput = failureInput.extend({
   role: lowerStringField.describe('Role to explain; the configured default when empty'),
-  jwt: stringField.meta({ description: 'Signed JWT; either this or `claims`', writeOnly: true }),
+  jwt: stringField.meta({ description: 'Signed JWT; either this, `claims` or `request_id`', writeOnly: true }),
   claims: mapField.describe('Claims to try in place of those of a token'),
   remote_address: stringField.describe('Address the login would come from; the caller’s when empty'),
   distributed_claim_access_token: stringField.meta({ description: 'Access token for a provider that keeps the groups elsewhere', writeOnly: true }),
@@ -38,19 +41,36 @@ const lintInput = z.object({ role: lowerStringField.describe('Only this role') }
 export function explainRoutes(app: RouteHost, { method, plan, policyExists }: ExplainRouteParts): void {
   resource(app, '/explain', {
     help: 'What a login would come to, check by check, and why.',
+    read: {
+      summary: 'Explain a refused login',
+      ...explainAnswers.explanation,
+      input: failureInput,
+      handle: (exchange) => {
+        const { mount, input, sent } = exchange
+        const secret = ['jwt', 'claims'].find((name) => Object.hasOwn(sent, name))
+        // it would stand in the logs of every proxy on the way
+        if (secret !== undefined) throw refuse('invalid', `'${secret}' does not belong in a URL: send it in the body of a POST`)
+        return answerOf(exchange, explainedFailure(method.failuresOf(mount), input.request_id))
+      },
+    },
     write: {
       summary: 'Explain a login',
       ...explainAnswers.explanation,
       input: explainInput,
-      handle: async ({ call, mount, input, sent }) => {
-        const isSent = (name: 'jwt' | 'claims') => Object.hasOwn(sent, name) && sent[name] !== null
+      handle: async (exchange) => {
+        const { call, mount, input, sent } = exchange
+        const isSent = (name: 'jwt' | 'claims' | 'request_id') => Object.hasOwn(sent, name) && sent[name] !== null
+        if (isSent('request_id')) {
+          if (isSent('jwt') || isSent('claims')) throw refuse('invalid', "'request_id' stands in place of 'jwt' and 'claims': set only one of them")
+          return answerOf(exchange, explainedFailure(method.failuresOf(mount), input.request_id))
+        }
         if (isSent('jwt') === isSent('claims')) throw refuse('invalid', "exactly one of 'jwt' and 'claims' must be set")
         const given = { ...input, jwt: isSent('jwt') ? input.jwt : undefined, claims: input.claims ?? undefined }
         const explanation = await method.explain(mount, given, {
           remoteAddress: input.remote_address || call.remoteAddress,
           plan: (auth) => plan({ mount, namespacePath: namespaceOf(call).path, path: loginPathOf(mount), auth }),
         })
-        return { data: shownExplanation(explanation, mount) }
+        return answerOf(exchange, shownExplanation(explanation, mount))
       },
     },
   })
@@ -110,8 +130,31 @@ export function explainRoutes(app: RouteHost, { method, plan, policyExists }: Ex
 /** A token says which path made it. */
 const loginPathOf = (mount: Mount): string => `${mount.path}login`
 
+/** What `explain` gives, as far as a report of it needs to know. */
+type Explained = ReportedLogin & { readonly login: object | null }
+
+/** The explanation, with a report for people; that alone for who accepts plain text. An answer that is wrapped stays JSON. */
+function answerOf(exchange: Pick<Exchange<unknown, unknown>, 'call' | 'header' | 'mount'>, explained: Explained): Reply {
+  const { call, mount } = exchange
+  const report = reportOf(explained, `${namespaceOf(call).path}${mount.path}`)
+  if (call.wrapTtl > 0 || !wantsText(exchange.header('accept'))) return { data: { ...explained, report }, headers: { vary: 'Accept' } }
+  return { raw: { status: 200, contentType: 'text/plain; charset=utf-8', body: report, headers: { vary: 'Accept' } } }
+}
+
+/** What was kept of a refused login, as `explain` gives it. docs/explain.md#in-three-steps */
+function explainedFailure(failures: LoginFailures, requestId: string): Explained {
+  const found = requestId === '' ? undefined : failures.find(requestId)
+  if (found === undefined) {
+    throw refuse('missing', 'no failure of this request is kept here: they are kept in memory, by the server that refused, and the oldest go')
+  }
+  const { failure, error, trace } = found
+  const { request_id, time, path, remote_address, status, cause, reason, role } = failure
+  const clock = trace.clock === undefined ? null : shownClock(trace.clock)
+  return { allowed: false, status, error, cause, reason, role, clock, checks: trace.checks, login: null, request_id, time, path, remote_address }
+}
+
 /** Contract jwt-oidc §11.1. */
-function shownExplanation({ refused, role, clock, checks, login }: Explanation, mount: Mount): object {
+function shownExplanation({ refused, role, clock, checks, login }: Explanation, mount: Mount): Explained {
   return {
     allowed: refused === undefined,
     status: refused === undefined ? 200 : errorReply(refused, true).status,
@@ -125,7 +168,7 @@ function shownExplanation({ refused, role, clock, checks, login }: Explanation, 
   }
 }
 
-const shownClock = ({ seconds, source, measuredAt }: MeasuredClock): object => ({
+const shownClock = ({ seconds, source, measuredAt }: MeasuredClock) => ({
   offset_seconds: seconds,
   source,
   measured_at: formatTime(measuredAt),

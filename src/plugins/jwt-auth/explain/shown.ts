@@ -4,13 +4,13 @@ import { isJsonNumber, jsonNumber, type JsonValue } from '../../../lib/json.ts'
 const maxItems = 32
 const maxText = 256
 
-const cut = (text: string): string => text.slice(0, maxText)
+const cut = (text: string, longest = maxText): string => text.slice(0, longest)
 
 /** A value as an explanation shows it: texts cut, lists cut, an object as its text. Contract jwt-oidc §11.1. */
-export function shown(value: unknown): JsonValue {
-  if (Array.isArray(value)) return value.slice(0, maxItems).map((item: unknown) => (Array.isArray(item) ? cut(goText(item)) : shown(item)))
+export function shown(value: unknown, longest = maxText): JsonValue {
+  if (Array.isArray(value)) return value.slice(0, maxItems).map((item: unknown) => (Array.isArray(item) ? cut(goText(item)) : shown(item, longest)))
   if (value === undefined || value === null) return null
-  if (typeof value === 'string') return cut(value)
+  if (typeof value === 'string') return cut(value, longest)
   if (typeof value === 'boolean' || isJsonNumber(value)) return value
   if (typeof value === 'bigint') return jsonNumber(cut(value.toString()))
   if (typeof value === 'number') return Number.isFinite(value) ? jsonNumber(JSON.stringify(value)) : null
@@ -18,4 +18,4 @@ export function shown(value: unknown): JsonValue {
 }
 
 /** Values beside each other, as a list whatever their number. */
-export const shownList = (values: readonly unknown[]): JsonValue[] => values.slice(0, maxItems).map(shown)
+export const shownList = (values: readonly unknown[]): JsonValue[] => values.slice(0, maxItems).map((value) => shown(value))

@@ -4,16 +4,22 @@ import type { ReadyProvider } from '../discovered-provider.ts'
 import { DiscoveryError } from '../discovery.ts'
 import { namedRole } from '../login.ts'
 import type { MountState, ReadyConfig } from '../mount-state.ts'
-import { discreetRefusal, type Refusal, refusal } from '../refusal.ts'
+import type { Attempt } from '../attempt.ts'
+import { comparing, discreetRefusal, type Refusal, refusal } from '../refusal.ts'
 import type { Role } from '../role.ts'
-import { isRefusal, thrown } from '../trace.ts'
+import { shownUrl } from '../shown-url.ts'
 import type { PendingLogin } from './pending-login.ts'
 import type { BegunLogin, PendingLogins } from './pending-logins.ts'
-import { formTarget, isAllowedRedirect, takeNamespace } from './redirect-uri.ts'
+import { formTarget, isAllowedRedirect, redirectDifference, takeNamespace } from './redirect-uri.ts'
 
 export type AuthorizeInput = { readonly role: string; readonly redirect_uri: string; readonly client_nonce: string }
 
-export type AuthorizeContext = { readonly state: MountState; readonly pending: PendingLogins; readonly remoteAddress: string }
+export type AuthorizeContext = {
+  readonly state: MountState
+  readonly pending: PendingLogins
+  readonly remoteAddress: string
+  readonly attempt: Attempt
+}
 
 /** An URL to send a browser to; or none, and why. */
 export type Authorization = { readonly url: string } | { readonly refused: Refusal }
@@ -23,19 +29,25 @@ export type Authorization = { readonly url: string } | { readonly refused: Refus
  * Contract jwt-oidc §5.1, in that order.
  */
 export async function authorize(input: AuthorizeInput, context: AuthorizeContext): Promise<Authorization> {
+  const { flow } = context.attempt
   const ready = await context.state.findConfig()
-  if (ready === undefined) throw thrown(refusal('config_missing', 'could not load configuration'))
-  if (!hasOidcClient(ready.config)) throw thrown(refusal('oidc_not_configured', 'OIDC login is not configured for this mount'))
+  if (ready === undefined) throw flow.refused(refusal('config_missing', 'could not load configuration'))
+  flow.ready = ready
+  flow.check('config', hasOidcClient(ready.config) ? undefined : clientMissing(ready.config))
   const name = input.role || ready.config.default_role
-  if (name === '') throw thrown(refusal('role_missing', 'missing role'))
-  if (input.redirect_uri === '') throw thrown(refusal('redirect_uri_missing', 'missing redirect_uri'))
-  const role = await namedRole(name, context.state)
-  if (isRefusal(role)) throw thrown(role)
+  flow.roleName = name
+  if (name === '') throw flow.refused(refusal('role_missing', 'missing role'))
+  if (input.redirect_uri === '') throw flow.refused(refusal('redirect_uri_missing', 'missing redirect_uri'))
+  const role = flow.value('role', await namedRole(name, context.state))
+  flow.role = role
   const target = redirectTarget(input.redirect_uri, role, ready.config)
-  if ('reason' in target) return { refused: target }
+  if ('reason' in target) return { refused: flow.note(target) }
+  flow.passed('redirect_uri', { expected: role.record.allowed_redirect_uris ?? [], seen: input.redirect_uri })
   const provider = await reachedProvider(ready)
-  if ('reason' in provider) return { refused: provider }
-  if (!isWebAddress(provider.document.authorization_endpoint)) return { refused: noEndpoint }
+  if ('reason' in provider) return { refused: flow.note(provider) }
+  const { authorization_endpoint: endpoint } = provider.document
+  if (!isWebAddress(endpoint)) return { refused: flow.note(comparing(noEndpoint, { expected: ['authorization_endpoint'], seen: endpoint })) }
+  flow.passed('provider', { expected: [], seen: ready.config.oidc_discovery_url })
   const begun = await context.pending.begin(loginStart(input, { role, config: ready.config, redirectUri: target.uri }), context.remoteAddress)
   return authorizationOf(begun, { config: ready.config, role, provider, namespace: target.namespace })
 }
@@ -52,6 +64,13 @@ const loginStart = (input: AuthorizeInput, { role, config, redirectUri }: { role
 /** An ID token straight from the provider, even beside a code. Contract jwt-oidc §5.4. */
 const wantsIdToken = (config: Config): boolean => config.oidc_response_types.includes('id_token')
 
+/** What makes a client, and what of it is there. */
+function clientMissing(config: Config): Refusal {
+  const wanted = ['oidc_discovery_url', 'oidc_client_id', 'oidc_client_secret'] as const
+  const seen = wanted.filter((name) => config[name] !== '')
+  return comparing(refusal('oidc_not_configured', 'OIDC login is not configured for this mount'), { expected: wanted, seen, hint: '' })
+}
+
 const noEndpoint = refusal('provider_unreachable', 'the metadata of the provider has no usable authorization_endpoint')
 
 /** A browser is sent there: no other kind of URL must come out of what a provider says. */
@@ -60,9 +79,13 @@ const isWebAddress = (url: string): boolean => /^https?:\/\//i.test(url) && URL.
 /** Steps 6 to 9: the list of the role holds the URI without the namespace, and as the UI has it. */
 function redirectTarget(redirectUri: string, role: Role, config: Config): { uri: string; namespace: string } | Refusal {
   const target = config.namespace_in_state ? takeNamespace(redirectUri) : { uri: redirectUri, namespace: '' }
-  if (target === undefined) return refusal('redirect_uri_refused', 'redirect_uri is no URI')
-  if (!isAllowedRedirect(target.uri, role.record.allowed_redirect_uris ?? [])) {
-    return refusal('redirect_uri_refused', `redirect_uri is not one of the role's allowed_redirect_uris`)
+  if (target === undefined) {
+    return comparing(refusal('redirect_uri_refused', 'redirect_uri is no URI'), { expected: ['a URI'], seen: redirectUri, hint: '' })
+  }
+  const allowed = role.record.allowed_redirect_uris ?? []
+  if (!isAllowedRedirect(target.uri, allowed)) {
+    const refused = refusal('redirect_uri_refused', `redirect_uri is not one of the role's allowed_redirect_uris`)
+    return comparing(refused, { expected: allowed, seen: target.uri, detail: redirectDifference(target.uri, allowed) })
   }
   return config.oidc_response_mode === 'form_post' ? { ...target, uri: formTarget(target.uri) } : target
 }
@@ -76,7 +99,10 @@ export async function reachedProvider({ config, provider }: ReadyConfig): Promis
     return await provider.ready()
   } catch (error) {
     if (!(error instanceof DiscoveryError)) throw error
-    return discreetRefusal('provider_unreachable', { text: `${failing}the provider is unavailable`, cause: failing + error.message })
+    return {
+      ...discreetRefusal('provider_unreachable', { text: `${failing}the provider is unavailable`, cause: failing + error.message }),
+      compared: { expected: [shownUrl(config.oidc_discovery_url)], seen: error.message, isLong: true, hint: '' },
+    }
   }
 }
 

@@ -4,22 +4,24 @@ import { quoted } from '../../../lib/go-text.ts'
 import type { Attempt } from '../attempt.ts'
 import { loginByClaims } from '../claims-login.ts'
 import type { ReadyProvider } from '../discovered-provider.ts'
-import type { JwsLimits } from '../jws.ts'
+import { AskedForVouched } from '../asked-for-vouched.ts'
+import { NotingTrace, noChecks, unaskedOf } from '../noting-trace.ts'
+import { type JwsLimits, parseClaims, parseJws } from '../jws.ts'
 import type { VerifiedToken } from '../keyset.ts'
 import { checkAddress } from '../login.ts'
 import type { MountState, ReadyConfig } from '../mount-state.ts'
-import { discreetRefusal, type Refusal, refusal, reworded } from '../refusal.ts'
+import { comparing, discreetRefusal, type Refusal, refusal, reworded } from '../refusal.ts'
 import type { Role } from '../role.ts'
 import { shownUrl } from '../shown-url.ts'
 import type { StrictObject } from '../strict-json.ts'
-import { isRefusal, strictTrace, thrown } from '../trace.ts'
+import { isRefusal, thrown } from '../trace.ts'
 import { loginFailed, stateUnknown } from './answer-texts.ts'
 import { reachedProvider } from './authorize.ts'
 import { unconfirmed } from './confirmation.ts'
 import { type Exchanged, ExchangeError, exchangeCode, hashMatches } from './exchange.ts'
 import { verifyIdToken } from './id-token.ts'
-import { isClientNonce, isTooOldForExchange, type PendingLogin } from './pending-login.ts'
-import type { PendingLogins } from './pending-logins.ts'
+import { isClientNonce, isTooOldForExchange, type PendingLogin, type ProviderError } from './pending-login.ts'
+import type { Gone, PendingLogins } from './pending-logins.ts'
 import { fetchUserInfo } from './userinfo.ts'
 
 export type CallbackInput = { readonly state: string; readonly code: string; readonly client_nonce: string; readonly iss: string }
@@ -30,8 +32,8 @@ export type CallbackContext = {
   readonly outbound: OutboundClient
   readonly limits: JwsLimits
   readonly remoteAddress: string
-  /** The provider sent `error` in place of a code. */
-  readonly providerRefused: boolean
+  /** What the provider sent in place of a code, if it refused. */
+  readonly providerError: ProviderError | undefined
   readonly signal: AbortSignal | undefined
   /** Filled in as more is known. */
   readonly attempt: Attempt
@@ -47,29 +49,76 @@ const codeOfForm = 'no_code'
 
 /** Who comes back from the provider, and what the role grants. Contract jwt-oidc §5.6 steps 1 to 12, in that order. Throws the first refusal. */
 export async function finishLogin(input: CallbackInput, context: CallbackContext): Promise<LoginAuth> {
+  const { flow } = context.attempt
   const ready = await context.state.findConfig()
-  if (ready === undefined) throw thrown(refusal('config_missing', `${loginFailed} Could not load configuration`))
+  if (ready === undefined) throw flow.refused(refusal('config_missing', `${loginFailed} Could not load configuration`))
+  flow.ready = ready
+  flow.passed('config')
   const login = await context.pending.take(input.state, (waiting) => checkConfirmed(waiting, input, context))
-  if (login === undefined) throw thrown(refusal('state_unknown', `${loginFailed} ${stateUnknown}`))
+  if (login === undefined) throw flow.refused(unknownState(input.state, context.pending.whyGone(input.state)))
   context.attempt.role = login.role
-  if (!isClientNonce(login, input.client_nonce)) throw thrown(refusal('client_nonce_mismatch', 'invalid client_nonce'))
+  flow.login = login
+  flow.roleName = login.role
+  flow.passed('state')
+  flow.check('client_nonce', isClientNonce(login, input.client_nonce) ? undefined : wrongClientNonce(login, input.client_nonce))
   const role = await context.state.findRole(login.role)
-  if (role === undefined) throw thrown(refusal('role_unknown', `${loginFailed} Role could not be found`))
-  strictTrace.check('address', checkAddress(role, context.remoteAddress))
+  if (role === undefined) throw flow.refused(refusal('role_unknown', `${loginFailed} Role could not be found`))
+  flow.role = role
+  flow.passed('role')
+  flow.check('address', checkAddress(role, context.remoteAddress))
   const provider = await reachedProvider(ready)
-  if (isRefusal(provider)) throw thrown(reworded(provider, (text) => `error getting provider for login operation: ${text}`))
-  strictTrace.check('issuer', checkAnswering([input.iss, login.issuer], ready.config.oidc_discovery_url))
+  if (isRefusal(provider)) throw flow.refused(reworded(provider, (text) => `error getting provider for login operation: ${text}`))
+  flow.passed('provider', { expected: [], seen: shownUrl(ready.config.oidc_discovery_url) })
+  const answering = checkAnswering([input.iss, login.issuer], ready.config.oidc_discovery_url)
+  if (answering !== undefined) throw flow.refused(answering)
   const begun: LoginContext = { ...context, input, ready, provider, login }
   const returned = await vouchedClaims(begun)
-  if (isRefusal(returned)) throw thrown(returned)
-  strictTrace.check('subject', checkSubject(returned.claims, role))
+  if (isRefusal(returned)) throw flow.refused(returned)
+  flow.claims = returned.claims
+  flow.check('subject', checkSubject(returned.claims, role))
   const merged = await withUserInfo(returned, begun)
+  flow.claims = merged
   if (role.record.verbose_oidc_logging === true) logVerbosely(returned.idToken, merged, context.log)
-  const reach = { outbound: context.outbound, accessToken: returned.exchanged?.accessToken, signal: context.signal, now: context.now }
-  const auth = await loginByClaims(merged, role, { config: ready.config, trace: strictTrace, ...reach })
+  return grantedLogin(merged, { ...begun, role, accessToken: returned.exchanged?.accessToken })
+}
+
+/** From the claims to the login. All checks are noted, so that one refusal hides no other; after the first nobody outside is asked any more. */
+async function grantedLogin(
+  claims: StrictObject,
+  { role, accessToken, ready, outbound, signal, now, attempt }: LoginContext & { role: Role; accessToken: string | undefined },
+): Promise<LoginAuth> {
+  const trace = new NotingTrace({ verifies: false, instead: () => undefined })
+  const way = new AskedForVouched(outbound, () => !trace.hasRefused)
+  const auth = await loginByClaims(claims, role, { config: ready.config, trace, outbound: way, accessToken, signal, now })
+  const unasked = way.wasRefused ? unaskedOf(trace.noted, role) : noChecks
+  const made = trace.noted.filter((one) => !unasked.has(one))
+  attempt.flow.noted.push(...made)
+  const first = made.find(({ refused }) => refused !== undefined)?.refused
+  if (first !== undefined) throw thrown(first)
   if (auth === undefined) throw new Error('a login was refused without being ended')
   return auth
 }
+
+const unknownState = (state: string, gone: Gone | undefined): Refusal =>
+  comparing(refusal('state_unknown', `${loginFailed} ${stateUnknown}`), {
+    expected: ['the state of a login that was begun at this mount within 10 minutes and has not come back yet'],
+    // no more of it than tells what it is
+    seen: state === '' ? '' : `${state.slice(0, 5)}…${/,ns=.*$/.exec(state)?.[0] ?? ''}`,
+    detail: state.includes(',ns=') ? 'the client must cut `,ns=…` off' : gone === undefined ? '' : goneTexts[gone],
+    hint: '',
+  })
+
+const goneTexts: Readonly<Record<Gone, string>> = {
+  used: 'it came back before: used already',
+  expired: 'it came back too late: expired',
+}
+
+const wrongClientNonce = ({ client_nonce: begun }: PendingLogin, sent: string): Refusal =>
+  comparing(refusal('client_nonce_mismatch', 'invalid client_nonce'), {
+    expected: begun === '' ? [] : ['the client_nonce that was sent to auth_url'],
+    seen: sent === '' ? null : 'another one',
+    hint: '',
+  })
 
 /** A login whose form nobody has confirmed yet stays as it is: who asks may ask again. One that another client asks for ends. */
 async function checkConfirmed(login: PendingLogin, input: CallbackInput, { state, attempt }: CallbackContext): Promise<void> {
@@ -78,7 +127,8 @@ async function checkConfirmed(login: PendingLogin, input: CallbackInput, { state
   const refused = role && unconfirmed(login, role)
   if (refused === undefined) return
   attempt.role = login.role
-  throw thrown(refused)
+  attempt.flow.login = login
+  throw attempt.flow.refused(refused)
 }
 
 /** Whether a token would be given for what a form brought, not for a code that the caller has. Contract jwt-oidc §5.6 step 7. */
@@ -98,7 +148,7 @@ function checkAnswering(issuers: readonly string[], expected: string): Refusal |
   const other = issuers.find((issuer) => issuer !== '' && issuer !== expected)
   if (other === undefined) return undefined
   const text = `${loginFailed} Authorization response of a different provider, expected ${quoted(shownUrl(expected))} got ${quoted(other)}.`
-  return refusal('issuer_mismatch', text)
+  return comparing(refusal('issuer_mismatch', text), { expected: [shownUrl(expected)], seen: other, detail: 'iss of the callback' })
 }
 
 /** What came back from the provider, vouched for. `exchanged` is missing where it sent an ID token instead of a code. */
@@ -113,12 +163,24 @@ async function vouchedClaims(context: LoginContext): Promise<Returned | Refusal>
     return isRefusal(returned) ? reworded(returned, (text) => `${loginFailed} Error exchanging oidc code: ${quoted(text, longestError)}.`) : returned
   }
   if (login.id_token === '') {
-    const reason = context.providerRefused || login.refused ? 'provider_refused' : 'code_missing'
-    return refusal(reason, `${loginFailed} No code or id_token received.`)
+    return nothingReceived(context)
   }
+  context.attempt.flow.passed('code', { expected: ['id_token'], seen: 'id_token' })
   const verified = await attemptedToken(login.id_token, context)
   if ('reason' in verified) return reworded(verified, (text) => `Token verification failed. ${text}`)
   return { claims: withoutNonce(verified.claims), idToken: login.id_token, exchanged: undefined }
+}
+
+/** The words of a provider stay out of the answer and the log: anybody can write them into a URL. */
+function nothingReceived({ providerError, login, input }: LoginContext): Refusal {
+  const error = providerError ?? (login.refused ? login.provider_error : undefined)
+  const text = `${loginFailed} No code or id_token received.`
+  if (error === undefined) {
+    const seen = [...(input.state === '' ? [] : ['state']), ...(input.iss === '' ? [] : ['iss'])]
+    return comparing(refusal('code_missing', text), { expected: ['code'], seen, hint: '' })
+  }
+  const seen = [error.error, error.error_description].filter((part) => part !== '')
+  return comparing(refusal('provider_refused', text), { expected: ['code'], seen, isLong: true, hint: '' })
 }
 
 /** Texts of the provider were cut before. */
@@ -129,22 +191,41 @@ async function claimsByCode(code: string, context: LoginContext): Promise<Return
   const { input, login, ready, provider, outbound, signal, now } = context
   const exchanging = (refused: Refusal) => reworded(refused, (text) => `Provider.Exchange: ${text}`)
   const failed = (reason: Refusal['reason'], text: string) => exchanging(refusal(reason, text))
+  const { flow } = context.attempt
+  flow.passed('code', { expected: ['code'], seen: 'code' })
   if (login.code_verifier === '') {
-    return failed('exchange_failed', `request (${input.state}) should not be using the implicit flow: invalid OIDC flow`)
+    const refused = failed('exchange_failed', `request (${input.state}) should not be using the implicit flow: invalid OIDC flow`)
+    return comparing(refused, { expected: ['id_token'], seen: 'code', detail: 'oidc_response_types', hint: '' })
   }
-  if (isTooOldForExchange(login, now())) return failed('exchange_failed', 'authentication request is expired: invalid parameter')
+  if (isTooOldForExchange(login, now())) {
+    const refused = failed('exchange_failed', 'authentication request is expired: invalid parameter')
+    const ages = { expected: ['a code within 10 minutes'], seen: `${Math.round((now() - login.created) / 1000)} s` }
+    return comparing(refused, { ...ages, detail: 'age of the login', hint: '' })
+  }
   const exchanged = await exchangeOrWhy(code, login, { outbound, config: ready.config, document: provider.document, signal })
   if ('reason' in exchanged) return exchanging(reworded(exchanged, (text) => `unable to exchange auth code with provider: ${text}`))
-  const { idToken, accessToken } = exchanged
-  if (idToken === undefined) return failed('exchange_failed', 'id_token is missing from auth code exchange: id_token is missing')
-  if (idToken === '') return failed('exchange_failed', 'unable to create new id_token: NewToken: id_token is empty: invalid parameter')
+  const { idToken, accessToken, members } = exchanged
+  const withoutToken = { expected: ['id_token'], seen: members, detail: 'members of the token answer', hint: '' } as const
+  if (idToken === undefined) {
+    return comparing(failed('exchange_failed', 'id_token is missing from auth code exchange: id_token is missing'), withoutToken)
+  }
+  if (idToken === '') {
+    return comparing(failed('exchange_failed', 'unable to create new id_token: NewToken: id_token is empty: invalid parameter'), withoutToken)
+  }
+  flow.passed('exchange', { expected: ['id_token'], seen: members })
   const verified = await attemptedToken(idToken, context)
   if ('reason' in verified) return exchanging(reworded(verified, (text) => `id_token failed verification: ${text}`))
   const { claims, algorithm } = verified
   const wrongHash = (what: string) => `failed verification: VerifyAccessToken: verifyHashClaim: ${what} hash does not match value in id_token`
-  if (!hashMatches(ownClaim(claims, 'at_hash'), accessToken, algorithm)) return failed('exchange_failed', `access_token ${wrongHash('access_token')}`)
+  const ofAnother = (detail: string, seen: unknown) => ({ expected: ['the hash of what came with it'], seen, detail, hint: '' }) as const
+  const accessHash = ownClaim(claims, 'at_hash')
+  if (!hashMatches(accessHash, accessToken, algorithm)) {
+    return comparing(failed('exchange_failed', `access_token ${wrongHash('access_token')}`), ofAnother('at_hash', accessHash))
+  }
   const codeHash = ownClaim(claims, 'c_hash')
-  if (codeHash !== '' && !hashMatches(codeHash, code, algorithm)) return failed('exchange_failed', `code hash ${wrongHash('authorization code')}`)
+  if (codeHash !== '' && !hashMatches(codeHash, code, algorithm)) {
+    return comparing(failed('exchange_failed', `code hash ${wrongHash('authorization code')}`), ofAnother('c_hash', codeHash))
+  }
   return { claims: withoutNonce(claims), idToken, exchanged }
 }
 
@@ -152,17 +233,28 @@ async function exchangeOrWhy(...given: Parameters<typeof exchangeCode>): Promise
   try {
     return await exchangeCode(...given)
   } catch (error) {
-    if (error instanceof ExchangeError) return discreetRefusal('exchange_failed', { text: error.told, cause: error.message })
-    throw error
+    if (!(error instanceof ExchangeError)) throw error
+    const [, { redirect_uri }, { config, document }] = given
+    const sent = [`client_id ${config.oidc_client_id}`, `redirect_uri ${redirect_uri}`]
+    const compared = { expected: sent, seen: error.tries, detail: shownUrl(document.token_endpoint), isLong: true, hint: '' } as const
+    return comparing(discreetRefusal('exchange_failed', { text: error.told, cause: error.message }), compared)
   }
 }
 
 async function attemptedToken(idToken: string, context: LoginContext): Promise<VerifiedToken | Refusal> {
   const { attempt, provider, limits } = context
   attempt.token = idToken
-  const verified = await verifyIdToken(idToken, provider.keys, rulesOf(context), limits)
+  const { flow } = attempt
+  flow.claims = unverifiedClaims(idToken, limits)
+  const verified = await verifyIdToken(idToken, provider.keys, rulesOf(context), limits, (name) => flow.passed(name))
   attempt.isVerified = !isRefusal(verified)
   return verified
+}
+
+/** What a token says that is refused perhaps, to tell the operator of it. */
+function unverifiedClaims(token: string, limits: JwsLimits): StrictObject | undefined {
+  const jws = parseJws(token, limits)
+  return 'malformed' in jws ? undefined : parseClaims(jws.payload)
 }
 
 const rulesOf = ({ ready, login, now }: LoginContext) => ({ config: ready.config, login, nowMs: now() })
@@ -181,9 +273,14 @@ function checkSubject(claims: StrictObject, { record }: Role): Refusal | undefin
 /** Step 10: never a reason to refuse. Contract jwt-oidc §5.9. */
 async function withUserInfo({ claims, exchanged }: Returned, context: LoginContext): Promise<StrictObject> {
   const { provider, ready, outbound, limits, signal, log } = context
+  const { flow } = context.attempt
   if (exchanged === undefined || provider.document.userinfo_endpoint === '') return claims
   const info = await fetchUserInfo(exchanged, ownClaim(claims, 'sub'), { outbound, config: ready.config, provider, limits, signal })
-  if ('claims' in info) return Object.fromEntries([...Object.entries(claims), ...Object.entries(info.claims)])
+  if ('claims' in info) {
+    flow.passed('userinfo', { expected: [], seen: Object.keys(info.claims) })
+    return Object.fromEntries([...Object.entries(claims), ...Object.entries(info.claims)])
+  }
+  flow.unusable('userinfo', info.unusable)
   log.warn({ event: 'userinfo_unusable', cause: info.unusable }, 'what the provider says of a person was left out of a login')
   return claims
 }

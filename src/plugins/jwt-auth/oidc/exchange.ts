@@ -14,6 +14,8 @@ export type Exchanged = {
   readonly tokenType: string
   /** Undefined when there is none, or it is no text. */
   readonly idToken: string | undefined
+  /** Names of all that the answer has. */
+  readonly members: readonly string[]
 }
 
 const fetchFailed = 'oauth2: cannot fetch token'
@@ -23,12 +25,18 @@ export class ExchangeError extends Error {
   override readonly name = 'ExchangeError'
   /** As much of it as the caller may see: by default nothing that a provider said. */
   readonly told: string
+  /** What each try brought, by the way the client was authenticated. For the operator. */
+  readonly tries: readonly string[]
 
-  constructor(message: string, { told = fetchFailed, ...options }: ErrorOptions & { told?: string } = {}) {
+  constructor(message: string, { told = fetchFailed, tries = [], ...options }: ErrorOptions & { told?: string; tries?: readonly string[] } = {}) {
     super(message, options)
     this.told = told
+    this.tries = tries
   }
 }
+
+/** The error with what was tried. */
+const afterTries = (error: ExchangeError, tries: readonly string[]) => new ExchangeError(error.message, { cause: error, told: error.told, tries })
 
 /** Words of our own, which the caller may see. */
 const unusable = (text: string, options: ErrorOptions = {}) => new ExchangeError(text, { ...options, told: text })
@@ -53,13 +61,25 @@ export type ExchangeParts = {
 export async function exchangeCode(code: string, login: PendingLogin, parts: ExchangeParts): Promise<Exchanged> {
   const { oidc_client_secret: secret, oidc_public_client: isPublic } = parts.config
   const fields = { code, redirect_uri: login.redirect_uri, ...(login.code_verifier === '' ? {} : { code_verifier: login.code_verifier }) }
-  if (isPublic) return exchangeAs(None(), fields, parts)
-  try {
-    return await exchangeAs(basic(secret), fields, parts)
-  } catch (error) {
-    if (!(error instanceof ExchangeError)) throw error
-    return await exchangeAs(inBody(secret), fields, parts)
+  const ways: readonly (readonly [string, ClientAuth])[] = isPublic
+    ? [['none', None()]]
+    : [
+        ['client_secret_basic', basic(secret)],
+        ['client_secret_post', inBody(secret)],
+      ]
+  const tries: string[] = []
+  let last: ExchangeError | undefined
+  for (const [name, clientAuth] of ways) {
+    try {
+      return await exchangeAs(clientAuth, fields, parts)
+    } catch (error) {
+      if (!(error instanceof ExchangeError)) throw error
+      tries.push(`${name}: ${error.message}`)
+      last = error
+    }
   }
+  if (last === undefined) throw new Error('there is always one way to try')
+  throw afterTries(last, tries)
 }
 
 /** Id and secret are form-encoded first (RFC 6749 §2.3.1), but no further than that asks: many providers compare without decoding. */
@@ -146,6 +166,7 @@ function readTokenAnswer({ status, statusText, headers, body }: OutboundResponse
     accessToken: text('access_token'),
     tokenType: spelledTypes.get(text('token_type').toLowerCase()) ?? text('token_type'),
     idToken: typeof idToken === 'string' ? idToken : undefined,
+    members: [...members.keys()],
   }
 }
 

@@ -1,9 +1,9 @@
 import { excerpt, goText, quoted } from '../../../lib/go-text.ts'
 import { type Algorithm, isSupportedAlgorithm } from '../algorithms.ts'
-import type { Config } from '../jwt-config.ts'
+import { type Config, flowAlgorithms } from '../jwt-config.ts'
 import { type JwksKeyset, unexpectedAlgorithm, type VerifiedToken } from '../keyset.ts'
 import { type JwsLimits, parseClaims, parseJws } from '../jws.ts'
-import { type Refusal, refusal, reworded } from '../refusal.ts'
+import { type CheckName, type Refusal, refusal, reworded } from '../refusal.ts'
 import { shownUrl } from '../shown-url.ts'
 import type { StrictObject } from '../strict-json.ts'
 import type { PendingLogin } from './pending-login.ts'
@@ -20,16 +20,22 @@ const minute = 60
 /** RFC 7519 times beyond this are none that a date can show. */
 const latestTime = 253_402_300_799
 
-/** The algorithms of the flow; those of a JWT login are others. Contract jwt-oidc §7.1. */
-export const flowAlgorithms = (config: Config): readonly string[] => (config.jwt_supported_algs.length > 0 ? config.jwt_supported_algs : ['RS256'])
+/** Told of each check that was passed. */
+export type NotePass = (name: CheckName) => void
 
 /** The claims of an ID token, or why it is refused: contract jwt-oidc §5.8 rows 1 to 19, in that order. */
-export async function verifyIdToken(token: string, keys: JwksKeyset, rules: IdTokenRules, limits: JwsLimits): Promise<VerifiedToken | Refusal> {
-  const verified = await verify(token, keys, rules, limits)
+export async function verifyIdToken(
+  token: string,
+  keys: JwksKeyset,
+  rules: IdTokenRules,
+  limits: JwsLimits,
+  passed: NotePass = () => {},
+): Promise<VerifiedToken | Refusal> {
+  const verified = await verify(token, keys, rules, limits, passed)
   return 'reason' in verified ? reworded(verified, (text) => `Provider.VerifyIDToken: ${text}`) : verified
 }
 
-async function verify(token: string, keys: JwksKeyset, rules: IdTokenRules, limits: JwsLimits): Promise<VerifiedToken | Refusal> {
+async function verify(token: string, keys: JwksKeyset, rules: IdTokenRules, limits: JwsLimits, passed: NotePass): Promise<VerifiedToken | Refusal> {
   if (token === '') return refusal('token_malformed', 'id_token is empty: invalid parameter')
   const jws = parseJws(token, limits)
   if ('malformed' in jws) return refusal('token_malformed', `invalid id_token: oidc: malformed jwt: ${jws.malformed}`)
@@ -37,16 +43,25 @@ async function verify(token: string, keys: JwksKeyset, rules: IdTokenRules, limi
   if (claims === undefined) return refusal('token_malformed', 'invalid id_token: oidc: malformed jwt: payload is not a JSON object')
   const typed = readClaims(claims)
   if ('reason' in typed) return typed
-  const refused = checkSources(claims) ?? checkIssuer(typed.iss, rules.config.oidc_discovery_url) ?? checkLifetime(typed, rules.nowMs)
-  if (refused !== undefined) return refused
+  const ofSources = checkSources(claims)
+  if (ofSources !== undefined) return ofSources
+  passed('claims')
+  const ofIssuer = checkIssuer(typed.iss, rules.config.oidc_discovery_url)
+  if (ofIssuer !== undefined) return ofIssuer
+  passed('issuer')
+  const ofTimes = checkLifetime(typed, rules.nowMs)
+  if (ofTimes !== undefined) return ofTimes
+  passed('times')
   const algorithm = acceptedAlgorithm(jws.algorithm, flowAlgorithms(rules.config))
   if (typeof algorithm !== 'string') return algorithm
+  passed('algorithm')
   const signed = await keys.verifySignature({ ...jws, algorithm })
   if ('reason' in signed) {
     const kind = signed.reason === 'keys_unavailable' ? 'invalid jwks' : 'invalid signature'
     return reworded(signed, (text) => `invalid id_token: failed to verify signature: ${text}: ${kind}`)
   }
-  return checkRequest(typed, rules) ?? signed
+  passed('signature')
+  return checkRequest(typed, rules, passed) ?? signed
 }
 
 /** The claims that decide, typed. Absent texts are empty, absent times 0. */
@@ -129,14 +144,18 @@ function acceptedAlgorithm(algorithm: string, accepted: readonly string[]): Algo
 }
 
 /** Rows 9 to 19: what ties the token to this login. */
-function checkRequest(claims: IdTokenClaims, { config, login, nowMs }: IdTokenRules): Refusal | undefined {
+function checkRequest(claims: IdTokenClaims, { config, login, nowMs }: IdTokenRules, passed: NotePass): Refusal | undefined {
   if (claims.nonce !== login.nonce) return refusal('nonce_mismatch', 'invalid id_token nonce: invalid nonce')
+  passed('nonce')
   if (claims.iat > nowMs / 1000 + minute) {
     const text = `current time ${timeText(nowMs / 1000)} before the iat (issued at) time ${timeText(claims.iat)}: invalid issued at (iat)`
     return refusal('issued_in_future', `invalid id_token ${text}`)
   }
   if (claims.sub === '') return refusal('claim_type_invalid', 'invalid id_token: sub: missing required claim')
-  return checkAudiences(claims, config.oidc_client_id, login.bound_audiences) ?? checkSignIn(claims.auth_time, login)
+  const ofAudience = checkAudiences(claims, config.oidc_client_id, login.bound_audiences)
+  if (ofAudience !== undefined) return ofAudience
+  passed('audience')
+  return checkSignIn(claims.auth_time, login)
 }
 
 /** Rows 12 to 17: an audience of the role never stands in for the client. */

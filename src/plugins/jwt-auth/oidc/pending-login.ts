@@ -25,6 +25,8 @@ const pendingLogin = z.object({
   id_token: z.string(),
   /** The form said that the provider refused. */
   refused: z.boolean(),
+  /** What it said then. */
+  provider_error: z.object({ error: z.string(), error_description: z.string() }).optional(),
   /** Which provider the form said it is of; empty when it did not. */
   issuer: z.string().default(''),
   /** Address of the client that began it, for the page that asks for a confirmation. */
@@ -36,8 +38,11 @@ const pendingLogin = z.object({
 })
 export type PendingLogin = z.output<typeof pendingLogin>
 
+/** Why a provider refused, in its words: RFC 6749 §4.1.2.1. */
+export type ProviderError = NonNullable<PendingLogin['provider_error']>
+
 /** What a form of the provider brings. */
-export type PostedForm = Pick<PendingLogin, 'code' | 'id_token' | 'refused' | 'issuer'>
+export type PostedForm = Pick<PendingLogin, 'code' | 'id_token' | 'refused' | 'issuer' | 'provider_error'>
 
 /** What a new login is begun with. */
 export type LoginStart = Pick<PendingLogin, 'role' | 'redirect_uri' | 'bound_audiences' | 'max_age'> & {
@@ -71,7 +76,7 @@ export function withPosted(login: PendingLogin, posted: PostedForm, random: Rand
   const { code, id_token, refused, issuer } = posted
   const isKnown = login.code === code && login.id_token === id_token && login.refused === refused && login.issuer === issuer
   if (isKnown && (login.confirmed || login.confirmation !== '')) return login
-  return { ...login, ...posted, confirmed: false, confirmation: base62(random, 43) }
+  return { ...login, provider_error: undefined, ...posted, confirmed: false, confirmation: base62(random, 43) }
 }
 
 /** Whether this is the one-time value of the page that asks; the comparison tells nothing by its time. */

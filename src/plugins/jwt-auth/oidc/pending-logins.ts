@@ -29,6 +29,10 @@ export type PendingLoginParts = {
 export type PendingLimits = { readonly mount: number; readonly address: number }
 const contractLimits: PendingLimits = { mount: 100_000, address: 1_000 }
 
+/** Why there is no login of a state, as far as this process has seen it end. */
+export type Gone = 'used' | 'expired'
+const maxGoneKept = 10_000
+
 /** A login begun, and the state the provider will bring back. */
 export type BegunLogin = { readonly state: string; readonly login: PendingLogin }
 
@@ -64,6 +68,8 @@ export class PendingLogins {
   readonly #writing = new Map<string, Set<string>>()
   /** When to look again at addresses that were full, by list prefix. */
   readonly #fullUntil = new Map<string, number>()
+  /** Why logins of late are gone, by the digest of their state, oldest first: for whoever asks why a state is unknown. */
+  readonly #gone = new Map<string, Gone>()
   #count: Count | undefined
   #counting: Promise<void> | undefined
   #addressHash: KeyedHash | undefined
@@ -113,8 +119,21 @@ export class PendingLogins {
       // someone else took it, or a form was kept meanwhile
       if (!taken) continue
       this.#counted(prefixOf(login.listed), -1)
-      return this.#isOver(login.listed) ? undefined : login
+      const isOver = this.#isOver(login.listed)
+      this.#noteGone(digest(state), isOver ? 'expired' : 'used')
+      return isOver ? undefined : login
     }
+  }
+
+  /** Why the login of a state is gone; undefined where this process does not know. */
+  whyGone(state: string): Gone | undefined {
+    return this.#gone.get(digest(state))
+  }
+
+  #noteGone(id: string, why: Gone): void {
+    this.#gone.set(id, why)
+    const [oldest] = this.#gone.keys()
+    if (this.#gone.size > maxGoneKept && oldest !== undefined) this.#gone.delete(oldest)
   }
 
   /** Adds what a form brought, over what an earlier one did, and keeps the login for another ten minutes. Undefined when there is none. Contract jwt-oidc §5.5 row 4. */
@@ -214,6 +233,7 @@ export class PendingLogins {
     for (let after: string | undefined; ; ) {
       const keys = await view.listKeys(listRoot, { limit: pageSize, ...(after === undefined ? {} : { after }) })
       const over = keys.filter((key) => this.#isOver(key))
+      for (const key of over) this.#noteGone(idOf(key), 'expired')
       if (over.length > 0)
         await view.write(
           over.flatMap((key) => [

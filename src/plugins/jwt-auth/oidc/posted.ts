@@ -4,7 +4,7 @@ import { thrown } from '../trace.ts'
 import { loginFailed, stateUnknown } from './answer-texts.ts'
 import { answerConfirmation, pageOfForm } from './confirmation.ts'
 import { errorPage, type Page } from './pages.ts'
-import type { PendingLogin } from './pending-login.ts'
+import type { PendingLogin, ProviderError } from './pending-login.ts'
 import type { PendingLogins } from './pending-logins.ts'
 
 export type PostedInput = {
@@ -21,8 +21,8 @@ export type PostedInput = {
 export type PostedContext = {
   readonly state: MountState
   readonly pending: PendingLogins
-  /** The provider sent `error` in place of a code. */
-  readonly providerRefused: boolean
+  /** What the provider sent in place of a code, if it refused. */
+  readonly providerError: ProviderError | undefined
   /** Namespace and mount, as a person knows them. */
   readonly mountPath: string
   /** Told whose login it is. */
@@ -49,7 +49,14 @@ export async function answerPosted(input: PostedInput, context: PostedContext): 
 async function keepPosted({ state, code, id_token, iss }: PostedInput, context: PostedContext): Promise<Page> {
   if (code.length > maxCodeSize || id_token.length > maxIdTokenSize || iss.length > maxIssuerSize)
     return errorPage(loginFailed, 'The answer of the provider is too long.')
-  const login = await context.pending.keepPosted(state, { code, id_token, refused: context.providerRefused, issuer: iss })
+  const { providerError } = context
+  const login = await context.pending.keepPosted(state, {
+    code,
+    id_token,
+    refused: providerError !== undefined,
+    issuer: iss,
+    provider_error: providerError,
+  })
   if (login === undefined) return { ...errorPage(loginFailed, stateUnknown), reason: 'state_unknown' }
   context.onLogin(login)
   return pageOfForm({ login, role: await context.state.findRole(login.role), state, mountPath: context.mountPath })

@@ -6,6 +6,8 @@ type Uri = {
   readonly userInfo: string
   /** Without brackets. */
   readonly host: string
+  /** With its `:`, or empty. */
+  readonly port: string
   /** What follows the authority, without query and fragment. */
   readonly path: string
   /** With its `?`, or empty. */
@@ -18,7 +20,7 @@ type Uri = {
 // RFC 3986 appendix B, with a scheme that is one
 const parts = /^([A-Za-z][A-Za-z0-9+.-]*):(?:\/\/([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?$/
 const relative = /^(?:\/\/([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?$/
-const authorityParts = /^(?:(.*)@)?(\[[0-9A-Fa-f:.]+\]|[^:@[\]]*)(?::[0-9]*)?$/
+const authorityParts = /^(?:(.*)@)?(\[[0-9A-Fa-f:.]+\]|[^:@[\]]*)(:[0-9]*)?$/
 const notInUri = /[\u0000-\u001f\u007f]|%(?![0-9A-Fa-f]{2})/
 const notInHost = /[\s"<>\\^`{|}]/
 
@@ -36,9 +38,9 @@ function parseUri(text: string): Uri | undefined {
   if (match === null && /^[^/?#]*:/.test(text)) return undefined
   const inside = authorityParts.exec(authority ?? '')
   if (inside === null) return undefined
-  const [, userInfo = '', host = ''] = inside
+  const [, userInfo = '', host = '', port = ''] = inside
   if (notInHost.test(host)) return undefined
-  return { scheme, userInfo, host: host.replace(/^\[|\]$/g, ''), path, query: search, fragment, hasAuthority: authority !== undefined }
+  return { scheme, userInfo, host: host.replace(/^\[|\]$/g, ''), port, path, query: search, fragment, hasAuthority: authority !== undefined }
 }
 
 /** A loopback URI matches whatever its port, and else only letter for letter; any other the whole text without regard to case. Contract jwt-oidc §5.2. */
@@ -82,6 +84,25 @@ export function takeNamespace(redirectUri: string): { readonly uri: string; read
   const head = redirectUri.slice(0, redirectUri.length - uri.query.length - uri.fragment.length)
   return { uri: `${head}${query}${uri.fragment}`, namespace }
 }
+
+const compared = ['scheme', 'userInfo', 'host', 'path', 'query', 'fragment'] as const
+const shownParts: Readonly<Record<string, string>> = { userInfo: 'user information' }
+
+/** In which parts a URI differs from the allowed one that is nearest, for a person: `path`, `host, path`. "" where no allowed one can be compared. */
+export function redirectDifference(redirectUri: string, allowed: readonly string[]): string {
+  const asked = parseUri(redirectUri)
+  if (asked === undefined) return ''
+  const portOf = ({ port }: Uri) => (isLoopbackHost(asked.host) ? '' : port)
+  const differences = allowed.slice(0, maxCompared).flatMap((text) => {
+    const uri = parseUri(text)
+    if (uri === undefined) return []
+    const parts = compared.filter((part) => asked[part].toLowerCase() !== uri[part].toLowerCase()).map((part) => shownParts[part] ?? part)
+    return [portOf(asked) === portOf(uri) ? parts : [...parts, 'port']]
+  })
+  return differences.toSorted((one, other) => one.length - other.length)[0]?.join(', ') ?? ''
+}
+
+const maxCompared = 100
 
 /**
  * Whether a command line on the person's own machine listens at this address (RFC 8252 §7.3): it receives the form of a provider itself. The callback

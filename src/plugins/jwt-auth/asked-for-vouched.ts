@@ -1,4 +1,4 @@
-import { OutboundClient, OutboundError, type OutboundOptions, type OutboundResponse } from '../../../core/outbound.ts'
+import { OutboundClient, OutboundError, type OutboundOptions, type OutboundResponse } from '../../core/outbound.ts'
 
 /** A way out that is shut for claims nobody vouches for: they may name any address, and what is sent there is worth stealing. */
 export class AskedForVouched extends OutboundClient {

@@ -1,0 +1,83 @@
+import { flowAlgorithms } from '../jwt-config.ts'
+import type { CheckName, Compared, Refusal } from '../refusal.ts'
+import { shownUrl } from '../shown-url.ts'
+import type { StrictObject } from '../strict-json.ts'
+import { claimNames, type Facts } from './facts.ts'
+
+/** What a check of a browser login compares, where that is other than at a login by JWT. Undefined: it is the same. */
+export function describeFlow(name: CheckName | 'policies', facts: Facts, refused: Refusal | undefined): Compared | undefined {
+  return compareFlow[name]?.(facts, refused)
+}
+
+type Compare = (facts: Facts, refused: Refusal | undefined) => Compared | undefined
+
+const own = (claims: StrictObject | undefined, name: string): unknown =>
+  claims !== undefined && Object.hasOwn(claims, name) ? claims[name] : undefined
+
+const compareFlow: Readonly<Partial<Record<CheckName | 'policies', Compare>>> = {
+  role: ({ roleName, role }, refused) => (refused === undefined ? { expected: [], seen: role?.name ?? roleName } : undefined),
+  algorithm: ({ ready, algorithm }) => ({ expected: ready === undefined ? [] : flowAlgorithms(ready.config), seen: algorithm, detail: 'alg' }),
+  issuer: ({ ready, claims }) => ({
+    expected: ready === undefined ? [] : [shownUrl(ready.config.oidc_discovery_url)],
+    seen: own(claims, 'iss'),
+    detail: 'iss',
+  }),
+  claims: ({ claims }, refused) =>
+    refused !== undefined && (own(claims, 'sub') ?? '') === '' ? { expected: ['sub'], seen: claimNames(claims), detail: 'sub', hint: '' } : undefined,
+  nonce: ({ claims }, refused) => ({
+    expected: ['the nonce of this login'],
+    seen: own(claims, 'nonce') === undefined ? null : refused === undefined ? 'the same' : 'another one',
+    detail: 'nonce',
+    hint: '',
+  }),
+  audience: (facts, refused) => audienceOf(facts, refused),
+  times: (facts, refused) => timesOf(facts, refused),
+  confirmation: ({ login }) => ({
+    expected: ['`Confirm` on the page that follows the sign-in'],
+    seen: login?.confirmed === true ? 'confirmed' : 'not confirmed',
+    detail: login?.redirect_uri ?? '',
+    hint: '',
+  }),
+}
+
+/** An audience of the role never stands in for the client. Contract jwt-oidc §5.8 rows 12 to 17. */
+function audienceOf({ ready, claims, login }: Facts, refused: Refusal | undefined): Compared {
+  const clientId = ready?.config.oidc_client_id ?? ''
+  const aud = own(claims, 'aud') ?? []
+  const seen: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
+  const bound = login?.bound_audiences ?? []
+  const isOfRole = bound.length > 0 && !seen.some((audience) => typeof audience === 'string' && bound.includes(audience))
+  if (isOfRole) return { expected: bound, seen, detail: 'aud' }
+  const party = own(claims, 'azp')
+  const isOfParty = refused?.reason === 'authorized_party_mismatch' && party !== undefined && party !== null
+  return isOfParty ? { expected: [clientId], seen: party, detail: 'azp' } : { expected: [clientId], seen, detail: 'aud' }
+}
+
+/** No leeway of the role counts here, so the other clock is asked without one too. */
+function timesOf({ claims, nowMs, offset, login }: Facts, refused: Refusal | undefined): Compared | undefined {
+  if (refused?.reason === 'login_too_old') {
+    const earliest = (login?.created ?? 0) / 1000 - (login?.max_age ?? 0)
+    return {
+      expected: [`signed in after ${new Date(earliest * 1000).toISOString()}`],
+      seen: timeSeen('auth_time', own(claims, 'auth_time')),
+      detail: 'auth_time',
+      hint: '',
+    }
+  }
+  if (refused === undefined || offset === undefined || offset.seconds === 0) return undefined
+  const [exp, nbf, iat] = ['exp', 'nbf', 'iat'].map((name) => Number(own(claims, name) ?? 0))
+  const theirs = nowMs / 1000 + offset.seconds
+  const isInTime = (exp ?? 0) >= theirs && (nbf ?? 0) <= theirs + 300 && (iat ?? 0) <= theirs + 60
+  return isInTime ? { ...timesSeen(claims, nowMs), hint: 'clock_offset' } : undefined
+}
+
+const timesSeen = (claims: StrictObject | undefined, nowMs: number): Compared => ({
+  expected: [`now ${new Date(nowMs).toISOString()}`],
+  seen: ['iat', 'nbf', 'exp'].flatMap((name) => timeSeen(name, own(claims, name)) ?? []),
+  detail: 'exp',
+})
+
+const latestTime = 253_402_300_799
+
+const timeSeen = (name: string, seconds: unknown): string | null =>
+  typeof seconds === 'number' && Math.abs(seconds) < latestTime ? `${name} ${new Date(seconds * 1000).toISOString()}` : null

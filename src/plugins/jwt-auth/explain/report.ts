@@ -1,0 +1,96 @@
+import { quoted } from '../../../lib/go-text.ts'
+import { isJsonNumber, type JsonValue, numberText } from '../../../lib/json.ts'
+import { adviceFor, hintText } from './advice.ts'
+import type { ExplainedCheck } from './explain.ts'
+
+/** An explanation as far as a report tells of it. */
+export type ReportedLogin = {
+  readonly allowed: boolean
+  readonly status: number
+  readonly error: string
+  /** What the caller was not told. */
+  readonly cause: string
+  readonly reason: string
+  readonly role: string
+  readonly clock: { readonly offset_seconds: number; readonly source: string } | null
+  readonly checks: readonly ExplainedCheck[]
+  /** Of a login that was refused, not of one that is tried. */
+  readonly request_id?: string
+  readonly time?: string
+  readonly path?: string
+  readonly remote_address?: string
+}
+
+const column = 14
+const indent = ' '.repeat(6 + column)
+/** Values of one check that a report shows; all of them are in the checks. */
+const maxValues = 6
+
+/** The same for people: about twenty lines. What comes from outside is quoted, so that it can neither end a line nor reach the terminal. */
+export function reportOf(login: ReportedLogin, mountPath: string): string {
+  const first = login.checks.find(({ verdict }) => verdict === 'fail')
+  const lines = [
+    `${mountPath}: the login of role ${quoted(login.role)} is ${login.allowed ? 'allowed' : `refused: ${login.reason} (${login.status})`}`,
+    ...(login.error === '' ? [] : [`error         ${plain(login.error)}`]),
+    ...(login.cause === '' || login.cause === login.error ? [] : [`cause         ${plain(login.cause)}`]),
+    ...(login.request_id === undefined
+      ? []
+      : [`request       ${plain(login.request_id)} at ${login.time ?? ''} to ${login.path ?? ''} from ${plain(login.remote_address ?? '')}`]),
+    ...(login.clock === null || login.clock.offset_seconds === 0
+      ? []
+      : [`clock         ${plain(login.clock.source)} is ${clockText(login.clock.offset_seconds)}`]),
+    '',
+    ...checkLines(login.checks),
+    ...(first === undefined ? [] : ['', `What to do: ${adviceFor(login.reason, login.cause)}`]),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+const clockText = (seconds: number): string => `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} this server`
+
+/** One line each, with more for those that refused; what was not come to shares one. */
+function checkLines(checks: readonly ExplainedCheck[]): string[] {
+  const isUntold = ({ name, verdict }: ExplainedCheck) => verdict === 'skipped' && name !== 'userinfo'
+  const skipped = checks.filter(isUntold).map(({ name }) => name)
+  const told = checks.filter((check) => !isUntold(check)).flatMap(linesOf)
+  return [...told, ...(skipped.length === 0 ? [] : [`skip  ${[...new Set(skipped)].join(', ')}`])]
+}
+
+function linesOf({ name, verdict, expected, seen, reason, hint, detail }: ExplainedCheck): string[] {
+  const of = detail === '' ? '' : ` ${plain(detail)}`
+  if (verdict === 'pass') return [`ok    ${`${name}${of}`.padEnd(column)}${seen === null ? '' : ` ${valuesText(asList(seen))}`}`.trimEnd()]
+  if (verdict === 'skipped') return [`skip  ${name.padEnd(column)} ${valuesText(asList(seen))}`]
+  return [
+    `FAIL  ${name}${of}: ${reason}`,
+    `${indent} expected  ${expected.length === 0 ? '-' : valuesText(expected)}`,
+    `${indent} seen      ${seen === null ? '-' : valuesText(asList(seen))}`,
+    ...(hint === '' ? [] : [`${indent} hint      ${hintText(hint)}`]),
+  ]
+}
+
+const asList = (value: JsonValue): readonly JsonValue[] => (Array.isArray(value) ? value : [value])
+
+function valuesText(values: readonly JsonValue[]): string {
+  const shown = values.slice(0, maxValues).map(valueText).join(', ')
+  return values.length > maxValues ? `${shown}, and ${values.length - maxValues} more` : shown
+}
+
+function valueText(value: JsonValue): string {
+  if (typeof value === 'string') return quoted(value, 1024)
+  return isJsonNumber(value) ? numberText(value) : plain(JSON.stringify(value))
+}
+
+/** Without quotes around it, but with nothing in it that a line or a terminal would act on. */
+const plain = (text: string): string => quoted(text, 2048).slice(1, -1).replaceAll('\\"', '"')
+
+/** Whether plain text is asked for rather than JSON; without a preference it is JSON. RFC 9110 §12.5.1. */
+export function wantsText(accept: string | undefined): boolean {
+  if (accept === undefined || accept.length > 1024) return false
+  const weight = (wanted: string): number => {
+    const range = accept.split(',').find((part) => part.split(';', 1)[0]?.trim().toLowerCase() === wanted)
+    if (range === undefined) return 0
+    const q = /;\s*q=([01](?:\.\d{0,3})?)/i.exec(range)?.[1]
+    return q === undefined ? 1 : Number(q)
+  }
+  return weight('text/plain') > weight('application/json')
+}

@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Json } from '../../../support/client.ts'
+import { errors } from '../../../support/error-bodies.ts'
+import { begin, callback, logIn, redirectUri, startSmallProvider, withFlow, writeRole } from '../oidc/small-provider.ts'
+import { checksOf } from './checks.ts'
+import { type LoginHouse, openLoginHouse } from './house.ts'
+
+const unknown = 'no failure of this request is kept here: they are kept in memory, by the server that refused, and the oldest go'
+
+describe('explain by the request id of a refused login by JWT', () => {
+  let house: LoginHouse
+  beforeAll(async () => {
+    house = await openLoginHouse()
+  })
+  afterAll(() => house[Symbol.asyncDispose]())
+
+  const idOf = (body: Json) => String(body['request_id'])
+  const without = (data: Json | undefined) => ({ ...data, request_id: '', time: '', path: '', remote_address: '', report: '', clock: null })
+
+  test.each([
+    ['a wrong audience', { aud: 'Gatehouse', repository: 'acme/other' }, {}],
+    ['a token that is too old', { iat: 1, exp: 2 }, {}],
+    ['a policy it must not get', {}, { token_policies: ['root'] }],
+    ['a user claim that is missing', {}, { user_claim: 'email' }],
+  ])('gives the trace that the token would: %s', async (_what, over, role) => {
+    const mount = await house.mount({ role })
+    const jwt = await house.sign(over)
+    const refused = await house.login(mount, { jwt })
+
+    const byToken = (await house.explain(mount, { jwt })).body['data']
+    const byRequest = (await house.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })).body['data']
+
+    expect(byRequest).toMatchObject({ path: 'login', remote_address: '127.0.0.1', request_id: idOf(refused.body), allowed: false, login: null })
+    // the clock goes on, and the login did not come to the checks of the core
+    const changing: Readonly<Record<string, object>> = { times: { expected: [] }, entity: { verdict: '' }, policies: { verdict: '' } }
+    const isCore = String(byToken?.['reason']) === 'policy_forbidden'
+    const shown = (data: Json | undefined) => checksOf(data).map((check) => ({ ...check, ...(isCore ? {} : changing[check.name]) }))
+    expect(shown(byRequest)).toEqual(shown(byToken))
+    expect({ ...without(byRequest), checks: [] }).toEqual({ ...without(byToken), checks: [] })
+  })
+
+  test('what a token says is not in the list of failures, only in what explain gives to who may update it', async () => {
+    const mount = await house.mount()
+    const refused = await house.login(mount, { jwt: await house.sign({ aud: 'hunter2' }) })
+
+    const list = await house.root.read(`auth/${mount}/failures`)
+    const explained = await house.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })
+
+    expect(list.text).not.toContain('hunter2')
+    expect(list.body['data']?.['failures']).toMatchObject([{ check: 'audience', expected: ['gatehouse'], seen: null, hint: '', detail: 'aud' }])
+    expect(checksOf(explained.body['data']).find(({ verdict }) => verdict === 'fail')).toMatchObject({ seen: ['hunter2'] })
+  })
+
+  test('a signature is not checked again, and the token not kept', async () => {
+    const mount = await house.mount({ config: { jwt_validation_pubkeys: [house.issuer.publicKeyPem('ES256')] } })
+    const jwt = await house.sign({ aud: 'x' })
+    const refused = await house.login(mount, { jwt })
+
+    const { text, body } = await house.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })
+
+    const failed = checksOf(body['data']).filter(({ verdict }) => verdict === 'fail')
+    expect(failed.map(({ name }) => name)).toEqual(['signature', 'audience'])
+    for (const part of jwt.split('.')) expect(text).not.toContain(part)
+  })
+
+  test('an id that is not known, that of another mount, and none', async () => {
+    const [mount, other] = [await house.mount(), await house.mount()]
+    const refused = await house.login(other, { jwt: 'x' })
+
+    for (const request_id of ['6f7b9d4e-7b0a-4a51-8a54-0f6a3f0c9f11', idOf(refused.body), '']) {
+      expect(await house.root.write(`auth/${mount}/explain`, { request_id })).toMatchObject({ status: 404, body: errors(unknown) })
+    }
+    expect(await house.root.write(`auth/${mount}/explain`, { request_id: 'x', jwt: 'y' })).toMatchObject({
+      status: 400,
+      body: errors("'request_id' stands in place of 'jwt' and 'claims': set only one of them"),
+    })
+  })
+
+  test('a name that is no role’s is legible only if it is nearly that of one', async () => {
+    const mount = await house.mount({ roleName: 'deploy' })
+    const seenOf = async (role: string) => {
+      const refused = await house.login(mount, { role, jwt: 'x' })
+      const { data } = (await house.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })).body
+      return checksOf(data).find(({ verdict }) => verdict === 'fail')
+    }
+
+    expect(await seenOf('deplyo')).toMatchObject({ expected: ['deploy'], seen: 'deplyo' })
+    expect(await seenOf('my secret password')).toMatchObject({ expected: ['deploy'], seen: expect.stringMatching(/^hmac-sha256:/) })
+  })
+
+  test('what is kept of one login has a bound', async () => {
+    const many = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`claim${at}`, Array.from({ length: 8 }, () => 'v'.repeat(300))]))
+    const mount = await house.mount({ role: { bound_claims: many } })
+    const refused = await house.login(mount, { jwt: await house.sign({ claim0: 'x'.repeat(20_000) }) })
+
+    const { body } = await house.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })
+
+    expect(JSON.stringify(body['data']?.['checks']).length).toBeLessThan(16_384)
+    const failed = checksOf(body['data']).find(({ verdict }) => verdict === 'fail')
+    expect(failed).toMatchObject({ name: 'bound_claims', detail: 'claim0', seen: 'x'.repeat(256) })
+  })
+})
+
+describe('explain by the request id of a refused browser login', () => {
+  test('all that is wrong is told at once, in the order of the login', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider, { role: { user_claim: 'email', groups_claim: 'teams', bound_claims: { dept: 'ops', sub: 'bob' } } })
+    const refused = await logIn(server, provider, { dept: 'Ops' })
+
+    const { data } = (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id })).body
+
+    expect(data).toMatchObject({
+      allowed: false,
+      status: 400,
+      error: refused.body.errors?.[0],
+      reason: 'user_claim_missing',
+      role: 'test',
+      path: 'oidc/callback',
+    })
+    expect(checksOf(data).map(({ name, verdict }) => `${name} ${verdict}`)).toEqual([
+      ...['config pass', 'state pass', 'client_nonce pass', 'role pass', 'address pass', 'provider pass', 'code pass', 'exchange pass'],
+      ...['claims pass', 'issuer pass', 'times pass', 'algorithm pass', 'signature pass', 'nonce pass', 'audience pass', 'subject pass'],
+      ...['userinfo skipped', 'user_claim fail', 'provider pass', 'metadata pass', 'groups fail', 'bound_claims fail', 'bound_claims pass'],
+      ...['entity skipped', 'policies skipped'],
+    ])
+  })
+
+  test('after a refusal no directory is asked', async () => {
+    await using provider = await startSmallProvider()
+    const config = { provider_config: { provider: 'azure' } }
+    await using server = await withFlow(provider, { config, role: { user_claim: 'email', groups_claim: 'groups' } })
+    let asked = 0
+    provider.web.routes.set('/groups', (answer) => {
+      asked += 1
+      answer.end('{"value":["a"]}')
+    })
+    const elsewhere = { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: `${provider.url}/groups` } } }
+
+    const refused = await logIn(server, provider, elsewhere)
+    const { data } = (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id })).body
+
+    expect(data).toMatchObject({ reason: 'user_claim_missing' })
+    expect(asked).toBe(0)
+    expect(checksOf(data).filter(({ name }) => name === 'groups')).toMatchObject([{ verdict: 'skipped' }])
+  })
+
+  test('a posted error of the provider is told at the poll, and what a person writes into the URL is cut', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' } })
+    const login = await begin(server.anonymous)
+    const state = login.get('state')
+    await server.anonymous.write('auth/oidc/oidc/callback', { state, error: 'access_denied', error_description: 'd'.repeat(5000) })
+    const refused = await callback(server.anonymous, { state, code: 'no_code' })
+
+    const { data } = (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id })).body
+
+    const failed = checksOf(data).find(({ verdict }) => verdict === 'fail')
+    expect(failed).toMatchObject({ reason: 'provider_refused', seen: ['access_denied', 'd'.repeat(1024)] })
+  })
+
+  test('a role that is deleted between', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider)
+    const login = await begin(server.anonymous)
+    await server.root.delete('auth/oidc/role/test')
+    await server.root.write('auth/oidc/role/test2', { user_claim: 'sub', allowed_redirect_uris: redirectUri })
+
+    const refused = await callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login) })
+
+    const { data } = (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id })).body
+    expect(checksOf(data).find(({ verdict }) => verdict === 'fail')).toMatchObject({ reason: 'role_unknown', expected: ['test2'], seen: 'test' })
+  })
+
+  test('the trace is that of the moment: a role that was mended since changes nothing of it', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withFlow(provider, { role: { bound_claims: { dept: 'ops' } } })
+    const refused = await logIn(server, provider, { dept: 'dev' })
+    const explained = async () => (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id })).body.data
+    const before = await explained()
+    await writeRole(server, { bound_claims: { dept: 'dev' } })
+
+    expect(await explained()).toEqual(before)
+    expect((await logIn(server, provider, { dept: 'dev' })).status).toBe(200)
+  })
+})
