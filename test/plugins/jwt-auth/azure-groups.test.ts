@@ -74,7 +74,7 @@ describe('groups a token only points at, contract jwt-oidc §6.2, §8.8', () => 
     const page = 'https://h/v1/auth/oidc/oidc/callback'
     const config = { ...azure, oidc_response_mode: 'form_post', oidc_response_types: 'id_token' }
     await using server = await withFlow(provider, { config })
-    await writeRole(server, { groups_claim: 'groups', allowed_redirect_uris: page })
+    await writeRole(server, { groups_claim: 'groups', allowed_redirect_uris: page, oidc_disable_confirmation: true })
     const login = await begin(server.anonymous, { redirect_uri: page })
     const id_token = provider.signer.sign(provider.claims(login, elsewhere(provider.url)))
 
