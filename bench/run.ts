@@ -3,6 +3,7 @@ import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
 import { exitOnSignals } from '../simulators/exit.ts'
 import { startServerProcess } from '../simulators/server-process.ts'
 import { measureAcl } from './acl.ts'
+import { measureAttacks } from './attacks.ts'
 import type { BenchCase, BenchOptions, BenchSetup } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { measureCloud } from './cloud.ts'
@@ -26,7 +27,8 @@ import { megabytes, renderTable, verdict } from './table.ts'
 
 /**
  * `npm run bench`: every workload beside the floor and a bare route, in turns, as ratios. `--quick` for a first impression, `--only login,lookup-self`,
- * `--seconds 3` a round, `--rounds 3`, `--fresh 3000` new subjects a round, `--generator own|wrk`. `--only acl` is the decision alone.
+ * `--seconds 3` a round, `--rounds 3`, `--fresh 3000` new subjects a round, `--generator own|wrk`. `--only acl` is the decision alone,
+ * `--only attacks` logins while others leave requests unfinished or connections idle.
  * Modes of their own: `--commit-delay 5`, a slow disk; `--fill 1000000`, a store with so many tokens; `--leases 1000000`, one with so many leases;
  * `--entities 500000`, one with so many entities; `--cloud 10000`, so many credentials of a cloud made and ended.
  */
@@ -103,6 +105,7 @@ async function runAll(): Promise<number> {
   const measured = await measureWorkloads(generator)
   if (measured.length > 0) print(renderTable(measured))
   if (isWanted('acl')) print(await measureAcl({ policies: 1000, rounds: options.rounds }))
+  if (isWanted('attacks')) print(await measureAttacks({ generator, options }))
   if (isWanted('start')) print(await describeStart())
   const failures = measured.flatMap(({ case: one, ours, theirs }) =>
     [ours, theirs]

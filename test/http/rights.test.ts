@@ -236,3 +236,24 @@ describe('contract tokens §4.6: parameters over the wire', () => {
     expect(statuses).toEqual([200, 403, 403, 403, 403, 403, 403])
   })
 })
+
+test.each([
+  { verb: 'LIST', path: 'auth/jwt/role' },
+  { verb: 'LIST', path: 'auth/jwt/role/' },
+  { verb: 'GET', path: 'auth/jwt/role?list=true' },
+  { verb: 'GET', path: 'auth/jwt/role/?list=true' },
+])('whoever is denied any segment below a path cannot list it either: $verb $path', async ({ verb, path }) => {
+  expect((await server.root.write('auth/jwt/role/listed', role)).status).toBe(204)
+  const policy = 'path "auth/jwt/*" { capabilities = ["list"] }'
+  const token = async (text: string) => {
+    const name = `p${++made}`
+    expect((await server.root.write(`sys/policies/acl/${name}`, { policy: text })).status).toBe(204)
+    return String((await server.root.write('auth/token/create', { policies: [name], no_default_policy: true })).body.auth?.client_token)
+  }
+
+  const listing = server.as(await token(policy))
+  const denied = server.as(await token(`${policy}\npath "auth/jwt/+" { capabilities = ["deny"] }`))
+
+  expect((await listing.call(verb, path)).status).toBe(200)
+  expect(await denied.call(verb, path)).toMatchObject({ status: 403, body: notAllowed })
+})

@@ -129,12 +129,12 @@ function smallestSet(seconds: readonly number[]): number {
 function decidingRule(rules: readonly Rule[], path: string, listing: boolean): Rule | undefined {
   const bare = path.endsWith('/') ? path.slice(0, -1) : path
   const exact = (wanted: string) => rules.find((rule) => rule.kind === 'exact' && rule.path === wanted)
-  return (
-    exact(path) ??
-    (listing ? exact(bare) : undefined) ??
-    bestCandidate(rules, path) ??
-    (listing && path.endsWith('/') ? bestCandidate(rules, bare) : undefined)
-  )
+  const named = exact(path) ?? (listing ? exact(bare) : undefined)
+  if (named !== undefined || !listing || !path.endsWith('/')) return named ?? bestCandidate(rules, path)
+  const whole = bestCandidate(rules, path)
+  const withoutSlash = bestCandidate(rules, bare)
+  if (whole === undefined || withoutSlash === undefined) return whole ?? withoutSlash
+  return withoutSlash.capabilities.has('deny') && better(withoutSlash, whole) ? withoutSlash : whole
 }
 
 function bestCandidate(rules: readonly Rule[], path: string): Rule | undefined {

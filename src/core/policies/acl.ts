@@ -157,10 +157,19 @@ class RuleAcl implements Acl {
     return this.#exact(path) ?? this.#best(path)
   }
 
+  /**
+   * A rule for the path without its slash decides if there is none for the path with it. A nearer one that denies also decides:
+   * whoever denies `a/+` means the list of `a/b` too. docs/contract/tokens-and-policies.md#which-rule-decides
+   */
   #findListed(path: string): Rule | undefined {
     if (!path.endsWith('/')) return this.#find(path)
     const bare = path.slice(0, -1)
-    return this.#exact(path) ?? this.#exact(bare) ?? this.#best(path) ?? this.#best(bare)
+    const exact = this.#exact(path) ?? this.#exact(bare)
+    if (exact !== undefined) return exact
+    const listed = this.#best(path)
+    const withoutSlash = this.#best(bare)
+    if (listed === undefined || withoutSlash === undefined) return listed ?? withoutSlash
+    return withoutSlash.grants.isDeny && isNearer(withoutSlash.pattern, listed.pattern) ? withoutSlash : listed
   }
 
   #exact(path: string): Rule | undefined {

@@ -1,0 +1,77 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+
+export type HeldConnectionsInput = {
+  port: number
+  count: number
+  /** Addresses of loopback they come from, in turn. */
+  from: readonly string[]
+  /** What each sends, and nothing after it. */
+  bytes: Buffer
+}
+
+const connectingAtOnce = 200
+const reopenEveryMs = 500
+const mostReopened = 50
+
+/** Connections that are held open until this is disposed. Of those that the server closes, a hundred a second are opened again. */
+export class HeldConnections implements AsyncDisposable {
+  readonly #input: HeldConnectionsInput
+  readonly #sockets = new Map<number, Socket>()
+  #reopening: Promise<void> | undefined
+  #isOver = false
+
+  private constructor(input: HeldConnectionsInput) {
+    this.#input = input
+  }
+
+  /** Resolves when all of them were opened, and what they send was handed to the system. */
+  static async open(input: HeldConnectionsInput): Promise<HeldConnections> {
+    const held = new HeldConnections(input)
+    await held.#openMissing(input.count)
+    held.#reopenLater()
+    return held
+  }
+
+  #reopenLater(): void {
+    this.#reopening = wait(reopenEveryMs).then(async () => {
+      await this.#openMissing(mostReopened)
+      if (!this.#isOver) this.#reopenLater()
+    })
+  }
+
+  async #openMissing(most: number): Promise<void> {
+    const all = Array.from({ length: this.#input.count }, (_, index) => index)
+    const missing = all.filter((index) => !this.#sockets.has(index)).slice(0, most)
+    for (let at = 0; at < missing.length && !this.#isOver; at += connectingAtOnce) {
+      await Promise.all(missing.slice(at, at + connectingAtOnce).map((index) => this.#open(index)))
+    }
+  }
+
+  #open(index: number): Promise<void> {
+    const { port, from, bytes } = this.#input
+    const localAddress = from[index % from.length]
+    const socket = connect({ port, host: '127.0.0.1', ...(localAddress === undefined ? {} : { localAddress }) })
+    this.#sockets.set(index, socket)
+    return new Promise((resolve) => {
+      socket.on('connect', () => (bytes.length === 0 ? resolve() : socket.write(bytes, () => resolve())))
+      socket.on('error', () => {})
+      // what comes back is of no interest, but only a socket that is read notices its end
+      socket.resume()
+      socket.on('close', () => {
+        this.#sockets.delete(index)
+        resolve()
+      })
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true
+    await this.#reopening
+    const open = [...this.#sockets.values()]
+    const closed = open.map((socket) => once(socket, 'close'))
+    for (const socket of open) socket.destroy()
+    await Promise.all(closed)
+  }
+}
