@@ -13,6 +13,8 @@ export type DocumentedAnswer = {
   readonly statuses?: readonly (200 | 202 | 204 | 304)[]
   /** What headers of an answer with a body say, by name, beside those that all have. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Fields that must be sent: without one of them the call is always refused. */
+  readonly required?: readonly string[]
   /** Where others know the operation by a name. */
   readonly operationId?: string
 }

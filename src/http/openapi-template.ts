@@ -3,9 +3,8 @@ import { fastify } from 'fastify'
 import type { z } from 'zod'
 import type { DocumentedAnswer, DocumentedRoute } from './documented-route.ts'
 import { carrierOf } from './mount-router.ts'
-
-/** A JSON Schema, or a reference to one. */
-export type Schema = { readonly [keyword: string]: unknown }
+import { envelopeOf, exampleEnvelope, sharedResponses, sharedSchemas } from './openapi-envelope.ts'
+import { changeSchemas, type Schema, shortNull, text, withoutEmptyDefault } from './openapi-schema.ts'
 
 export type Parameter = {
   readonly name: string
@@ -19,6 +18,8 @@ export type Parameter = {
 export type TemplateOperation = {
   /** Only where others know it by a name. */
   readonly operationId?: string
+  /** It is a list, which GET carries. */
+  readonly isList?: true
   readonly summary: string
   readonly description?: string
   readonly parameters: readonly Parameter[]
@@ -136,15 +137,19 @@ function arranged(paths: Readonly<Record<string, SwaggerItem>>, routeOf: Readonl
         })
       )
     }
-    const get = merged(of('get'), of('search'))
+    const read = of('get')
+    const listed = of('search')
+    const list = listed && asList(listed)
     const post = of('post')
     const patch = of('patch')
     const remove = of('delete')
+    const below = path.slice(route.group.length + 1)
     group.push({
-      path: path.slice(route.group.length + 1),
+      path: below,
       at: route.at,
-      operations: { ...(get && { get }), ...(post && { post }), ...(patch && { patch }), ...(remove && { delete: remove }) },
+      operations: { ...((read ?? list) && { get: read ?? list }), ...(post && { post }), ...(patch && { patch }), ...(remove && { delete: remove }) },
     })
+    if (read !== undefined && list !== undefined) group.push({ path: `${below}/`, at: route.at, operations: { get: list } })
   }
   return { paths: byGroup, components: { schemas, responses: sharedResponses } }
 }
@@ -153,23 +158,26 @@ type Naming = {
   verb: keyof SwaggerItem
   mountType: string
   answer: Omit<DocumentedAnswer, 'output'>
-  share(schema: Schema, kind: 'input' | 'data'): Schema
+  share(schema: Schema, kind: 'input' | 'data' | 'answer'): Schema
 }
 
-function templateOperation(operation: SwaggerOperation, { verb, mountType, answer, share }: Naming): TemplateOperation {
+function templateOperation(operation: SwaggerOperation, naming: Naming): TemplateOperation {
+  const { verb, answer, share } = naming
   const body = operation.requestBody?.content['application/json']?.schema
   const data = operation.responses['200']?.content?.['application/json']?.schema
   const says = data !== undefined || answer.form !== undefined || verb === 'get' || verb === 'search'
   const { operationId, statuses = [says ? 200 : 204] } = answer
-  const shared = data && share(data, 'data')
+  const shared = data && share(changeSchemas(data, shortNull) as Schema, 'data')
   return {
     ...(operationId === undefined ? {} : { operationId }),
     summary: operation.summary ?? '',
     ...(operation.description === undefined ? {} : { description: operation.description }),
     parameters: (operation.parameters ?? []).map((parameter) => parameterOf(parameter)),
-    ...(body === undefined ? {} : { requestBody: { content: { 'application/json': { schema: share(nothingRequired(body), 'input') } } } }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { content: { 'application/json': { schema: share(inputSchema(body, answer.required), 'input') } } } }),
     responses: {
-      ...Object.fromEntries(statuses.map((status) => [status, status === 200 ? answerOf(answer, shared, mountType) : wordless[status]])),
+      ...Object.fromEntries(statuses.map((status) => [status, status === 200 ? answerOf(answer, { ...naming, data: shared }) : wordless[status]])),
       default: { $ref: '#/components/responses/Error' },
     },
     ...(operation.security === undefined ? {} : { security: operation.security }),
@@ -182,176 +190,45 @@ const wordless = {
   304: { $ref: '#/components/responses/NotModified' },
 } as const
 
-/** A field that is not sent has the zero value of its type (contract core-http §2.2): no schema demands one. */
-function nothingRequired({ required: _, ...schema }: Schema): Schema {
-  return schema
+/**
+ * What a body may hold. A field that is not sent has the zero value of its type (docs/contract/http.md), so only those are required whose absence is always
+ * refused.
+ */
+function inputSchema({ required: _, ...schema }: Schema, required: readonly string[] = []): Schema {
+  const fields = changeSchemas(schema, (inner) => withoutEmptyDefault(shortNull(inner))) as Schema
+  return required.length === 0 ? fields : { ...fields, required }
 }
 
 function parameterOf({ name, in: place, description, schema }: Parameter): Parameter {
   const { description: said = description, ...rest } = schema
   const shown = typeof said === 'string' ? { description: said } : {}
-  return { name, in: place, ...(place === 'path' ? { required: true } : {}), ...shown, schema: rest }
+  return { name, in: place, ...(place === 'path' ? { required: true } : {}), ...shown, schema: withoutEmptyDefault(rest) }
 }
 
-function answerOf({ form, example, headers }: Naming['answer'], data: Schema | undefined, mountType: string): DocumentedResponse {
-  const json = (schema: Schema, shown: unknown): DocumentedResponse => ({
+function answerOf(
+  { form, example, headers }: Naming['answer'],
+  { data, mountType, share }: { data: Schema | undefined } & Naming,
+): DocumentedResponse {
+  if (form === 'page') return { description: 'A page for a browser', content: { 'text/html': { schema: text } } }
+  const shown = form === 'bare' ? example : exampleEnvelope(form, example, mountType)
+  const schema = form === 'bare' ? (data ?? { type: 'object' }) : share(envelopeOf(form, data), 'answer')
+  return {
     description: 'The answer',
     ...(headers && { headers: Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, { description, schema: text }])) }),
     content: { 'application/json': { schema, ...(shown === undefined ? {} : { example: shown }) } },
-  })
-  if (form === 'page') return { description: 'A page for a browser', content: { 'text/html': { schema: text } } }
-  if (form === 'bare') return json(data ?? { type: 'object' }, example)
-  const part = form === undefined ? undefined : envelopePart[form]
-  const shown = { ...exampleEnvelope, data: example ?? null, ...part?.example, mount_type: form === 'wrapped' ? '' : mountType }
-  const properties = { ...(data === undefined ? {} : { data }), ...part?.properties }
-  const envelope = { $ref: '#/components/schemas/Envelope' }
-  return json(Object.keys(properties).length === 0 ? envelope : { allOf: [envelope, { properties }] }, shown)
-}
-
-/** A list is a GET with `list=true`: where the path can be read too, both are one operation. Contract core-http §1.2. */
-function merged(read: TemplateOperation | undefined, list: TemplateOperation | undefined): TemplateOperation | undefined {
-  if (list === undefined) return read
-  if (read === undefined) return { ...list, parameters: [...list.parameters, listParameter(true)] }
-  const known = new Set(read.parameters.map((parameter) => parameter.name))
-  return {
-    ...read,
-    summary: `${read.summary}; with list=true: ${list.summary}`,
-    parameters: [...read.parameters, ...list.parameters.filter((parameter) => !known.has(parameter.name)), listParameter(false)],
-    responses: { ...read.responses, 200: eitherOf(read.responses['200'], list.responses['200']) },
   }
 }
 
-function eitherOf(read: DocumentedResponse | undefined, list: DocumentedResponse | undefined): DocumentedResponse {
-  const [first, second] = [read?.content?.['application/json'], list?.content?.['application/json']]
-  if (first === undefined || second === undefined) throw new Error('a path is read and listed without an answer')
-  const examples = { read: { value: first.example }, list: { value: second.example } }
-  return { description: 'The answer', content: { 'application/json': { schema: { anyOf: [first.schema, second.schema] }, examples } } }
-}
+/** A list is a GET with `list=true`. Where the path can be read too, it stands under the path with a slash at the end, which is the same to the server. */
+const asList = (list: TemplateOperation): TemplateOperation => ({ ...list, isList: true, parameters: [...list.parameters, listParameter] })
 
-function listParameter(always: boolean): Parameter {
-  const description = 'List what is below this path, as the verb LIST does'
-  return { name: 'list', in: 'query', ...(always ? { required: true } : {}), description, schema: { type: 'string', enum: ['true'] } }
+const listParameter: Parameter = {
+  name: 'list',
+  in: 'query',
+  required: true,
+  description: 'List what is below this path, as the verb LIST does',
+  schema: { type: 'string', enum: ['true'] },
 }
 
 /** Text that identifiers may be made of. */
 export const slug = (path: string): string => path.replaceAll(/[^A-Za-z0-9_]+/g, '-').replaceAll(/^-|-$/g, '')
-
-const nullOr = (type: string) => ({ type: [type, 'null'] })
-const text = { type: 'string' }
-const texts = { type: 'array', items: text }
-const wholeSeconds = { type: 'integer', description: 'Seconds' }
-
-/** An object that has all of these. */
-const whole = (properties: Readonly<Record<string, Schema>>, optional: readonly string[] = []) => ({
-  type: 'object',
-  required: Object.keys(properties).filter((name) => !optional.includes(name)),
-  properties,
-})
-
-/** Contract core-http §1.5. */
-const sharedSchemas = {
-  Envelope: whole({
-    request_id: text,
-    lease_id: text,
-    renewable: { type: 'boolean' },
-    lease_duration: wholeSeconds,
-    data: { ...nullOr('object'), description: 'The answer itself' },
-    wrap_info: nullOr('object'),
-    warnings: { type: ['array', 'null'], items: text },
-    auth: { ...nullOr('object'), description: 'Token and rights, after a login, a creation or a renewal' },
-    mount_type: text,
-  }),
-  Auth: whole(
-    {
-      client_token: text,
-      accessor: text,
-      policies: texts,
-      token_policies: texts,
-      identity_policies: texts,
-      metadata: { ...nullOr('object'), additionalProperties: text },
-      lease_duration: wholeSeconds,
-      renewable: { type: 'boolean' },
-      entity_id: text,
-      token_type: { type: 'string', enum: ['service', 'batch'] },
-      orphan: { type: 'boolean' },
-      mfa_requirement: { type: 'null' },
-      num_uses: { type: 'integer' },
-    },
-    ['token_policies', 'identity_policies'],
-  ),
-  WrapInfo: whole(
-    {
-      token: text,
-      accessor: text,
-      ttl: wholeSeconds,
-      creation_time: { type: 'string', format: 'date-time' },
-      creation_path: text,
-      wrapped_accessor: text,
-    },
-    ['wrapped_accessor'],
-  ),
-  Errors: {
-    type: 'object',
-    required: ['errors'],
-    properties: { errors: texts, request_id: { type: 'string', format: 'uuid', description: 'Of a refused login: what the log has it under' } },
-  },
-}
-
-const json = (name: keyof typeof sharedSchemas, example: unknown) => ({
-  content: { 'application/json': { schema: { $ref: `#/components/schemas/${name}` }, example } },
-})
-
-const exampleEnvelope = {
-  request_id: '0c2a8f4e-6f0b-4f3a-9a51-0f6f2f4b7a10',
-  lease_id: '',
-  renewable: false,
-  lease_duration: 0,
-  data: null,
-  wrap_info: null,
-  warnings: null,
-  auth: null,
-  mount_type: 'system',
-}
-
-/** What stands beside `data` in answers that give a token. Contract tokens §3.2, core-http §9.2. */
-const envelopePart = {
-  auth: {
-    properties: { auth: { $ref: '#/components/schemas/Auth' } },
-    example: {
-      auth: {
-        client_token: 'hvs.CAESIExampleExampleExample',
-        accessor: 'hmac8Xn2s7Lq0vYpTr4KdE1b',
-        policies: ['default', 'deploy'],
-        token_policies: ['default', 'deploy'],
-        metadata: { role: 'ci' },
-        lease_duration: 3600,
-        renewable: true,
-        entity_id: 'c1f5bd07-3c0a-4b52-8e5e-7b3b0f6b1f7d',
-        token_type: 'service',
-        orphan: true,
-        mfa_requirement: null,
-        num_uses: 0,
-      },
-    },
-  },
-  wrapped: {
-    properties: { wrap_info: { $ref: '#/components/schemas/WrapInfo' } },
-    example: {
-      request_id: '',
-      wrap_info: {
-        token: 'hvs.CAESIExampleExampleExample',
-        accessor: 'hmac8Xn2s7Lq0vYpTr4KdE1b',
-        ttl: 60,
-        creation_time: '2026-01-01T12:00:00.5Z',
-        creation_path: 'sys/wrapping/wrap',
-      },
-    },
-  },
-}
-
-const sharedResponses = {
-  Accepted: { description: 'Goes on in the background; the body, if any, is an envelope' },
-  Done: { description: 'Done; there is nothing to say' },
-  NotModified: { description: 'What the client has still holds' },
-  Error: { description: 'What was wrong', ...json('Errors', { errors: ['permission denied'] }) },
-}

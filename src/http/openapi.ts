@@ -76,12 +76,35 @@ function documentOf(template: ApiTemplate, { places, version }: { places: readon
 function aroundPaths(paths: Record<string, object>, components: ApiTemplate['components'], version: string): object {
   return {
     openapi: '3.1.0',
-    info: { title: 'Gatehouse', description: 'Secrets management over HTTP', version, license: { name: 'MPL-2.0', identifier: 'MPL-2.0' } },
+    info: { title: 'Gatehouse', description, version, license: { name: 'MPL-2.0', identifier: 'MPL-2.0' } },
     servers: [{ url: '/v1' }],
     security: [{ token: [] }],
+    tags: tagsOf(paths),
     paths,
-    components: { ...components, securitySchemes: { token: { type: 'apiKey', in: 'header', name: 'X-Vault-Token' } } },
+    components: { ...components, securitySchemes: { token: tokenScheme } },
   }
+}
+
+const description = `Secrets management over HTTP: logins by signed JWT and OpenID Connect, tokens, policies, leases, and cloud credentials on demand.
+
+The body of a write is a JSON object. Where a field has several forms on the wire, this document names the most expressive one. Most answers are envelopes, whose
+members \`data\`, \`auth\` and \`wrap_info\` are null where this document does not name them. Errors are always \`{"errors": ["…"]}\`.`
+
+const tokenScheme = { type: 'apiKey', in: 'header', name: 'X-Vault-Token', description: 'The token of a login; Authorization: Bearer works too' }
+
+const tagDescriptions: Readonly<Record<string, string>> = {
+  node: 'State of the server itself: health, seal, metrics',
+  system: 'Mounts, policies, leases, namespaces, wrapping, messages, tools',
+  token: 'Tokens: create, look up, renew, revoke',
+  jwt: 'Logins by signed JWT and through an OpenID provider, and why they fail',
+  identity: 'Entities, aliases, groups and identity tokens',
+  cloud: 'Cloud credentials on demand',
+  cubbyhole: 'A private store for each token',
+}
+
+function tagsOf(paths: Record<string, object>): object[] {
+  const used = new Set(Object.values(paths).flatMap((item) => Object.values(item).flatMap((operation: { tags?: string[] }) => operation.tags ?? [])))
+  return [...used].sort().map((name) => ({ name, description: tagDescriptions[name] ?? `Mounts of type ${name}` }))
 }
 
 type Standing = { shown: string; tag: string; ids: Set<string>; place?: DocumentedPlace }
@@ -89,9 +112,9 @@ type Standing = { shown: string; tag: string; ids: Set<string>; place?: Document
 function pathItem({ path, at, operations }: TemplatePath, { shown, tag, ids, place }: Standing): object {
   const item: Record<string, unknown> = at === 'root' ? { servers: [{ url: '/' }] } : {}
   // Object.entries forgets that the keys are verbs
-  for (const [verb, operation] of Object.entries(operations) as [Verb, TemplateOperation][]) {
-    const id = operation.operationId ?? `${slug(`${shown}/${path}`)}-${wordOf[verb]}`
-    item[verb] = { ...withMount(operation, place), operationId: fresh(id, ids), tags: [tag] }
+  for (const [verb, { isList = false, ...told }] of Object.entries(operations) as [Verb, TemplateOperation][]) {
+    const id = told.operationId ?? `${slug(`${shown}/${path}`)}-${isList ? 'list' : wordOf[verb]}`
+    item[verb] = { ...withMount(told, place), operationId: fresh(id, ids), tags: [tag] }
   }
   return item
 }

@@ -132,7 +132,7 @@ export function resource<
       app.route({
         method: carrierOf[operation],
         url,
-        schema: isShown ? documented(operation, verb, captures) : { hide: true },
+        schema: isShown ? documented(operation, verb, { captures, help: spec.help }) : { hide: true },
         config: {
           rules,
           served,
@@ -254,8 +254,8 @@ function capturesOf(params: unknown, captures: readonly string[], dropsSlash: bo
 
 /** `after` and `limit` are fields of every list. Contract README: decisions. */
 const paging = z.object({
-  after: z.unknown().optional().describe('List the names after this one'),
-  limit: z.unknown().optional().describe('List at most so many names; 0 or `max` for all'),
+  after: z.unknown().meta({ type: 'string', description: 'List the names after this one' }).optional(),
+  limit: z.unknown().meta({ type: 'integer', description: 'List at most so many names; 0 for all' }).optional(),
 })
 
 function inputOf(operation: string, verb: AnyVerb | undefined): z.ZodObject {
@@ -283,12 +283,13 @@ const sendMountHelp = (reply: FastifyReply, { mount }: Call): FastifyReply =>
 const sendHelpText = (reply: FastifyReply, help: string, openapi: object | null): FastifyReply =>
   sendJson(reply, 200, `${JSON.stringify({ help, see_also: null, openapi })}\n`)
 
-function documented(operation: VerbName, verb: AnyVerb, captures: readonly string[]): FastifySchema {
+function documented(operation: VerbName, verb: AnyVerb, { captures, help }: { captures: readonly string[]; help: string }): FastifySchema {
   const schema = verb.anyFields === true ? inputOf(operation, verb).loose() : inputOf(operation, verb)
   const { output = operation === 'list' ? keyList : undefined } = verb
   const hasFields = Object.keys(schema.shape).length > 0 || (verb.anyFields === true && operation === 'write')
   return {
     summary: verb.summary,
+    description: help,
     ...(captures.length === 0 ? {} : { params: z.object(Object.fromEntries(captures.map(documentedCapture))) }),
     ...(hasFields ? { [operation === 'write' || operation === 'patch' ? 'body' : 'querystring']: schema } : {}),
     ...(output === undefined ? {} : { response: { 200: output } }),

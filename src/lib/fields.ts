@@ -45,8 +45,8 @@ function field<T, Out extends z.ZodType<T, T>>(wire: Record<string, unknown>, co
 const settled = <T>(shape: Record<string, unknown>) => z.any().meta(shape) as unknown as z.ZodType<T, T>
 
 const listOf = (type: string) => ({ type: 'array', items: { type } })
-const oneOrList = (type: string) => ({ anyOf: [listOf(type), { type }] })
-const durationWire = { type: ['integer', 'string'], examples: ['1h30m', 3600] }
+// generated clients want one form of a field: where several may be sent, the document has the most expressive one
+const durationWire = { type: 'string', examples: ['1h30m', '3600'] }
 
 /** `true`, `1`, `"t"`, … Contract core-http §2.3. */
 export const boolField = field({ type: 'boolean' }, toBool, z.boolean())
@@ -70,17 +70,17 @@ export const lowerStringField = field({ type: 'string' }, toLowerText, z.string(
 export const nameStringField = field({ type: 'string' }, toName, z.string())
 
 /** Trimmed texts; a single text is one element, whatever it holds. Contract core-http §2.4. */
-export const stringListField = field(oneOrList('string'), toTextList, z.array(z.string()))
+export const stringListField = field(listOf('string'), toTextList, z.array(z.string()))
 
 /** Trimmed texts; on the wire `"a, b"` or `["a", "b"]`. Contract core-http §2.4. */
-export const commaListField = field(oneOrList('string'), toCommaList, z.array(z.string()))
+export const commaListField = field(listOf('string'), toCommaList, z.array(z.string()))
 
 /** On the wire `"1,2"` or `[1, 2]`. Contract core-http §2.4. */
-export const commaIntListField = field(oneOrList('integer'), toCommaIntList, z.array(z.int()))
+export const commaIntListField = field(listOf('integer'), toCommaIntList, z.array(z.int()))
 
 /** A JSON object whose values keep their form, numbers their text; null is kept. Contract core-http §2.4. */
 export const mapField = field(
-  { type: ['object', 'null'], additionalProperties: true },
+  { type: 'object', additionalProperties: true },
   toMap,
   settled<FieldMap | null>({ type: ['object', 'null'], additionalProperties: true }),
 )
@@ -90,7 +90,7 @@ export const sliceField = field({ type: 'array', items: {} }, toSlice, settled<J
 
 /** Texts by key; on the wire also `"key=value"` or a list of those. Contract core-http §2.4. */
 export const kvField = field(
-  { anyOf: [{ type: ['object', 'null'], additionalProperties: { type: 'string' } }, listOf('string'), { type: 'string' }] },
+  { type: 'object', additionalProperties: { type: 'string' } },
   toPairs,
   settled<FieldMap<string> | null>({ type: ['object', 'null'], additionalProperties: { type: 'string' } }),
 )
@@ -108,7 +108,7 @@ export const exactDurationField = field(durationWire, toDuration({ exact: true }
  * RFC 3339 text in UTC, nanoseconds kept (see `time.ts`); on the wire also seconds since 1970. Null is "not sent".
  * There is no zero time: make it `.optional()` or give it a default. Contract core-http §2.6.
  */
-export const timeField = field({ type: ['string', 'integer'], format: 'date-time' }, toTime, z.string().meta({ format: 'date-time' }))
+export const timeField = field({ type: 'string', format: 'date-time' }, toTime, z.string().meta({ format: 'date-time' }))
 
 for (const { def } of [durationField, signedDurationField, exactDurationField, timeField]) nullIsAbsent.add(def.in)
 

@@ -61,16 +61,29 @@ function placeOf(operation: string, status: string): string[] {
   return reference === undefined ? ['paths', at, verb, 'responses', status] : reference.slice(2).split('/')
 }
 
+/** The members that the answer there names; undefined of one that is no envelope. */
+function propertiesAt(place: readonly string[]): string[] | undefined {
+  const reference = (contentAt(place)?.schema as { $ref?: string } | undefined)?.$ref ?? ''
+  const found = document.components?.['schemas']?.[reference.split('/').at(-1) ?? '']
+  return reference.endsWith('-answer') ? Object.keys(found?.['properties'] ?? {}) : undefined
+}
+
 function contentAt(place: readonly string[]): Content | undefined {
   const found = place.reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document)
   return (found as Responses[string] | undefined)?.content?.['application/json']
 }
 
-/** The same with nothing in `data` that it does not name: what is answered and not told is a fault of this version. */
+/**
+ * The same with nothing that it does not name: what is answered and not told is a fault of this version. An envelope may have more: some answers repeat
+ * members of `data` there. What an envelope or a token's record does not name of its own members is null.
+ */
 function closed(document: Json): object {
   const close = (name: string, value: unknown): unknown => {
-    const isOpen = name !== 'Envelope' && typeof value === 'object' && value !== null && 'properties' in value && !('additionalProperties' in value)
-    return isOpen && 'type' in value && value.type === 'object' ? { ...value, additionalProperties: false } : value
+    const isOpen =
+      !name.endsWith('-answer') && typeof value === 'object' && value !== null && 'properties' in value && !('additionalProperties' in value)
+    return isOpen && 'type' in value && value.type === 'object'
+      ? { ...value, additionalProperties: name === 'Auth' ? { type: 'null' } : false }
+      : value
   }
   const schemas = Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [
     name,
@@ -100,6 +113,13 @@ const kept = new Map<string, string>([['root', 'root']])
 const filled = <T>(value: T): T =>
   JSON.parse(JSON.stringify(value).replaceAll(/\$(\w+)/g, (all, name: string) => JSON.stringify(kept.get(name) ?? all).slice(1, -1)))
 
+/** Fields that the document requires in the body of an operation. */
+function requiredOf(ask: string): string[] {
+  const [verb = '', at = ''] = ask.split(' ')
+  const reference = document.paths?.[at]?.[verb]?.['requestBody']?.['content']?.['application/json']?.['schema']?.['$ref']
+  return Object.values(document.components?.['schemas']?.[String(reference).split('/').at(-1) ?? '']?.['required'] ?? {}).map(String)
+}
+
 function send({ ask, params = {}, query = '', body, token = 'root', ns, raw, verb, headers }: DocumentedCall) {
   const [method = '', at = ''] = ask.split(' ')
   const path = filled(at.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name] ?? `{${name}}`))
@@ -119,6 +139,10 @@ function send({ ask, params = {}, query = '', body, token = 'root', ns, raw, ver
 describe('the answer is as the API document says', () => {
   test.each(calls.map((call) => ({ call, title: `${call.ask} ${call.name ?? ''}` })))('$title', async ({ call }) => {
     const { ask, status = 200, keep = {} } = call
+    for (const name of status < 300 ? requiredOf(ask) : []) {
+      const { [name]: left, ...others } = call.body as Record<string, unknown>
+      expect({ name, sent: left !== undefined, status: (await send({ ...call, body: others })).status }).toEqual({ name, sent: true, status: 400 })
+    }
 
     const answer = await send(call)
 
@@ -136,6 +160,11 @@ describe('the answer is as the API document says', () => {
         errors: null,
       })
     }
+    const named = propertiesAt(place)
+    const silent = ['data', 'auth', 'wrap_info'].filter(
+      (name) => named !== undefined && !named.includes(name) && (answer.body[name] ?? null) !== null,
+    )
+    expect(silent).toEqual([])
     for (const [name, at] of Object.entries(keep)) {
       const value = at.split('.').reduce<Json | undefined>((part, key) => part?.[key], answer.body)
       expect(value).toBeDefined()

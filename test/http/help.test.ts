@@ -28,7 +28,7 @@ describe('contract core-http §1.12', () => {
 
     expect(text.split('\n')[0]).toBe('auth/token/create')
     expect(text).toContain('POST or PUT: Create a token')
-    expect(text).toContain('    policies (list or string): Policies of the token')
+    expect(text).toContain('    policies (list): Policies of the token')
     expect(text).toContain('    renewable (boolean, default true): The token can be renewed')
     expect(text).toContain('Needs a token')
   })

@@ -168,6 +168,7 @@ export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
     help: 'Delete several entities.',
     write: {
       summary: 'Delete several entities',
+      required: ['entity_ids'],
       input: z.object({ entity_ids: commaListField.default([]).describe('Ids of the entities') }),
       handle: async ({ mount, input: { entity_ids } }) => {
         const ids = new Set(entity_ids)

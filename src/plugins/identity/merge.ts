@@ -20,6 +20,7 @@ export function mergeRoutes(app: FastifyInstance, { identities, mountOf }: Entit
     help: 'Make one entity of several.',
     write: {
       summary: 'Merge entities into one',
+      required: ['to_entity_id', 'from_entity_ids'],
       input,
       handle: async ({ mount, input: { to_entity_id, from_entity_ids, conflicting_alias_ids_to_keep } }) => {
         const request = { namespace: mount.namespace, to: to_entity_id, from: from_entity_ids, keep: conflicting_alias_ids_to_keep }

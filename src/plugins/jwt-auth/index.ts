@@ -133,6 +133,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
     namesRequest: true,
     write: {
       summary: 'Log in with a JWT',
+      required: ['jwt'],
       form: 'auth',
       input: loginInput,
       handle: ({ call, mount, input }) =>

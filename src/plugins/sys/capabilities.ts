@@ -27,6 +27,7 @@ export function capabilityRoutes(app: FastifyInstance, { access }: { access: Acc
     help: 'What a token may do on paths.',
     write: {
       summary: 'Capabilities of a token',
+      required: ['token'],
       ...answers.capabilities,
       input: paths.extend({ token: stringField.default('') }),
       handle: async ({ input, call }) => {
@@ -40,6 +41,7 @@ export function capabilityRoutes(app: FastifyInstance, { access }: { access: Acc
     help: 'What the token of an accessor may do on paths.',
     write: {
       summary: 'Capabilities of a token, by its accessor',
+      required: ['accessor'],
       ...answers.capabilities,
       input: paths.extend({ accessor: stringField.default('') }),
       handle: async ({ input, call }) => {

@@ -35,6 +35,7 @@ export function corsRoutes(app: FastifyInstance, { cors }: { cors: Pick<CorsStor
     },
     write: {
       summary: 'Serve pages of these origins, and of no others',
+      required: ['allowed_origins'],
       input,
       handle: async ({ input: { allowed_origins, allowed_headers, allow_credentials } }) => {
         const settings = { origins: allowed_origins, headers: allowed_headers.filter((name) => name !== ''), credentials: allow_credentials }

@@ -56,6 +56,7 @@ function lookupRoutes(app: FastifyInstance, { leases, longLists }: LeaseRoutePar
     follows: followsField('lease_id'),
     write: {
       summary: 'Look up a lease',
+      required: ['lease_id'],
       ...answers.lease,
       input: z.object({ lease_id: leaseId }),
       handle: async ({ call, mount, input }) => {
@@ -91,6 +92,7 @@ function renewRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '/
     follows: followsField('lease_id'),
     write: {
       summary: 'Renew a lease',
+      required: ['lease_id'],
       ...answers.renewedLease,
       input: renewInput,
       handle: ({ mount, input }) => renew(mount, input.lease_id, input.increment),
@@ -120,6 +122,7 @@ function revokeRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '
     follows: followsField('lease_id'),
     write: {
       summary: 'Revoke a lease',
+      required: ['lease_id'],
       ...answers.revocation,
       input: revokeInput,
       handle: ({ mount, input }) => revoke(mount, input.lease_id, input.sync),

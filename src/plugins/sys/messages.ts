@@ -56,6 +56,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
     },
     write: {
       summary: 'Create a message',
+      required: ['title', 'message', 'start_time'],
       ...messageAnswers.create,
       input: messageInput,
       handle: async ({ mount, input }) => {
@@ -72,6 +73,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
     exists: () => false,
     write: {
       summary: 'Preview a message',
+      required: ['title', 'message', 'start_time'],
       ...messageAnswers.preview,
       input: messageInput,
       handle: async ({ input }) => {
@@ -118,6 +120,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
     },
     write: {
       summary: 'Replace a message',
+      required: ['title', 'message', 'start_time'],
       ...messageAnswers.update,
       input: messageInput,
       handle: async ({ mount, params, input }) => {

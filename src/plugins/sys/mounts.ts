@@ -179,6 +179,7 @@ function moveRoutes(app: FastifyInstance, { mounts, namespaces }: MountRoutePart
     sudo: true,
     write: {
       summary: 'Move a mount',
+      required: ['from', 'to'],
       ...answers.remount,
       input: moveInput,
       handle: async ({ call, input: { from, to } }) => {

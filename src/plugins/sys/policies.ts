@@ -33,6 +33,7 @@ export function policyRoutes(app: FastifyInstance, { policies }: { policies: Pol
     },
     write: {
       summary: 'Create or replace a policy',
+      required: ['policy'],
       ...answers.maybeWarned,
       input: newInput,
       handle: async ({ mount, params, input }) => said(await policies.put(mount.namespace, params.rest, input.policy)),

@@ -138,6 +138,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     help: 'Look up a token by its accessor.',
     write: {
       summary: 'Look up a token by its accessor',
+      required: ['accessor'],
       ...answers.lookup,
       input: accessorInput,
       handle: async ({ mount, call, input }) => described(await byAccessor(input.accessor, mount), '', call),
@@ -154,6 +155,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     follows: followsField('token'),
     write: {
       summary: 'Renew a token',
+      required: ['token'],
       ...answers.auth,
       input: lookupInput.extend({ increment }),
       handle: async ({ mount, input }) => {
@@ -179,6 +181,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     help: 'Renew a token by its accessor.',
     write: {
       summary: 'Renew a token by its accessor',
+      required: ['accessor'],
       ...answers.auth,
       input: accessorInput.extend({ increment }),
       handle: async ({ mount, input }) => renew(await byAccessor(input.accessor, mount), '', input.increment),
@@ -191,6 +194,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     follows: followsField('token'),
     write: {
       summary: 'Revoke a token',
+      required: ['token'],
       input: lookupInput,
       handle: async ({ mount, input }) => {
         if (input.token === '') throw refuse('invalid', 'missing token ID')
@@ -216,6 +220,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     help: 'Revoke a token by its accessor.',
     write: {
       summary: 'Revoke a token by its accessor',
+      required: ['accessor'],
       ...answers.maybeWarned,
       input: accessorInput,
       handle: async ({ mount, input }) => {
@@ -233,6 +238,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     follows: followsField('token'),
     write: {
       summary: 'Revoke a token, not its children',
+      required: ['token'],
       input: lookupInput,
       handle: async ({ mount, caller, call, input }) => {
         if (input.token === '') throw refuse('invalid', 'missing token ID')

@@ -260,18 +260,21 @@ describe('operations', () => {
     })
   })
 
-  test('a path that is read and listed says both in one operation', async () => {
-    const { summary, parameters } = await operation('/sys/policies/acl/{path}', 'get')
+  test('a path that is read and listed has an operation for each: the list stands under the path with a slash at the end', async () => {
+    const read = await operation('/sys/policies/acl/{path}', 'get')
+    const list = await operation('/sys/policies/acl/{path}/', 'get')
 
-    expect(summary).toBe('Read a policy; with list=true: List the policies of a folder')
-    expect(listOf(parameters).find((parameter) => String(parameter['name']) === 'list')?.['required']).toBeUndefined()
+    expect([read.summary, list.summary]).toEqual(['Read a policy', 'List the policies of a folder'])
+    expect(names(read.parameters, 'query')).not.toContain('list')
+    expect(listOf(list.parameters).find((parameter) => String(parameter['name']) === 'list')).toMatchObject({ required: true })
+    expect([read['operationId'], list['operationId']]).toEqual(['sys-policies-acl-path-read', 'sys-policies-acl-path-list'])
   })
 
   test('open paths need no token, the others the header', async () => {
     const { security, components } = await documentFor(server.root)
 
     expect(security).toEqual([{ token: [] }])
-    expect(components?.['securitySchemes']).toEqual({ token: { type: 'apiKey', in: 'header', name: 'X-Vault-Token' } })
+    expect(components?.['securitySchemes']).toMatchObject({ token: { type: 'apiKey', in: 'header', name: 'X-Vault-Token' } })
     expect((await operation('/auth/jwt/login', 'post'))['security']).toEqual([])
     expect((await operation('/sys/health', 'get'))['security']).toEqual([])
     expect((await operation('/sys/internal/ui/mounts', 'get'))['security']).toEqual([{}, { token: [] }])
@@ -287,9 +290,77 @@ describe('operations', () => {
     expect(required).toBeUndefined()
   })
 
-  test('a field shows the forms it takes on the wire, and its default', async () => {
+  test('an answer is one flat object, whose members are those that say something', async () => {
+    const login = await schema('jwt-login-post-answer')
+
+    expect(keysOf(login['properties'])).toEqual(['request_id', 'lease_id', 'renewable', 'lease_duration', 'auth', 'warnings', 'mount_type'])
+    expect(login['required']).toEqual(keysOf(login['properties']))
+    const answers = Object.entries((await documentFor(server.root)).components?.['schemas'] ?? {}).filter(([name]) => name.endsWith('-answer'))
+    expect(answers.length).toBeGreaterThan(100)
+    for (const [name, answer] of answers) {
+      const { allOf, anyOf, oneOf, properties } = answer as Record<string, Json>
+      expect({ name, allOf, anyOf, oneOf }).toEqual({ name })
+      expect(Object.values(properties ?? {}).filter((member) => JSON.stringify(member['type']) === '["object","null"]')).toEqual([])
+    }
+  })
+
+  test('no default is empty: a generated client would send it', async () => {
+    expect(/"default":(?:\[\]|\{\}|null|"")/.exec(JSON.stringify(await documentFor(server.root)))).toBeNull()
+  })
+
+  test('every list takes limit and after', async () => {
+    const lists = operationsOf(await documentFor(server.root)).filter(({ operation }) => names(operation['parameters'], 'query').includes('list'))
+
+    expect(lists.length).toBeGreaterThan(15)
+    for (const { at, operation } of lists) {
+      const typeOf = (name: string) => listOf(operation['parameters']).find((one) => String(one['name']) === name)?.['schema']?.['type']
+      expect({ at, limit: typeOf('limit'), after: typeOf('after') }).toEqual({ at, limit: 'integer', after: 'string' })
+    }
+  })
+
+  test('tags are declared and described', async () => {
+    const document = await documentFor(server.root)
+    const declared = listOf(document['tags'])
+
+    expect(declared.every((tag) => String(tag['description']).length > 10)).toBe(true)
+    expect(declared.map((tag) => String(tag['name']))).toEqual(
+      [...new Set(operationsOf(document).flatMap(({ operation }) => listOf(operation['tags']).map(String)))].sort(),
+    )
+  })
+
+  test('what must be sent is required, and nothing else', async () => {
+    const inputs = Object.entries((await documentFor(server.root)).components?.['schemas'] ?? {}) as [string, Json][]
+    const required = inputs.filter(([name, { required }]) => name.endsWith('-input') && required !== undefined)
+
+    expect(Object.fromEntries(required.map(([name, input]) => [name, input['required']]))).toEqual({
+      'identity-entity-batch-delete-post-input': ['entity_ids'],
+      'identity-entity-merge-post-input': ['to_entity_id', 'from_entity_ids'],
+      'jwt-login-post-input': ['jwt'],
+      'system-capabilities-accessor-post-input': ['accessor'],
+      'system-capabilities-post-input': ['token'],
+      'system-config-cors-post-input': ['allowed_origins'],
+      'system-config-ui-custom-messages-id-post-input': ['title', 'message', 'start_time'],
+      'system-config-ui-custom-messages-post-input': ['title', 'message', 'start_time'],
+      'system-config-ui-custom-messages-preview-post-input': ['title', 'message', 'start_time'],
+      'system-leases-lookup-post-input': ['lease_id'],
+      'system-leases-renew-post-input': ['lease_id'],
+      'system-leases-revoke-post-input': ['lease_id'],
+      'system-policies-acl-path-post-input': ['policy'],
+      'system-remount-post-input': ['from', 'to'],
+      'system-renew-post-input': ['lease_id'],
+      'system-revoke-post-input': ['lease_id'],
+      'token-lookup-accessor-post-input': ['accessor'],
+      'token-renew-accessor-post-input': ['accessor'],
+      'token-renew-post-input': ['token'],
+      'token-revoke-accessor-post-input': ['accessor'],
+      'token-revoke-orphan-post-input': ['token'],
+      'token-revoke-post-input': ['token'],
+    })
+  })
+
+  test('a field has one form, the most expressive of those it takes on the wire, and its default', async () => {
     expect(await schema('jwt-role-name-post-input')).toMatchObject({
-      properties: { bound_audiences: { anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] } },
+      properties: { bound_audiences: { type: 'array', items: { type: 'string' } }, bound_claims: { type: 'object' } },
     })
     expect(await schema('token-create-post-input')).toMatchObject({ properties: { renewable: { type: 'boolean', default: true } } })
   })

@@ -1,0 +1,113 @@
+import type { DocumentedAnswer } from './documented-route.ts'
+import { text, texts, wholeSeconds, type Schema } from './openapi-schema.ts'
+
+type Form = Exclude<DocumentedAnswer['form'], 'bare' | 'page'>
+
+/** An object that has all of these. */
+const whole = (properties: Readonly<Record<string, Schema>>, optional: readonly string[] = []): Schema => ({
+  type: 'object',
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  properties,
+})
+
+/** What answers of every operation may lead to. docs/contract/http.md */
+export const sharedSchemas = {
+  Auth: whole(
+    {
+      client_token: { ...text, description: 'The token; send it as X-Vault-Token' },
+      accessor: { ...text, description: 'Looks the token up or revokes it, and cannot use it' },
+      policies: { ...texts, description: 'All policies of the token and its entity' },
+      token_policies: { ...texts, description: 'Policies of the token itself' },
+      identity_policies: { ...texts, description: 'Policies of its entity and groups' },
+      metadata: { type: ['object', 'null'], additionalProperties: text, description: 'What the login knows about the caller' },
+      lease_duration: wholeSeconds('How long the token lives'),
+      renewable: { type: 'boolean', description: 'Whether the token can be renewed' },
+      entity_id: { ...text, description: 'Entity the token belongs to; empty for none' },
+      token_type: { type: 'string', enum: ['service', 'batch'], description: 'Whether the token is stored or is its own record' },
+      orphan: { type: 'boolean', description: 'Whether the token lives on when its parent is revoked' },
+      num_uses: { type: 'integer', description: 'Uses that are left; 0 for any number' },
+    },
+    ['token_policies', 'identity_policies'],
+  ),
+  WrapInfo: whole(
+    {
+      token: { ...text, description: 'Unwraps the answer, once' },
+      accessor: { ...text, description: 'Accessor of the wrapping token' },
+      ttl: wholeSeconds('How long the answer is kept'),
+      creation_time: { type: 'string', format: 'date-time', description: 'When the answer was wrapped' },
+      creation_path: { ...text, description: 'Path whose answer is wrapped' },
+      wrapped_accessor: { ...text, description: 'Accessor of the token in the wrapped answer' },
+    },
+    ['wrapped_accessor'],
+  ),
+  Errors: {
+    type: 'object',
+    required: ['errors'],
+    properties: {
+      errors: { ...texts, description: 'What was wrong; empty where there is nothing to say' },
+      request_id: { type: 'string', format: 'uuid', description: 'Of a refused login: the log has it under this id' },
+    },
+  },
+} satisfies Record<string, Schema>
+
+const requestId = '0c2a8f4e-6f0b-4f3a-9a51-0f6f2f4b7a10'
+
+/** Responses that operations share. */
+export const sharedResponses = {
+  Accepted: { description: 'Goes on in the background; the body, if any, is an envelope' },
+  Done: { description: 'Done; there is nothing to say' },
+  NotModified: { description: 'What the client has still holds' },
+  Error: {
+    description: 'What was wrong',
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Errors' }, example: { errors: ['permission denied'] } } },
+  },
+} as const
+
+/**
+ * The whole of an enveloped answer as one flat object: the members that say something in answers of this form. Of `data`, `auth` and `wrap_info`, those that
+ * are always null are left out, so no generated type has to ask whether they are there.
+ */
+export function envelopeOf(form: Form, data: Schema | undefined): Schema {
+  return whole({
+    request_id: { ...text, description: 'Id of the request' },
+    lease_id: { ...text, description: 'Lease that ends what was issued; empty for none' },
+    renewable: { type: 'boolean', description: 'Whether the lease can be renewed' },
+    lease_duration: wholeSeconds('How long the lease lasts'),
+    ...(data === undefined ? {} : { data }),
+    ...(form === 'auth' ? { auth: { $ref: '#/components/schemas/Auth' } } : {}),
+    ...(form === 'wrapped' ? { wrap_info: { $ref: '#/components/schemas/WrapInfo' } } : {}),
+    warnings: { type: ['array', 'null'], items: text, description: 'What the caller should know' },
+    mount_type: { ...text, description: 'Type of the mount that answered' },
+  })
+}
+
+/** An enveloped answer around `data`, as it is on the wire. */
+export function exampleEnvelope(form: Form, data: unknown, mountType: string): object {
+  const envelope = { request_id: requestId, lease_id: '', renewable: false, lease_duration: 0, data: data ?? null, warnings: null }
+  if (form === 'auth') return { ...envelope, wrap_info: null, auth: exampleAuth, mount_type: mountType }
+  if (form === 'wrapped') return { ...envelope, request_id: '', wrap_info: exampleWrapInfo, auth: null, mount_type: '' }
+  return { ...envelope, wrap_info: null, auth: null, mount_type: mountType }
+}
+
+const exampleAuth = {
+  client_token: 'hvs.2yE8wZkXc9sVb3RtQ6nLfJ1h',
+  accessor: 'hmac8Xn2s7Lq0vYpTr4KdE1b',
+  policies: ['default', 'deploy'],
+  token_policies: ['default', 'deploy'],
+  metadata: { role: 'ci' },
+  lease_duration: 3600,
+  renewable: true,
+  entity_id: 'c1f5bd07-3c0a-4b52-8e5e-7b3b0f6b1f7d',
+  token_type: 'service',
+  orphan: true,
+  mfa_requirement: null,
+  num_uses: 0,
+}
+
+const exampleWrapInfo = {
+  token: 'hvs.2yE8wZkXc9sVb3RtQ6nLfJ1h',
+  accessor: 'hmac8Xn2s7Lq0vYpTr4KdE1b',
+  ttl: 60,
+  creation_time: '2026-01-01T12:00:00.5Z',
+  creation_path: 'sys/wrapping/wrap',
+}

@@ -1,0 +1,34 @@
+/** A JSON Schema, or a reference to one. */
+export type Schema = { readonly [keyword: string]: unknown }
+
+export const text = { type: 'string' } as const
+export const texts = { type: 'array', items: text } as const
+export const wholeSeconds = (description: string) => ({ type: 'integer', description: `${description}, in seconds` })
+
+const isNull = (value: unknown): boolean => typeof value === 'object' && value !== null && 'type' in value && value.type === 'null'
+
+/** Any schema, with every schema inside it passed through `change` first. */
+export function changeSchemas(value: unknown, change: (schema: Schema) => Schema): unknown {
+  if (Array.isArray(value)) return value.map((item) => changeSchemas(item, change))
+  if (typeof value !== 'object' || value === null) return value
+  const changed = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, changeSchemas(inner, change)]))
+  return change(changed)
+}
+
+/**
+ * A nullable value in the short form of JSON Schema (`"type": ["string", "null"]`), which generators know as optional; `anyOf` with a null they take
+ * for a union.
+ */
+export function shortNull(schema: Schema): Schema {
+  const { anyOf, ...rest } = schema
+  if (!Array.isArray(anyOf) || anyOf.length !== 2 || !isNull(anyOf[1])) return schema
+  const [inner] = anyOf as [Schema]
+  return typeof inner['type'] === 'string' ? { ...inner, ...rest, type: [inner['type'], 'null'] } : schema
+}
+
+/** An empty default says nothing, and generated clients would send it. */
+export function withoutEmptyDefault(schema: Schema): Schema {
+  const { default: value, ...rest } = schema
+  const isEmpty = value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)
+  return isEmpty ? rest : schema
+}
