@@ -10,6 +10,7 @@ import { RemoteKeys, type RemoteKeysParts } from './remote-keys.ts'
 import { verifyWithAny } from './signature.ts'
 import type { SourceHistory } from './source-history.ts'
 import type { StrictObject } from './strict-json.ts'
+import { malformedToken } from './token-shape.ts'
 import type { VerificationGate } from './verification-gate.ts'
 
 /** What all key sets share. */
@@ -65,7 +66,7 @@ export class StaticKeyset implements Keyset {
 
   async verify(token: string): Promise<VerifiedToken | Refusal> {
     const jws = parseJws(token, this.#parts.limits)
-    if ('malformed' in jws) return refusal('token_malformed', signing + jws.malformed)
+    if ('malformed' in jws) return prefixed(signing, malformedToken(jws.malformed, token))
     if (!isSupportedAlgorithm(jws.algorithm)) return refusal('algorithm_unsupported', signing + noStaticKey)
     if (!(await verifyWithAny(jws, jws.algorithm, this.#keys, this.#parts.gate))) return refusal('signature_invalid', signing + noStaticKey)
     return prefixed(signing, verified(jws, jws.algorithm, noStaticKey))
@@ -189,7 +190,7 @@ export type ReadableJws = Jws & { readonly algorithm: Algorithm }
 /** The refusal's text still lacks what stands before it. */
 function readableJws(token: string, limits: JwsLimits): ReadableJws | Refusal {
   const jws = parseJws(token, limits)
-  if ('malformed' in jws) return refusal('token_malformed', jws.malformed)
+  if ('malformed' in jws) return malformedToken(jws.malformed, token)
   const { algorithm } = jws
   return isSupportedAlgorithm(algorithm)
     ? { ...jws, algorithm }

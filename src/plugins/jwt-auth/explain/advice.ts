@@ -6,7 +6,7 @@ const clocks = 'Compare the clocks: `clock` shows how far the provider’s is of
 
 /** What an operator does about each reason, as docs/explain.md#reasons has it. */
 export const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', string>> = {
-  config_missing: 'Write `config`, or use the path of the mount that is configured.',
+  config_missing: 'Write `config`, or use the path of the mount that is configured. `last_refused_config` in `status` says why a write was refused.',
   role_missing: 'Name a role, or set `default_role`.',
   role_unknown: 'Compare with `LIST role`; check namespace and mount.',
   role_type_refused: 'Write `role_type=jwt`. Every write that leaves it out sets it back to `oidc`.',
@@ -34,7 +34,7 @@ export const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', stri
   mapping_invalid: 'Take this claim out of `claim_mappings`: only texts can be mapped.',
   metadata_invalid: 'Map fewer or shorter claims; a batch token also holds its policies.',
   groups_unavailable:
-    'Let the provider send the claim (scope, mapper, optional claim), or name one that `seen` lists; without need for groups leave `groups_claim` empty.',
+    'Let the provider send the claim (scope, mapper, optional claim), or name one that `seen` lists; where persons without groups have no claim, set `groups_claim_optional`; without need for groups leave `groups_claim` empty.',
   groups_invalid: '`groups_claim` must name a list of texts, or one text.',
   bound_claim_missing: 'The token has no claim of this name; `seen` lists those it has. A claim inside an object needs a JSON pointer: `/job/env`.',
   bound_claim_mismatch: 'Set the bound claim to what was seen, or mend it at the issuer.',
@@ -88,6 +88,7 @@ const hintTexts: Readonly<Record<Exclude<Hint, ''>, string>> = {
   differs_in_trailing_slash: 'the same but for a slash at the end',
   differs_in_type: 'reads the same, but is of another type (text, number, bool, list)',
   glob_in_string_mode: 'would match if `*` counted: set bound_claims_type to glob',
+  write_as_json_pointer: 'there is one at that path: write it as a JSON pointer, with a slash in front and between the steps',
   clock_offset: 'in time by the provider’s clock: set the clock right',
 }
 

@@ -121,10 +121,18 @@ const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
 
 const valueAt = (claims: StrictObject | undefined, name: string): unknown => (claims === undefined ? undefined : lookupClaim(claims, name))
 
-/** A value that is there has the wrong type; one that is not may stand under a name that is nearly this. */
+/** A value that is there has the wrong type; one that is not may be inside of another, or stand under a name that is nearly this. */
 function nameHint(claims: StrictObject | undefined, name: string, seen: unknown): Hint {
   if (seen !== undefined && seen !== null) return 'differs_in_type'
+  if (claims !== undefined && pathsLike(name).some((path) => lookupClaim(claims, path) !== undefined)) return 'write_as_json_pointer'
   return nearMiss({ expected: [name], seen: claimNames(claims), isLiteral: false })
+}
+
+/** JSON pointers that may be meant by `job/env` and `job.env`; where a name is no pointer, also by `/job/env`. */
+function pathsLike(name: string): string[] {
+  if (name === '') return []
+  if (name.startsWith('/')) return [name]
+  return name.includes('/') || !name.includes('.') ? [`/${name}`] : [`/${name}`, `/${name.replaceAll('.', '/')}`]
 }
 
 const isMissing = (seen: unknown, claims: StrictObject | undefined): boolean => claims !== undefined && (seen === undefined || seen === null)

@@ -10,6 +10,7 @@ export type Hint =
   | 'differs_in_type'
   | 'glob_in_string_mode'
   | 'clock_offset'
+  | 'write_as_json_pointer'
 
 export type Compared = {
   readonly expected: readonly unknown[]

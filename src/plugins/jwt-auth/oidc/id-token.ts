@@ -6,6 +6,7 @@ import { type JwsLimits, parseClaims, parseJws } from '../jws.ts'
 import { type CheckName, type Refusal, refusal, reworded } from '../refusal.ts'
 import { shownUrl } from '../shown-url.ts'
 import type { StrictObject } from '../strict-json.ts'
+import { malformedToken } from '../token-shape.ts'
 import type { PendingLogin } from './pending-login.ts'
 
 /** What an ID token is held against. */
@@ -38,7 +39,7 @@ export async function verifyIdToken(
 async function verify(token: string, keys: JwksKeyset, rules: IdTokenRules, limits: JwsLimits, passed: NotePass): Promise<VerifiedToken | Refusal> {
   if (token === '') return refusal('token_malformed', 'id_token is empty: invalid parameter')
   const jws = parseJws(token, limits)
-  if ('malformed' in jws) return refusal('token_malformed', `invalid id_token: oidc: malformed jwt: ${jws.malformed}`)
+  if ('malformed' in jws) return reworded(malformedToken(jws.malformed, token), (text) => `invalid id_token: oidc: malformed jwt: ${text}`)
   const claims = parseClaims(jws.payload)
   if (claims === undefined) return refusal('token_malformed', 'invalid id_token: oidc: malformed jwt: payload is not a JSON object')
   const typed = readClaims(claims)

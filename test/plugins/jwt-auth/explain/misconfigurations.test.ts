@@ -74,6 +74,25 @@ const mistakes: readonly Mistake[] = [
   ].map((one) => ({ ...one, check: 'bound_claims', reason: 'bound_claim_mismatch' })),
   ...[
     { name: 'the name of a claim in capitals', role: { bound_claims: { Repository: 'acme/shop' } }, hint: 'differs_in_case' },
+    {
+      name: 'a path without a slash in front',
+      role: { bound_claims: { 'job/env': 'prod' } },
+      claims: { job: { env: 'prod' } },
+      hint: 'write_as_json_pointer',
+    },
+    {
+      name: 'a path with dots',
+      role: { bound_claims: { 'kubernetes.namespace': 'prod' } },
+      claims: { kubernetes: { namespace: 'prod' } },
+      hint: 'write_as_json_pointer',
+    },
+    {
+      name: 'a path through a name with a dot',
+      role: { bound_claims: { 'kubernetes.io/namespace': 'prod' } },
+      claims: { 'kubernetes.io': { namespace: 'prod' } },
+      hint: 'write_as_json_pointer',
+    },
+    { name: 'a path that leads nowhere either', role: { bound_claims: { 'job/env': 'prod' } }, claims: { job: { name: 'x' } } },
     { name: 'a claim that is elsewhere', role: { bound_claims: { '/job/env': 'prod' } }, claims: { job: { name: 'x' } } },
   ].map((one) => ({ ...one, check: 'bound_claims', reason: 'bound_claim_missing' })),
   {
@@ -98,6 +117,22 @@ const mistakes: readonly Mistake[] = [
   { name: 'a shared secret', jwt: ({ claims }) => signedWithSecret('secret', claims()), check: 'signature', reason: 'algorithm_unsupported' },
   { name: 'the word Bearer before the token', jwt: async ({ sign }) => `Bearer ${await sign()}`, check: 'signature', reason: 'token_malformed' },
   { name: 'an empty variable', jwt: () => '', check: 'token', reason: 'token_missing' },
+  {
+    name: 'a user claim inside of another',
+    role: { user_claim: '/job/user' },
+    claims: { job: { user: 'x' } },
+    check: 'user_claim',
+    reason: 'user_claim_missing',
+    hint: 'write_as_json_pointer',
+  },
+  {
+    name: 'a path to the groups without a slash in front',
+    role: { groups_claim: 'realm_access/roles' },
+    claims: { realm_access: { roles: ['a'] } },
+    check: 'groups',
+    reason: 'groups_unavailable',
+    hint: 'write_as_json_pointer',
+  },
   { name: 'a user claim that is not there', role: { user_claim: 'email' }, check: 'user_claim', reason: 'user_claim_missing' },
   {
     name: 'a user claim in capitals',

@@ -1,0 +1,71 @@
+import { comparing, discreetRefusal, type Refusal, refusal } from './refusal.ts'
+
+/** What a text looks like that is no JWT. `words` end an error text and repeat nothing of it. */
+export type TokenShape = {
+  readonly words: string
+  /** It can hardly be anything else. */
+  readonly isCertain: boolean
+}
+
+/** Undefined where there is nothing to say. */
+export function shapeOf(text: string): TokenShape | undefined {
+  // a shape shows at the beginning, or in the number of parts
+  const start = text.slice(0, maxLooked).trim()
+  const isLike = ([looksLike]: Shape) => looksLike(start, text)
+  const certain = certainShapes.find(isLike)
+  if (certain !== undefined) return { words: certain[1], isCertain: true }
+  const likely = likelyShapes.find(isLike)
+  return likely === undefined ? undefined : { words: likely[1], isCertain: false }
+}
+
+/** A refusal of a text that is no JWT: the caller is told what it surely is, the operator also what it may be. */
+export function malformedToken(problem: string, token: string): Refusal {
+  const shape = shapeOf(token)
+  if (shape === undefined) return refusal('token_malformed', problem)
+  const cause = `${problem}: ${shape.words}`
+  const refused = discreetRefusal('token_malformed', { text: shape.isCertain ? cause : problem, cause })
+  return comparing(refused, { expected: ['a JWT of three parts'], seen: shape.words, detail: 'jwt', hint: '' })
+}
+
+const maxLooked = 4096
+
+type Shape = readonly [looksLike: (start: string, text: string) => boolean, words: string]
+
+/** The first that fits. */
+const certainShapes: readonly Shape[] = [
+  [(start) => /^["'`]/.test(start), 'it stands in quotes'],
+  [(start) => /^(?:authorization\s*:\s*)?bearer\s/i.test(start), 'it has "Bearer " in front'],
+  [isVariable, 'it is a variable that was not expanded'],
+  [(start) => /^[[{]/.test(start), 'it is a JSON document, not the token in it'],
+  [(start) => start.startsWith('<'), 'it is a page, not a token'],
+  [(start) => start.startsWith('-----BEGIN'), 'it is a PEM block, not a token'],
+  [
+    (start, text) => partsOf(text) === 5 && headerOf(start)?.['enc'] !== undefined,
+    'it is an encrypted token (JWE), which only its recipient can read',
+  ],
+]
+
+/** The first that fits. */
+const likelyShapes: readonly Shape[] = [
+  [(start) => /^hv[sbr]\.|^[sbr]\.[A-Za-z0-9]{24}$/.test(start), 'it looks like a token of a secrets server, not like a JWT'],
+  [(start, text) => partsOf(text) === 3 && headerOf(start) === undefined, 'it has three parts that are not the JSON of a JWT'],
+  [(start, text) => partsOf(text) < 3 && headerOf(start) !== undefined, 'it looks like a JWT that was cut off'],
+  [(_start, text) => partsOf(text) !== 3, 'it looks opaque, like an access token that is no JWT'],
+]
+
+/** `$NAME`, `${NAME}`, `${{ name }}`, `$(command)`, `%NAME%`, `{{ name }}`, `<name>`. */
+function isVariable(start: string): boolean {
+  return /^(?:\$[A-Za-z_]\w*|\$\{[\s\S]*\}|\$\([\s\S]*\)|%[A-Za-z_]\w*%|\{\{[\s\S]*\}\}|<[\w .-]+>)$/.test(start)
+}
+
+const partsOf = (text: string): number => text.split('.', 7).length
+
+function headerOf(start: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const header: unknown = JSON.parse(Buffer.from(start.split('.', 1)[0] ?? '', 'base64url').toString('utf8'))
+    // an object of unknown members
+    return typeof header === 'object' && header !== null && !Array.isArray(header) ? (header as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest'
+import { shapeOf } from '../../../src/plugins/jwt-auth/token-shape.ts'
+import { startTestServer } from '../../support/start-server.ts'
+import { aSigner } from './signer.ts'
+
+const encoded = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+const signer = aSigner('ES256')
+const jwt = signer.sign({ sub: 'bob' })
+const jwe = `${encoded({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a2V5.aXY.dGV4dA.dGFn`
+
+const certain: [name: string, token: string, words: string][] = [
+  ['the word Bearer in front', `Bearer ${jwt}`, 'it has "Bearer " in front'],
+  ['a whole header', `Authorization: bearer ${jwt}`, 'it has "Bearer " in front'],
+  ['a variable of a shell', '$CI_JOB_JWT', 'it is a variable that was not expanded'],
+  ['a variable in braces', ` \${ID_TOKEN}\n`, 'it is a variable that was not expanded'],
+  ['an expression of GitHub', `\${{ steps.token.outputs.value }}`, 'it is a variable that was not expanded'],
+  ['a command of a shell', '$(cat token)', 'it is a variable that was not expanded'],
+  ['a variable of Windows', '%ID_TOKEN%', 'it is a variable that was not expanded'],
+  ['a template', '{{ token }}', 'it is a variable that was not expanded'],
+  ['a placeholder', '<your token>', 'it is a variable that was not expanded'],
+  ['quotes', `"${jwt}"`, 'it stands in quotes'],
+  ['an answer with the token in it', JSON.stringify({ value: jwt }), 'it is a JSON document, not the token in it'],
+  ['a page', '<!DOCTYPE html><html></html>', 'it is a page, not a token'],
+  ['a key', signer.pem, 'it is a PEM block, not a token'],
+  ['a token that is encrypted', jwe, 'it is an encrypted token (JWE), which only its recipient can read'],
+]
+
+const likely: [name: string, token: string, words: string][] = [
+  ['an access token', 'ya29.A0ARrdaM', 'it looks opaque, like an access token that is no JWT'],
+  ['a password', 'correct horse', 'it looks opaque, like an access token that is no JWT'],
+  ['five parts without a header', 'a.b.c.d.e', 'it looks opaque, like an access token that is no JWT'],
+  ['a token of ours', 'hvs.CAESIJ', 'it looks like a token of a secrets server, not like a JWT'],
+  ['a part of a JWT', jwt.slice(0, 40), 'it looks like a JWT that was cut off'],
+  ['three parts of something else', 'not.a.jwt', 'it has three parts that are not the JSON of a JWT'],
+]
+
+describe('a value that is no JWT is said to look like what it is', () => {
+  test.each(certain)('%s', (_name, token, words) => {
+    expect(shapeOf(token)).toEqual({ words, isCertain: true })
+  })
+
+  test.each(likely)('%s', (_name, token, words) => {
+    expect(shapeOf(token)).toEqual({ words, isCertain: false })
+  })
+
+  test('a JWT looks like nothing else', () => {
+    expect(shapeOf(jwt)).toBeUndefined()
+  })
+
+  test.each([...certain, ...likely])(
+    'the operator reads it in explain and failures, the caller where it is certain: %s',
+    async (_name, token, words) => {
+      await using server = await startTestServer()
+      await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
+      await server.root.write('auth/jwt/role/ci', { role_type: 'jwt', user_claim: 'sub', bound_subject: 'bob' })
+
+      const refused = await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: token })
+      const explained = (await server.root.write('auth/jwt/explain', { role: 'ci', jwt: token })).body.data
+      const failures = (await server.root.read('auth/jwt/failures')).body.data?.['failures']
+
+      expect(String(refused.body.errors?.[0]).endsWith(`: ${words}`)).toBe(certain.some(([, other]) => other === token))
+      expect(explained).toMatchObject({ reason: 'token_malformed', error: refused.body.errors?.[0] })
+      expect(explained?.['checks']).toContainEqual(expect.objectContaining({ name: 'signature', verdict: 'fail', seen: words, detail: 'jwt' }))
+      expect(String(failures?.['0']?.['cause']).endsWith(`: ${words}`)).toBe(true)
+      for (const text of [refused.text, JSON.stringify(failures)]) expect(text).not.toContain(token.slice(0, 12))
+    },
+  )
+})
