@@ -1,3 +1,5 @@
+import { fstatSync, statSync } from 'node:fs'
+import { devNull } from 'node:os'
 import { type Config, logSettings, readConfig, SettingError } from './config.ts'
 import { StartError } from './errors.ts'
 import { systemCode, writePrivateFile } from './lib/private-file.ts'
@@ -75,8 +77,9 @@ function configOf(args: readonly string[], environment: NodeJS.ProcessEnv, log: 
 
 /** What becomes of the first root token: kept in its file before it is valid, told once on standard output when it is. */
 function rootTokenTeller({ rootTokenFile }: Config): RootTokenTeller {
-  if (rootTokenFile === undefined) return { keep: () => {}, tell: (token) => process.stdout.write(`Root token: ${token}\n`) }
+  if (rootTokenFile === undefined) return { check: checkStandardOutput, keep: () => {}, tell: (token) => print(`Root token: ${token}\n`) }
   return {
+    check: () => {},
     keep: (token) => {
       try {
         writePrivateFile(rootTokenFile, `${token}\n`)
@@ -84,9 +87,31 @@ function rootTokenTeller({ rootTokenFile }: Config): RootTokenTeller {
         throw new StartError(exitCodes.setting, `GATEHOUSE_ROOT_TOKEN_FILE: cannot write ${rootTokenFile}: ${systemCode(cause)}`, { cause })
       }
     },
-    tell: () => process.stdout.write(`Root token written to ${rootTokenFile}\n`),
+    tell: () => void process.stdout.write(`Root token written to ${rootTokenFile}\n`),
   }
 }
+
+/** Node.js puts /dev/null in the place of a closed standard output: what is printed there is gone, and no error says so. */
+function checkStandardOutput(): void {
+  const output = fstatSync(1)
+  const isNowhere = output.isCharacterDevice() && output.rdev === statSync(devNull).rdev
+  if (isNowhere) throw nowhere('standard output is closed or /dev/null', undefined)
+}
+
+function print(text: string): Promise<void> {
+  return new Promise((settle, reject) => {
+    const failed = (cause: Error) => reject(nowhere(`standard output: ${systemCode(cause)}`, cause))
+    process.stdout.once('error', failed)
+    process.stdout.write(text, (cause) => (cause instanceof Error ? failed(cause) : settle()))
+  })
+}
+
+const nowhere = (why: string, cause: unknown) =>
+  new StartError(
+    exitCodes.setting,
+    `cannot print the root token (${why}); nothing is lost: start again with an output, or set GATEHOUSE_ROOT_TOKEN_FILE`,
+    { cause },
+  )
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })))

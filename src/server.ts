@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Config } from './config.ts'
@@ -9,7 +8,9 @@ import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
 import type { View } from './core/barrier/view.ts'
 import { CorsStore } from './core/cors/cors-store.ts'
 import { GroupStore } from './core/identity/group-store.ts'
+import { IdentityKeys } from './core/identity/identity-keys.ts'
 import { IdentityStore } from './core/identity/identity-store.ts'
+import { migrateNames } from './core/identity/name-migration.ts'
 import { IdentityTidy } from './core/identity/identity-tidy.ts'
 import { IdentityTokens } from './core/identity-tokens/identity-tokens.ts'
 import { KeyRotator } from './core/identity-tokens/key-rotator.ts'
@@ -29,8 +30,8 @@ import { NamespaceLife } from './core/namespaces/namespace-life.ts'
 import { NamespaceStore } from './core/namespaces/namespace-store.ts'
 import { caCertificates, OutboundClient } from './core/outbound.ts'
 import { PolicyStore } from './core/policies/policy-store.ts'
-import { issueLogin, planLogin } from './core/tokens/issue-login.ts'
-import { createInitialRootToken, ensureDevRootToken, takeRootTokenNote } from './core/tokens/root-token.ts'
+import { issueLogin, type Lookalike, planLogin } from './core/tokens/issue-login.ts'
+import { createInitialRootToken, ensureDevRootToken, takeRootTokenNote, tellInitialRootToken } from './core/tokens/root-token.ts'
 import { TokenRevoker } from './core/tokens/token-revoker.ts'
 import { TokenStore } from './core/tokens/token-store.ts'
 import { TokenTidy } from './core/tokens/token-tidy.ts'
@@ -49,6 +50,7 @@ import { ApiDocument } from './http/openapi.ts'
 import type { Call } from './http/call.ts'
 import { clientAddressReader, connectionCounting } from './http/client-address.ts'
 import { corsReader } from './http/cors.ts'
+import { type ListenAt, Listener } from './http/listener.ts'
 import { startMetricsListener } from './http/metrics-listener.ts'
 import { explorerUrl, mountRouter } from './http/mount-router.ts'
 import { readyRead } from './http/ready-read.ts'
@@ -74,8 +76,15 @@ import type { Storage } from './storage/storage.ts'
 import { StorageWatch } from './storage-watch.ts'
 import { gatehouseVersion } from './version.ts'
 
-/** What becomes of the first root token: kept before it is valid, told once it is. */
-export type RootTokenTeller = { keep(token: string): void; tell(token: string): void }
+/** What becomes of the first root token. */
+export type RootTokenTeller = {
+  /** Called before a store is made; throws a StartError when the token would have nowhere to go. */
+  check?(): void
+  /** Called before the token is valid. */
+  keep(token: string): void
+  /** Called once it is; rejects with a StartError when nobody was told. */
+  tell(token: string): Promise<void> | void
+}
 
 export type ServerParts = {
   log: Log
@@ -105,6 +114,8 @@ export type Server = AsyncDisposable & {
 }
 
 const sweepIntervalMs = 5_000
+/** How long a stopping server serves clients that are about to use an idle connection. */
+const lingerMs = 200
 const pendingLoginsSweepMs = 60_000
 const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)
 
@@ -112,6 +123,15 @@ const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)
 export async function startServer(config: Config, given: ServerParts): Promise<Server> {
   const parts = { ...given, watch: new StorageWatch(given.log) }
   await using opened = new AsyncDisposableStack()
+  let running: { state: NodeState; metrics: Metrics } | undefined
+  // taken before anything is made: an address in use must not cost the first root token
+  const listener = opened.use(await listening('LISTEN', config.listen, Listener.bind(config.listen)))
+  const watched = config.metricsListen && {
+    ...config.metricsListen,
+    metrics: async () => await running?.metrics.text(),
+    readiness: async () => (await running?.state.readiness()) ?? 'starting',
+  }
+  const watching = watched && opened.use(await listening('METRICS_LISTEN', watched, startMetricsListener(watched)))
   const storage = opened.use(await openStorage(config, parts))
   const core = await openCore(config, parts, storage)
   opened.use(core.mounts)
@@ -129,28 +149,34 @@ export async function startServer(config: Config, given: ServerParts): Promise<S
   }
   const state = nodeState(config, core, storage, parts.watch)
   const { app, metrics } = await buildApp(config, parts, core, state, storage)
-  opened.defer(() => app.close())
-  const { host, port } = config.listen
-  await app.listen({ host, port }).catch((cause: unknown) => {
-    throw new StartError(2, `GATEHOUSE_LISTEN: cannot listen on ${host}:${port}: ${systemCode(cause)}`, { cause })
+  // requests that wait are ended by the plugins' own `preClose`, before the listener has seen the last one answered
+  opened.defer(async () => {
+    await Promise.all([app.close(), listener.close()])
   })
-  const { metricsListen } = config
-  const readiness = () => state.readiness()
-  const watched =
-    metricsListen === undefined ? undefined : opened.use(await startMetricsListener({ ...metricsListen, metrics: () => metrics.text(), readiness }))
-  if (config.apiAddr === undefined) core.reached.url = urlOf(app)
+  await listener.serve(app.server)
+  if (config.apiAddr === undefined) core.reached.url = listener.url
+  running = { state, metrics }
   state.started()
-  // what it held is disposed in reverse order: the listener first, the storage last
+  // what it held is disposed in reverse order: requests first, the storage last
   const held = opened.move()
   return {
-    url: urlOf(app),
-    metricsPort: watched?.port,
+    url: listener.url,
+    metricsPort: watching?.port,
     drain: async (delayMs) => {
       state.stopping()
       if (delayMs > 0) await pause(delayMs)
+      app.endConnections()
+      await listener.stopAccepting(lingerMs)
     },
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   }
+}
+
+/** `setting` names the one that asks for the address. */
+function listening<T>(setting: string, { host, port }: ListenAt, bound: Promise<T>): Promise<T> {
+  return bound.catch((cause: unknown) => {
+    throw new StartError(2, `GATEHOUSE_${setting}: cannot listen on ${host}:${port}: ${systemCode(cause)}`, { cause })
+  })
 }
 
 type WatchedParts = ServerParts & { readonly watch: StorageWatch }
@@ -165,8 +191,12 @@ type Core = Awaited<ReturnType<typeof openCore>>
 async function openCore(config: Config, parts: WatchedParts, storage: SqliteStorage) {
   const { log, clock = systemClock, random = systemRandom } = parts
   const system = { defaultTtl: seconds(config.defaultLeaseTtlMs), maxTtl: seconds(config.maxLeaseTtlMs) }
-  let rootToken: string | undefined
-  await using staging = (await isEmpty(storage)) ? await openMemory() : undefined
+  // whatever a setting can be wrong about is known before a store is made
+  const outbound = new OutboundClient({ deny: config.outboundDeny, httpsProxy: config.httpsProxy, noProxy: config.noProxy })
+  const operator = await operatorSettings(config)
+  const isNew = await isEmpty(storage)
+  if (isNew && !config.dev) parts.rootToken.check?.()
+  await using staging = isNew ? await openMemory() : undefined
   const barrier = await openBarrier({
     ...(await sealKeys(config, log, storage)),
     sealKeyChanged: () => log.info({ event: 'key_rotated' }, 'the seal key was changed: the former one does not open this store any more'),
@@ -177,7 +207,7 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
     first: staging && {
       staging,
       fill: async (fresh) => {
-        rootToken = await fillNewStore(config, { clock, random, system, barrier: fresh })
+        const rootToken = await fillNewStore(config, { clock, random, system, barrier: fresh })
         if (rootToken !== undefined) parts.rootToken.keep(rootToken)
       },
     },
@@ -214,6 +244,7 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
     return mount !== undefined && namespaces.isLive(mount.namespace) ? mount : undefined
   }
   const tokens = await indispensable('the keys of tokens', TokenStore.open({ view: core, clock, random, sealer: barrier, mountOf: liveMountOf }))
+  await migrateIdentityNames(core, random, log)
   const groups = await indispensable(
     'the groups',
     GroupStore.open({
@@ -269,10 +300,9 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
   const discard = (accessor: string) => {
     revoker.revoke(accessor).catch((err: unknown) => log.error({ err }, 'a spent token could not be removed'))
   }
-  const outbound = new OutboundClient({ deny: config.outboundDeny, httpsProxy: config.httpsProxy, noProxy: config.noProxy })
   const cloudEngine = new CloudEngine({
     ...{ mounts, outbound, clock, random, log, leases, systemTtl: system },
-    operator: await operatorSettings(config),
+    operator,
     pause: parts.cloudPause,
     ...parts.cloudTimes,
   })
@@ -287,8 +317,8 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
   if (config.dev && config.rootToken !== undefined) {
     parts.rootToken.keep(config.rootToken)
     await ensureDevRootToken({ tokens, view: core, tokenMount: fixedMount(mounts, 'auth/token/') }, config.rootToken)
-    parts.rootToken.tell(config.rootToken)
-  } else if (barrier.initialized && rootToken !== undefined) parts.rootToken.tell(rootToken)
+    await parts.rootToken.tell(config.rootToken)
+  } else await tellInitialRootToken(core, (id) => told(parts.rootToken, id, barrier.initialized))
   await logRootTokenNote(core, log)
   const messages = new MessageStore({ view: core, random })
   const shownMessages = new ShownMessages({ messages, namespaces, clock })
@@ -373,6 +403,12 @@ async function operatorSettings({ cloud }: Config): Promise<OperatorSettings> {
   }
 }
 
+/** A start that could not tell the token before has not kept it where this one's settings say. */
+async function told(teller: RootTokenTeller, id: string, isKept: boolean): Promise<void> {
+  if (!isKept) teller.keep(id)
+  await teller.tell(id)
+}
+
 /** A root token made while the server stood still must not go unnoticed. Contract operations §3. */
 async function logRootTokenNote(core: View, log: Log): Promise<void> {
   try {
@@ -428,6 +464,15 @@ function fixedMount(mounts: MountStore, path: string): Mount {
   return mount
 }
 
+/** Stores of before version 0.2.0. */
+async function migrateIdentityNames(view: View, random: Random, log: Log): Promise<void> {
+  const keys = await indispensable('the keys of identities', IdentityKeys.open(view, random))
+  const onFailure = (key: string, err: unknown) => log.error({ err, key }, 'a name of an identity cannot be moved')
+  const moved = await migrateNames({ view, keys, onFailure })
+  if (moved !== undefined && moved > 0)
+    log.info({ event: 'migrated', names: moved }, 'names of identities are told apart by case folding alone from now on')
+}
+
 const unknownCluster = '00000000-0000-0000-0000-000000000000'
 
 /** Only a name to tell servers apart: one that can not be read, which the log says, keeps nobody from starting. */
@@ -451,7 +496,7 @@ function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage:
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   const isStorageUp = async () => {
     try {
-      return !watch.isDamaged && (await storage.get(rootKeyKey)) !== undefined
+      return watch.isSound() && (await storage.get(rootKeyKey)) !== undefined
     } catch {
       return false
     }
@@ -710,7 +755,12 @@ async function buildApp(
   await app.register(cubbyhole, { prefix: '/cubbyhole', cubbyholes: core.cubbyholes, tokens, longLists: new LongLists() })
   for (const type of ['cloud', 'azure'] as const) await app.register(cloud, { prefix: `/${type}`, engine: core.cloudEngine, type })
   for (const { type, routes } of engines ?? []) await app.register(routes, { prefix: `/${type}` })
-  const loginParts = { tokens, identity: identities, spent: core.spent, view: core.core, clock, systemTtl: system }
+  const onLookalike = ({ mount, entityId, resembles }: Lookalike) => {
+    const fields = { event: 'login_lookalike', namespace: mount.namespace, mount: mount.path, entity_id: entityId, resembled_entity_id: resembles }
+    log.warn(fields, 'the name of a login looks like the name of another entity')
+    metrics.lookalike(mountName(mount))
+  }
+  const loginParts = { tokens, identity: identities, spent: core.spent, view: core.core, clock, systemTtl: system, onLookalike }
   await app.register(jwtAuth, {
     ...{ prefix: '/jwt', method: jwtMethod, log },
     issue: (login) => issueLogin(loginParts, login),
@@ -740,9 +790,4 @@ async function checkSudo(access: Access, request: FastifyRequest, call: Call): P
   call.caller = caller
   const verdict = caller.acl.decide({ operation: 'update', path: call.path })
   if (!verdict.allowed || !verdict.sudo) throw fail('denied', 'permission denied')
-}
-
-function urlOf(app: FastifyInstance): string {
-  const address = app.server.address() as AddressInfo
-  return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
 }

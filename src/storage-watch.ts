@@ -6,9 +6,10 @@ import type { StorageEvents } from './storage/storage-events.ts'
 export class StorageWatch {
   readonly tallies = new StorageTallies()
   readonly events: StorageEvents
-  /** A call has met damage since the start: only a restart on a sound database ends that. */
-  isDamaged = false
   readonly #log: Log
+  /** A call has met damage since the start: only a restart on a sound database ends that. */
+  #isDamaged = false
+  #isFileLost = false
 
   constructor(log: Log) {
     this.#log = log
@@ -17,7 +18,7 @@ export class StorageWatch {
       failed: ({ kind, key, cause }) => {
         this.tallies.failed(kind)
         if (kind !== 'corrupt' && key === undefined) return
-        if (kind === 'corrupt') this.isDamaged = true
+        if (kind === 'corrupt') this.#isDamaged = true
         this.#log.error({ event: kind === 'corrupt' ? 'storage_damaged' : 'storage_read_failed', key, err: cause }, textOf(kind))
       },
       writesFail: (reason) => {
@@ -32,7 +33,17 @@ export class StorageWatch {
         if (bytes === undefined) this.#log.info({ event: 'storage_log_small' }, 'the write-ahead log is small again')
         else this.#log.warn({ event: 'storage_log_grows', bytes }, 'the write-ahead log is unusually large')
       },
+      fileLost: (reason) => {
+        this.#isFileLost = reason !== undefined
+        if (reason === undefined) this.#log.info({ event: 'storage_back' }, 'the database is again the one that was opened')
+        else this.#log.error({ event: 'storage_lost', reason }, 'the database is not the one that was opened: writes are refused')
+      },
     }
+  }
+
+  /** The database is the one that was opened, and nothing has found it damaged. */
+  isSound(): boolean {
+    return !this.#isDamaged && !this.#isFileLost
   }
 
   /** A record that does not open under the keys of the store. The barrier has logged it. */

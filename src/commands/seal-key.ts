@@ -6,9 +6,11 @@ import { CommandError, runCommand, UsageError } from './command.ts'
 await runCommand(async () => {
   const [file, ...more] = process.argv.slice(2)
   if (file === undefined || file.startsWith('-') || more.length > 0) throw new UsageError('usage: npm run seal:key -- FILE')
-  await makeSealKeyFile(file).catch((cause: unknown) => {
+  try {
+    makeSealKeyFile(file)
+  } catch (cause) {
     const code = systemCode(cause)
     throw new CommandError(code === 'EEXIST' ? `${file} exists, and is left as it is` : `cannot write ${file}: ${code}`, { cause })
-  })
+  }
   process.stdout.write(`Seal key written to ${file}\n`)
 })

@@ -5,6 +5,7 @@ import { Agent as TlsAgent, request as requestTls } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
 import { StartError } from '../errors.ts'
+import { causeOf } from './outbound-cause.ts'
 import { type Address, parseAddress, reachableAddresses } from '../lib/address.ts'
 import { networkSet } from '../lib/cidr.ts'
 
@@ -320,13 +321,4 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
     chunks.push(bytes)
   }
   return Buffer.concat(chunks)
-}
-
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'failed'
-  if (error instanceof AggregateError && error.errors[0] instanceof Error) return causeOf(error.errors[0])
-  const code = 'code' in error ? error.code : undefined
-  if (code === 'ECONNREFUSED') return `dial tcp: connect: connection refused`
-  if (code === 'ENOTFOUND') return 'dial tcp: lookup: no such host'
-  return error.message
 }

@@ -66,6 +66,8 @@ export type Measure = {
 
 declare module 'fastify' {
   interface FastifyInstance {
+    /** From now on each answer ends its connection. */
+    endConnections(): void
     /** Requests that count as under way. */
     inFlight(): number
     /** Counts a request as inside its mount; call what comes back when it has left. */
@@ -188,6 +190,9 @@ export function createApp(parts: AppParts): FastifyInstance {
     isClosing: () => closing,
   })
   app.addHook('onRoute', (route) => reads.add(route))
+  app.decorate('endConnections', () => {
+    closing = true
+  })
   app.decorate('inFlight', () => inFlight)
   app.decorate('enterMount', parts.enter)
   app.decorate('leaseSecret', parts.lease)

@@ -1,14 +1,13 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { StartError } from '../errors.ts'
-import { systemCode } from '../lib/private-file.ts'
 import { systemRandom } from '../lib/random.ts'
 import { commonHeaders, requestIdHeader } from './common-headers.ts'
 
 export type MetricsListenerParts = {
   readonly host: string
   readonly port: number
-  metrics(): Promise<{ readonly contentType: string; readonly body: string }>
+  /** Undefined until there are any. */
+  metrics(): Promise<{ readonly contentType: string; readonly body: string } | undefined>
   /** `ready`, or the first thing that is in the way. */
   readiness(): Promise<string>
 }
@@ -18,14 +17,12 @@ export type MetricsListener = AsyncDisposable & { readonly port: number }
 
 type Answer = { readonly status: number; readonly contentType: string; readonly body: string }
 
-/** `/metrics` and `/health/*` on an address of their own: plain HTTP, no token, also while sealed. Contract operations §1 METRICS_LISTEN. */
+/** `/metrics` and `/health/*` on an address of their own: plain HTTP, no token, also while sealed. Rejects with the system's error. */
 export async function startMetricsListener(parts: MetricsListenerParts): Promise<MetricsListener> {
   const { host, port } = parts
   const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, (request, response) => void serve(request, response, parts))
   server.listen(port, host)
-  await once(server, 'listening').catch((cause: unknown) => {
-    throw new StartError(2, `GATEHOUSE_METRICS_LISTEN: cannot listen on ${host}:${port}: ${systemCode(cause)}`, { cause })
-  })
+  await once(server, 'listening')
   const address = server.address()
   return {
     port: typeof address === 'object' && address !== null ? address.port : port,
@@ -48,8 +45,10 @@ async function serve(request: IncomingMessage, response: ServerResponse, parts: 
 async function answerTo({ method, url = '/' }: IncomingMessage, { metrics, readiness }: MetricsListenerParts): Promise<Answer> {
   if (method !== 'GET' && method !== 'HEAD') return json(405, { errors: [] })
   switch (url.split('?', 1)[0]) {
-    case '/metrics':
-      return { status: 200, ...(await metrics()) }
+    case '/metrics': {
+      const text = await metrics()
+      return text === undefined ? json(503, { errors: ['server is starting'] }) : { status: 200, ...text }
+    }
     case '/health/live':
       return json(200, { status: 'live' })
     case '/health/ready': {

@@ -33,6 +33,7 @@ export class Metrics {
   readonly #refused = new CountTally()
   readonly #logins = new CountTally()
   readonly #loginSpans = new SpanTally()
+  readonly #lookalikes = new CountTally()
   readonly #keyFetches = new CountTally()
   #registry: Promise<Registry> | undefined
 
@@ -55,6 +56,11 @@ export class Metrics {
     const mount = this.mountLabel(named)
     this.#logins.add({ mount, method, result, reason })
     this.#loginSpans.add({ mount, method }, seconds)
+  }
+
+  /** A login whose name looks like that of another entity. */
+  lookalike(mount: string): void {
+    this.#lookalikes.add({ mount: this.mountLabel(mount) })
   }
 
   keysFetched(mount: string, succeeded: boolean): void {
@@ -98,6 +104,8 @@ export class Metrics {
     const logins = { name: 'logins_total', help: 'Logins, by how they ended', labels: ['mount', 'method', 'result', 'reason'] }
     showCounts(library, registry, logins, this.#logins)
     showSpans(registry, { name: 'login_duration_seconds', help: 'Time of a login', labels: ['mount', 'method'] }, this.#loginSpans)
+    const lookalikes = { name: 'lookalike_logins_total', help: 'Logins whose name looks like that of another entity', labels: ['mount'] }
+    showCounts(library, registry, lookalikes, this.#lookalikes)
     const fetches = { name: 'key_fetches_total', help: 'Fetches of keys and discovery documents', labels: ['mount', 'result'] }
     showCounts(library, registry, fetches, this.#keyFetches)
     this.#storage.show(library, registry)

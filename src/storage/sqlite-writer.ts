@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { StorageFaults } from './faults.ts'
+import { type FileIdentity, identityOf, isSameFile } from './file-watch.ts'
 import { LogKeeper, type LogLimits, type LogState } from './log-keeper.ts'
 import { engineCode, ownCodes } from './storage-error.ts'
 import { RecoveringConnection, WritingConnection } from './writing-connection.ts'
@@ -8,6 +9,8 @@ import { RecoveringConnection, WritingConnection } from './writing-connection.ts
 /** What the writing thread is started with. */
 export type WriterData = LogLimits & {
   path: string
+  /** Of the file at that path. */
+  identity: FileIdentity
   faults: SharedArrayBuffer | undefined
   /** The thread before this one ended in the middle of a group: its log is cleaned first. */
   recover: boolean
@@ -23,9 +26,14 @@ const retryMs = 1_000
 const refusals: ReadonlySet<string> = new Set([ownCodes.logFull, ownCodes.damaged])
 
 /** Serves one group a message: answers, then tends to the log. */
-function serve(port: MessagePort, { path, faults: shared, recover, ...limits }: WriterData): void {
+function serve(port: MessagePort, { path, identity, faults: shared, recover, ...limits }: WriterData): void {
   const faults = shared === undefined ? undefined : new StorageFaults(shared)
-  const connection = new RecoveringConnection(() => new WritingConnection(path, faults), !recover)
+  const open = () => {
+    // another file must not get what belongs into this one
+    if (!isSameFile(identityOf(path), identity)) throw Object.assign(new Error(`${path} was replaced`), { code: ownCodes.replaced })
+    return new WritingConnection(path, faults)
+  }
+  const connection = new RecoveringConnection(open, !recover)
   const keeper = new LogKeeper(limits, () => faults?.room() ?? freeBytes(path))
 
   const tell = (answer?: WriterReply['answer']) => {

@@ -1,21 +1,15 @@
-import { closeSync, openSync, realpathSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { ServiceError, StartError } from '../errors.ts'
-import { makePrivateFolder } from '../lib/private-file.ts'
+import { ServiceError } from '../errors.ts'
+import { DatabaseFile } from './database-file.ts'
 import type { StorageFaults } from './faults.ts'
-import { type CommitEngine, type CommitStats, type Group, GroupCommit, type RowWrite } from './group-commit.ts'
-import { holdLock } from './lock-file.ts'
+import { type CommitStats, type Group, GroupCommit, type RowWrite } from './group-commit.ts'
 import type { LogState } from './log-keeper.ts'
-import { watchLog } from './log-watch.ts'
 import { migrate } from './migrate.ts'
-import { refuseNetworkDisk } from './network-disk.ts'
 import { RowReader, RowWriter } from './sqlite-rows.ts'
 import { type BatchEntry, type Change, keep, type Range, type Storage, type StoredRecord } from './storage.ts'
-import { engineCode, failureKind, storageError } from './storage-error.ts'
+import { engineCode, failureKind, ownCodes, storageError } from './storage-error.ts'
 import { noEvents, type StorageEvents } from './storage-events.ts'
-import { threadLost, WriterThread } from './writer-thread.ts'
 
 export type SqliteOptions = {
   path: string
@@ -39,42 +33,27 @@ export type StorageStats = CommitStats & Pick<LogState, 'checkpoints'> & Storage
 /** `databaseBytes` includes `freeBytes`, which new records will use first. `logBytes`: what the write-ahead log holds; 0 in memory. */
 export type StorageSize = { databaseBytes: number; logBytes: number; freeBytes: number }
 
-type Log = Pick<LogState, 'logBytes' | 'checkpoints'>
+/** What lies below: one open database. */
+type Engine = AsyncDisposable & {
+  readonly reader: RowReader
+  readonly log: Pick<LogState, 'logBytes' | 'checkpoints'>
+  commit(rows: readonly RowWrite[]): Promise<void>
+}
 
 /**
  * A database file for one server, which keeps others out until it is disposed. Writes go through a thread of their own, so that reads never wait for
  * the disk. Throws a StartError when the file can not be used.
  */
-export async function openSqlite(options: SqliteOptions): Promise<SqliteStorage> {
-  const { path, allowNetworkDisk = false, faults, logGoalBytes = 4 * 1024 * 1024, logLimitBytes = 1024 * 1024 * 1024 } = options
-  const { events = noEvents } = options
-  await using opened = new AsyncDisposableStack()
-  // one lock for one file, by whatever links it is reached
-  const place = prepareFile(path)
-  if (!allowNetworkDisk) await refuseNetworkDisk(dirname(place))
-  opened.use(holdLock(place, path))
-  const connection = openFile(path)
-  opened.defer(() => void connection.close())
-  const reader = new RowReader(connection)
-  const data = { path, faults: faults?.shared, logGoalBytes, logLimitBytes }
-  const writer = opened.use(new WriterThread(data, watchLog(events, logGoalBytes)))
-  await writer.ready()
-  const commit = (rows: readonly RowWrite[]) => commitSurely(writer, reader, rows)
-  return new SqliteStorage(reader, { commit, log: () => writer.log }, opened.move(), events)
-}
-
-/** A thread that ended before its answer leaves the outcome open: what stands in the database decides. */
-async function commitSurely(writer: WriterThread, reader: RowReader, rows: readonly RowWrite[]): Promise<void> {
-  try {
-    await writer.commit(rows)
-  } catch (cause) {
-    const isWritten = ({ key, value, revision }: RowWrite) => reader.get(key)?.revision === (value === undefined ? undefined : revision)
-    const isLost = cause instanceof ServiceError && cause.reason === threadLost
-    if (isLost && rows.every(isWritten)) return
-    // a thread that begins cleans up what the one before it may have left in the log
-    if (isLost) await writer.ready().catch(() => {})
-    throw cause
-  }
+export async function openSqlite({
+  path,
+  allowNetworkDisk = false,
+  faults,
+  logGoalBytes = 4 * 1024 * 1024,
+  logLimitBytes = 1024 * 1024 * 1024,
+  events = noEvents,
+}: SqliteOptions): Promise<SqliteStorage> {
+  const file = await DatabaseFile.open({ path, allowNetworkDisk, faults, logGoalBytes, logLimitBytes, events })
+  return new SqliteStorage(file, events)
 }
 
 /** The same without a file: all is lost when it is disposed. */
@@ -82,40 +61,13 @@ export async function openMemory({ faults, events = noEvents }: Pick<SqliteOptio
   const connection = new Database(':memory:')
   migrate(connection)
   const writer = new RowWriter(connection, faults)
-  const commit = async (rows: readonly RowWrite[]) => guarded(() => writer.apply(rows))
-  const opened = new AsyncDisposableStack()
-  opened.defer(() => void connection.close())
-  return new SqliteStorage(new RowReader(connection), { commit, log: () => ({ logBytes: 0, checkpoints: 0 }) }, opened, events)
-}
-
-/** Made before the engine opens it: readable by its owner only, as are the files the engine puts beside it. Gives back where it really lies. */
-function prepareFile(path: string): string {
-  try {
-    makePrivateFolder(dirname(path))
-    closeSync(openSync(path, 'a', 0o600))
-    const place = realpathSync(path)
-    closeSync(openSync(`${place}.lock`, 'a', 0o600))
-    return place
-  } catch (cause) {
-    throw new StartError(2, `cannot open ${path}: ${engineCode(cause)}`, { cause })
+  const engine = {
+    reader: new RowReader(connection),
+    commit: async (rows: readonly RowWrite[]) => guarded(() => writer.apply(rows)),
+    log: { logBytes: 0, checkpoints: 0 },
+    [Symbol.asyncDispose]: async () => void connection.close(),
   }
-}
-
-/** Migrated before it is switched to a log: a file that is refused stays as it was. */
-function openFile(path: string): Database.Database {
-  const connection = new Database(path)
-  try {
-    migrate(connection)
-    connection.pragma('journal_mode = WAL')
-    connection.pragma('synchronous = FULL')
-    connection.pragma('wal_autocheckpoint = 0')
-    connection.pragma('query_only = 1')
-  } catch (cause) {
-    connection.close()
-    if (engineCode(cause) === 'SQLITE_NOTADB') throw new StartError(2, `cannot open ${path}: not a Gatehouse database`, { cause })
-    throw cause
-  }
-  return connection
+  return new SqliteStorage(engine, events)
 }
 
 /** Runs engine calls; what they throw goes out in storage's own words. */
@@ -129,46 +81,42 @@ function guarded<T>(work: () => T): T {
 
 /** The port over SQLite. All decisions of writes are taken on the calling thread, in groups; see group-commit.ts. */
 export class SqliteStorage implements Storage {
-  readonly #reader: RowReader
+  readonly #engine: Engine
   readonly #groups: GroupCommit
-  readonly #log: () => Log
-  readonly #opened: AsyncDisposableStack
   readonly #events: StorageEvents
   #whyWritesFail: string | undefined
   #closed = false
 
-  constructor(reader: RowReader, writer: Pick<CommitEngine, 'commit'> & { log(): Log }, opened: AsyncDisposableStack, events: StorageEvents) {
-    this.#reader = reader
-    this.#log = writer.log
-    this.#opened = opened
+  constructor(engine: Engine, events: StorageEvents) {
+    this.#engine = engine
     this.#events = events
     this.#groups = new GroupCommit({
-      read: (key) => this.#watchRead(key, () => reader.get(key)),
-      keysUnder: (prefix, limit) => this.#watchRead(prefix, () => reader.keys(prefix, { limit })),
-      commit: (rows) => this.#watchCommit(writer.commit(rows)),
+      read: (key) => this.#watchRead(key, () => engine.reader.get(key)),
+      keysUnder: (prefix, limit) => this.#watchRead(prefix, () => engine.reader.keys(prefix, { limit })),
+      commit: (rows) => this.#watchCommit(engine.commit(rows)),
       onCommit: (steps, seconds) => events.committed(steps, seconds),
-      lastRevision: reader.lastRevision(),
+      lastRevision: engine.reader.lastRevision(),
     })
   }
 
   stats(): StorageStats {
-    return { ...this.#groups.stats, checkpoints: this.#log().checkpoints, ...this.size() }
+    return { ...this.#groups.stats, checkpoints: this.#engine.log.checkpoints, ...this.size() }
   }
 
   size(): StorageSize {
-    return { ...this.#watchRead('', () => this.#reader.size()), logBytes: this.#log().logBytes }
+    return { ...this.#watchRead('', () => this.#engine.reader.size()), logBytes: this.#engine.log.logBytes }
   }
 
   async get(key: string): Promise<StoredRecord | undefined> {
     checkKey(key)
-    return this.#read(key, () => this.#reader.get(key))
+    return this.#read(key, () => this.#engine.reader.get(key))
   }
 
   list(prefix: string, range: Range = {}): Promise<StoredRecord[]> {
     return this.#readRange(
       prefix,
       range,
-      (part) => this.#reader.list(prefix, part),
+      (part) => this.#engine.reader.list(prefix, part),
       ({ key }) => key,
     )
   }
@@ -177,7 +125,7 @@ export class SqliteStorage implements Storage {
     return this.#readRange(
       prefix,
       range,
-      (part) => this.#reader.keys(prefix, part),
+      (part) => this.#engine.reader.keys(prefix, part),
       (key) => key,
     )
   }
@@ -226,7 +174,7 @@ export class SqliteStorage implements Storage {
     if (this.#closed) return
     this.#closed = true
     await this.#groups.close()
-    await this.#opened.disposeAsync()
+    await this.#engine[Symbol.asyncDispose]()
   }
 
   #read<T>(key: string, read: () => T): T {
@@ -252,7 +200,8 @@ export class SqliteStorage implements Storage {
     } catch (cause) {
       const reason = cause instanceof ServiceError ? cause.reason : undefined
       this.#events.failed({ kind: failureKind(reason ?? engineCode(cause)), cause })
-      this.#noteWrites(cause instanceof Error ? cause.message : String(cause))
+      // that is told when it happens
+      if (reason !== ownCodes.replaced) this.#noteWrites(cause instanceof Error ? cause.message : String(cause))
       throw cause
     }
     this.#noteWrites(undefined)

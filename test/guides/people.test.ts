@@ -12,6 +12,8 @@ type Guide = {
   readonly metadata: Record<string, unknown>
   /** The policies a group of the page gives, or the role itself. */
   readonly policies: { token_policies: string[]; identity_policies?: string[] }
+  /** Its provider leaves empty claims out. */
+  readonly admitsWithoutGroups?: true
   readonly wrong: readonly [claims: Record<string, unknown>, reason: string][]
 }
 
@@ -24,8 +26,9 @@ const guides: Guide[] = [
     issuerPath: '/9a3d4b10-2c55-4f1e-8a77-51f0a2b6c9d3/v2.0',
     metadata: { role: 'people', username: 'octavia@acme.example', name: 'Octavia Butler' },
     policies: byGroup,
+    admitsWithoutGroups: true,
     wrong: [
-      [{ groups: undefined }, 'groups_unavailable'],
+      [{ groups: undefined, hasgroups: true }, 'groups_unavailable'],
       [{ oid: undefined }, 'user_claim_missing'],
       [{ tid: 'another' }, 'bound_claim_mismatch'],
     ],
@@ -55,8 +58,9 @@ const guides: Guide[] = [
     issuerPath: '/realms/acme',
     metadata: { role: 'people', username: 'octavia', email: 'octavia@acme.example' },
     policies: byGroup,
+    admitsWithoutGroups: true,
     wrong: [
-      [{ groups: undefined }, 'groups_unavailable'],
+      [{ groups: { developers: true } }, 'groups_invalid'],
       [{ aud: 'account', azp: 'other' }, 'authorized_party_mismatch'],
       [{ exp: 1_700_000_000 }, 'expired'],
     ],
@@ -102,7 +106,7 @@ function steps(house: { provider: SmallProvider; issuer: string }, claims: (logi
   }
 }
 
-describe.each(guides)('docs/providers: $page', ({ page: name, provider, issuerPath, metadata, policies, wrong }) => {
+describe.each(guides)('docs/providers: $page', ({ page: name, provider, issuerPath, metadata, policies, wrong, admitsWithoutGroups = false }) => {
   const person = (issuer: string, given: Record<string, unknown> = {}) => {
     const claims = claimsOf(provider, { issuer, now: Math.floor(Date.now() / 1000) })
     const ofClient = { ...claims, aud: clientId, ...('azp' in claims ? { azp: clientId } : {}) }
@@ -148,6 +152,19 @@ describe.each(guides)('docs/providers: $page', ({ page: name, provider, issuerPa
       expect(failures[0]).toMatchObject({ reason, request_id: refused.body['request_id'] })
       expect(namedRefusals(page)).toContain(reason)
     }
+  })
+
+  test.runIf(admitsWithoutGroups)('a person without groups gets in, without the policies of groups', async () => {
+    await using house = await startLike(issuerPath)
+    await using server = await startTestServer()
+
+    const reader = await workThrough(
+      readPage(name),
+      server,
+      steps(house, () => person(house.issuer, { groups: undefined })),
+    )
+
+    expect(reader.answer('/callback').body.auth).toMatchObject({ token_policies: ['default'], policies: ['default'] })
   })
 
   test('an issuer that is nearly the right one is refused at the configuration', async () => {

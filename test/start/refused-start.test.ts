@@ -111,7 +111,7 @@ test('an unknown setting is a warning; names that an orchestrator injects are no
   expect(messagesOf(server, 'warn').filter((text) => text.startsWith('unknown'))).toHaveLength(1)
 })
 
-test('an address in use ends the start with 2, and the store with its token stays', async () => {
+test('an address in use ends the start with 2 before anything is made, and the next start prints the root token', async () => {
   await using folder = await temporaryFolder()
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
@@ -119,13 +119,16 @@ test('an address in use ends the start with 2, and the store with its token stay
   const port = typeof address === 'object' && address !== null ? address.port : 0
 
   const refused = await runServer({ folder: folder.path, settings: { LISTEN: `127.0.0.1:${port}` } })
+  const made = await readdir(folder.path)
+  const watched = await runServer({ folder: folder.path, settings: { METRICS_LISTEN: `127.0.0.1:${port}` } })
   other.close()
   await using server = await startProcess({ folder: folder.path })
-  const token = /Root token: (\S+)/.exec(refused.stdout)?.[1] ?? ''
-  const self = await server.as(token).read('auth/token/lookup-self')
+  const self = await server.as(server.rootToken).read('auth/token/lookup-self')
 
   expect(refused.code).toBe(2)
   expect(messagesOf(refused, 'fatal')).toEqual([`GATEHOUSE_LISTEN: cannot listen on 127.0.0.1:${port}: EADDRINUSE`])
+  expect(refused.stdout).toBe('')
+  expect([watched.code, watched.stdout, made]).toEqual([2, '', []])
   expect(self.status).toBe(200)
 })
 

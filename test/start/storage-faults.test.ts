@@ -1,3 +1,5 @@
+import { copyFile, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { Writable } from 'node:stream'
 import Database from 'better-sqlite3'
 import { pino } from 'pino'
@@ -145,4 +147,51 @@ test('writes stop before the log takes the last room of the disk, with the reaso
   ])
   expect([read.status, after.status]).toEqual([200, 204])
   expect(lines).toContainEqual(expect.objectContaining({ event: 'storage_lost', reason: expect.stringContaining('another program') }))
+})
+
+test.each([
+  { name: 'the database was removed', change: (file: string) => rename(file, `${file}.gone`), says: 'gatehouse.db was removed' },
+  {
+    name: 'a backup was put in place of the database',
+    change: async (file: string) => {
+      await copyFile(file, `${file}.copy`)
+      await rename(`${file}.copy`, file)
+    },
+    says: 'gatehouse.db was replaced',
+  },
+  { name: 'the write-ahead log was removed', change: (file: string) => rm(`${file}-wal`), says: 'gatehouse.db-wal was removed' },
+  { name: 'the folder was moved', change: (file: string) => rename(dirname(file), `${dirname(file)}.gone`), says: 'gatehouse.db was removed' },
+])('$name under a running server: it is not ready, says so, and refuses writes', async ({ change, says }) => {
+  await using folder = await temporaryFolder()
+  const { server, lines, file } = await serverOn(folder.file('data'))
+  await using _server = server
+  await server.root.write('auth/jwt/role/ci', aRole)
+  const ready = async () => (await server.anonymous.read('/health/ready')).body
+  expect(await ready()).toEqual({ status: 'ready' })
+
+  await change(file)
+  await expect.poll(ready, { timeout: 10_000 }).toEqual({ status: 'storage' })
+  const written = await server.root.write('auth/jwt/role/other', aRole)
+  const read = await server.root.read('auth/jwt/role/ci')
+
+  expect([written.status, written.body['errors']]).toEqual([503, ['storage is unavailable']])
+  expect(read.status).toBe(200)
+  expect(lines.filter(({ event }) => event === 'storage_lost').map(({ reason }) => reason)).toEqual([says])
+  expect(await reading(server, 'storage_errors_total{kind="replaced"}')).toBe(1)
+})
+
+test('a database that is put back is used again', async () => {
+  await using folder = await temporaryFolder()
+  const { server, lines, file } = await serverOn(folder.file('data'))
+  await using _server = server
+  const status = async () => (await server.anonymous.read('/health/ready')).status
+  await rename(file, `${file}.gone`)
+  await expect.poll(status, { timeout: 10_000 }).toBe(503)
+
+  await rename(`${file}.gone`, file)
+  await expect.poll(status, { timeout: 10_000 }).toBe(200)
+  const written = await server.root.write('auth/jwt/role/ci', aRole)
+
+  expect(written.status).toBe(204)
+  expect(lines).toContainEqual(expect.objectContaining({ event: 'storage_back' }))
 })

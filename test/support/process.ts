@@ -41,9 +41,9 @@ export type ServerProcess = AsyncDisposable & {
   stop(signal?: NodeJS.Signals): Promise<Outcome>
 }
 
-/** Starts `node src/main.ts` on a free port and waits until it listens; rejects with what it printed when it ends before. */
+/** Starts the server on a free port and waits until it listens; rejects with what it printed when it ends before. */
 export async function startProcess(options: ProcessOptions): Promise<ServerProcess> {
-  const child = new Child('src/main.ts', options)
+  const child = new StartedProcess('src/main.ts', options)
   await child.logged('listening on ')
   // what it printed before lies in the other pipe, which a whole turn of the event loop reads
   for (let turn = 0; turn < 2; turn++) await nextTurn()
@@ -73,12 +73,13 @@ export async function startProcess(options: ProcessOptions): Promise<ServerProce
 }
 
 /** Runs a program of this project to its end. */
-export const runProcess = (program: string, options: ProcessOptions): Promise<Outcome> => new Child(program, options).ended
+export const runProcess = (program: string, options: ProcessOptions): Promise<Outcome> => new StartedProcess(program, options).ended
 
 /** Runs a server that is expected to refuse its start. */
 export const runServer = (options: ProcessOptions): Promise<Outcome> => runProcess('src/main.ts', options)
 
-class Child {
+/** A process of this project from its start on. */
+export class StartedProcess {
   stdout = ''
   stderr = ''
   readonly ended: Promise<Outcome>

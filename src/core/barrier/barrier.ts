@@ -117,7 +117,12 @@ export class Barrier {
 async function initialize(parts: BarrierParts): Promise<boolean> {
   const keys = firstKeys(parts)
   const records = parts.first === undefined ? keys : await stage(parts, parts.first, keys)
-  return await parts.storage.write(records.map(({ key, value }) => ({ key, value, expect: 'absent' })))
+  try {
+    return await parts.storage.write(records.map(({ key, value }) => ({ key, value, expect: 'absent' })))
+  } catch (cause) {
+    if (!isUnavailable(cause)) throw cause
+    throw new StartError(2, `cannot initialize the store: ${cause.message}`, { cause })
+  }
 }
 
 function firstKeys({ sealKey, clock, random }: BarrierParts): Pick<StoredRecord, 'key' | 'value'>[] {
@@ -141,16 +146,24 @@ async function stage(parts: BarrierParts, { staging, fill }: FirstStart, keys: R
 
 const sealRootKey = (rootKey: Uint8Array, sealKey: Uint8Array, random: Random) => sealValue({ term: 0, key: sealKey, random }, rootKeyKey, rootKey)
 
-async function openRootKey({ storage, sealKey, previousSealKey, sealKeyChanged, random }: BarrierParts): Promise<Buffer> {
+/** A store that cannot be written to now can still be read with the seal key before this one. */
+async function openRootKey({ storage, sealKey, previousSealKey, sealKeyChanged, random, log }: BarrierParts): Promise<Buffer> {
   const record = await storage.get(rootKeyKey)
   const opened = record === undefined ? undefined : tryOpen(sealKey, record)
   if (opened !== undefined) return opened
   const previous = record === undefined || previousSealKey === undefined ? undefined : tryOpen(previousSealKey, record)
   if (record === undefined || previous === undefined) throw new StartError(5, 'seal key does not open this store')
-  const isWritten = await storage.write([{ key: rootKeyKey, value: sealRootKey(previous, sealKey, random), expect: record.revision }])
-  if (isWritten) sealKeyChanged?.()
+  try {
+    const isWritten = await storage.write([{ key: rootKeyKey, value: sealRootKey(previous, sealKey, random), expect: record.revision }])
+    if (isWritten) sealKeyChanged?.()
+  } catch (err) {
+    if (!isUnavailable(err)) throw err
+    log.error({ key: rootKeyKey, err }, 'the seal key could not be changed: the former one still opens this store')
+  }
   return previous
 }
+
+const isUnavailable = (error: unknown): error is ServiceError => error instanceof ServiceError && error.kind === 'unavailable'
 
 function tryOpen(key: Uint8Array, record: StoredRecord): Buffer | undefined {
   try {

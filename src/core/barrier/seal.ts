@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
-import { makePrivateFolder, systemCode } from '../../lib/private-file.ts'
+import { isAbsentOrEmpty, makePrivateFile, makePrivateFolder, systemCode } from '../../lib/private-file.ts'
 
 /** Bytes of every key here: seal key, root key, data keys. */
 export const keyBytes = 32
@@ -49,16 +49,14 @@ export function openBits({ mode, uid: owner }: { mode: number; uid: number }, ui
   return mode & (owner === 0 && uid !== 0 ? 0o026 : 0o066)
 }
 
-/** Makes a key file that only its owner can read; it is on the disk when this resolves. Throws `EEXIST` rather than overwrite. */
-export async function makeSealKeyFile(path: string): Promise<Buffer> {
+/**
+ * Makes a key file that only its owner can read: whole or not at all, and durable when this returns. Throws `EEXIST` rather than overwrite;
+ * with `replaceEmpty`, an empty file counts as none.
+ */
+export function makeSealKeyFile(path: string, { replaceEmpty = false }: { replaceEmpty?: boolean } = {}): Buffer {
   const key = randomBytes(keyBytes)
   makePrivateFolder(dirname(path))
-  await using file = await open(path, 'wx', 0o600)
-  await file.writeFile(key.toString('hex') + '\n')
-  await file.sync()
-  // the name must be as durable as the content
-  await using folder = await open(dirname(path), 'r')
-  await folder.sync()
+  makePrivateFile(path, `${key.toString('hex')}\n`, { suffix: randomBytes(6).toString('hex'), replaceEmpty })
   return key
 }
 
@@ -82,9 +80,10 @@ export async function loadSealKey({ text, file, allowOpen, storeIsEmpty }: SealK
     if (key === undefined) throw new StartError(2, 'GATEHOUSE_SEAL_KEY must be 32 bytes as hex or base64')
     return { key, made: false }
   }
-  if (storeIsEmpty) {
+  if (storeIsEmpty && isAbsentOrEmpty(file)) {
     try {
-      return { key: await makeSealKeyFile(file), made: true }
+      // an empty file was left by a start that was killed, or put there to be filled
+      return { key: makeSealKeyFile(file, { replaceEmpty: true }), made: true }
     } catch (cause) {
       if (!hasCode(cause, 'EEXIST')) throw new StartError(5, `seal key file ${file} can not be made: ${systemCode(cause)}`, { cause })
     }

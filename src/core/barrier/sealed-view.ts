@@ -87,7 +87,9 @@ export class SealedView implements View {
     return entry.from === 'root' ? entry : { ...entry, key: this.#prefix + entry.key, from: 'root' }
   }
 
+  /** What is there needs no encryption and no commit: a start on a full disk asks for the keys it already has. */
   async putIfAbsent(key: string, value: unknown): Promise<boolean> {
+    if ((await this.#storage.get(this.#prefix + key)) !== undefined) return false
     return await this.write([{ key, value, expect: 'absent' }])
   }
 

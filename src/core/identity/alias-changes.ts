@@ -4,15 +4,16 @@ import { formatTime } from '../../lib/time.ts'
 import type { ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { checkRecordSize } from '../stored-record.ts'
-import { canonicalName, sameName } from './canonical-name.ts'
+import { canonicalName } from './canonical-name.ts'
 import { customMetadataFaults } from './custom-metadata.ts'
 import { aliasAt, type Entity, type EntityAlias } from './entity.ts'
 import { byHand } from './entity-changes.ts'
-import type { AliasRow, StoredAlias, StoredEntity } from './entity-records.ts'
+import { type AliasRow, placeOf, type StoredAlias, type StoredEntity } from './entity-records.ts'
 import { entityKey } from './identity-keys.ts'
 import type { Drawn, IdentityStore } from './identity-store.ts'
 import { sameMetadata } from './metadata.ts'
 import { newAlias, newEntity } from './new-entity.ts'
+import { sameName } from './same-name.ts'
 
 export type AliasParts = { readonly store: IdentityStore; mountOf(accessor: string): Mount | undefined }
 
@@ -66,13 +67,15 @@ async function create({ store }: AliasParts, write: AliasWrite, row: AliasRow): 
   const { records, clock, random } = store
   const { namespace, name, mountAccessor, canonicalId, customMetadata = null } = write
   const birth = { namespace, now: clock.now(), random }
-  const draft = { name, mount_accessor: mountAccessor, metadata: null, custom_metadata: customMetadata }
+  const resemblance = resemblanceOf(await records.resembled(write, canonicalId))
+  const draft = { name, mount_accessor: mountAccessor, metadata: null, custom_metadata: customMetadata, ...resemblance }
   if (canonicalId === '') {
     const entity = newEntity(birth, draft)
     const entries: ViewEntry[] = [
       { key: entityKey(entity.id), value: entity, expect: 'absent' },
       { key: records.keys.entityName(namespace, entity.name), value: entity.id, expect: 'absent' },
       leadingTo(entity, row),
+      ...records.alikeEntries(write, entity.id),
     ]
     return { result: idsOf(entity.aliases[0], entity.id), change: { entries, entityIds: [entity.id] } }
   }
@@ -83,6 +86,7 @@ async function create({ store }: AliasParts, write: AliasWrite, row: AliasRow): 
   const entries: ViewEntry[] = [
     withAliases(owner, [...owner.entity.aliases, alias], birth.now),
     leadingTo(owner.entity, row),
+    ...records.alikeEntries(write, owner.entity.id),
     records.aliasIdEntry(alias, owner.entity.id),
   ]
   return { result: idsOf(alias, owner.entity.id), change: { entries, entityIds: [owner.entity.id] } }
@@ -91,7 +95,7 @@ async function create({ store }: AliasParts, write: AliasWrite, row: AliasRow): 
 async function update(parts: AliasParts, stored: StoredAlias, write: AliasWrite): Promise<Drawn<AliasIds | undefined>> {
   const { store } = parts
   const { alias, entity } = stored
-  const next: EntityAlias = {
+  const wanted: EntityAlias = {
     ...alias,
     name: write.name || alias.name,
     mount_accessor: write.mountAccessor || alias.mount_accessor,
@@ -99,6 +103,8 @@ async function update(parts: AliasParts, stored: StoredAlias, write: AliasWrite)
     custom_metadata: write.customMetadata === undefined ? alias.custom_metadata : write.customMetadata,
     last_update_time: formatTime(store.clock.now()),
   }
+  const isNewName = wanted.mount_accessor !== alias.mount_accessor || !sameName(wanted.name, alias.name)
+  const next = isNewName ? await withResemblance(store, entity, wanted) : wanted
   const stays = next.canonical_id === entity.id
   if (stays && isSame(alias, next)) return { result: undefined }
   if (stays && next.mount_accessor !== alias.mount_accessor && aliasAt(entity, next.mount_accessor) !== undefined) {
@@ -111,6 +117,12 @@ async function update(parts: AliasParts, stored: StoredAlias, write: AliasWrite)
   const entries: ViewEntry[] = [...rowEntries(store, alias, next, owner, row), ...ownerEntries(stored, target, next, store.clock.now())]
   return { result: idsOf(next, owner.id), change: { entries, entityIds: [entity.id, owner.id] } }
 }
+
+async function withResemblance({ records }: IdentityStore, entity: Entity, { resembles, ...alias }: EntityAlias): Promise<EntityAlias> {
+  return { ...alias, ...resemblanceOf(await records.resembled(placeOf(entity, alias), alias.canonical_id)) }
+}
+
+const resemblanceOf = (entityId: string | undefined) => (entityId === undefined ? {} : { resembles: entityId })
 
 /** The entity an alias moves to. */
 async function targetOf({ records }: IdentityStore, namespace: string, next: EntityAlias): Promise<StoredEntity> {
@@ -137,7 +149,8 @@ async function newRowOf({ records }: IdentityStore, namespace: string, alias: En
 function rowEntries({ records }: IdentityStore, alias: EntityAlias, next: EntityAlias, owner: Entity, row: AliasRow | undefined): ViewEntry[] {
   const before = records.keys.alias(owner.namespace_id, alias.mount_accessor, alias.name)
   const byName = row === undefined ? [{ key: before, value: owner.id }] : [{ key: before, value: undefined }, leadingTo(owner, row)]
-  return [...byName, records.aliasIdEntry(next, owner.id)]
+  const oldAlike = row === undefined ? [] : records.alikeEntries(placeOf(owner, alias), undefined)
+  return [...byName, ...oldAlike, ...records.alikeEntries(placeOf(owner, next), owner.id), records.aliasIdEntry(next, owner.id)]
 }
 
 const leadingTo = ({ id }: Entity, { key, expect }: AliasRow): ViewEntry => ({ key, value: id, expect })

@@ -6,11 +6,13 @@ const isPlain = /^[!-@[-~]*$/
 const settlesWithin = 8
 
 /**
- * The form in which names of entities, groups and aliases are compared and stored under: two names are the same when their canonical forms are.
+ * The form of a name for whatever withholds access: deny rules, the check for `root`, names that nobody could see. It compares widely, so that no
+ * look-alike gets around them. What grants access compares by `foldedName` (same-name.ts), which tells more names apart.
+ *
  * The rule is Unicode's `toNFKC_Casefold` (compatibility forms, full-width ones among them, composed; default full case folding, so `ß` is `ss` and
  * all sigmas are one; what is not seen left out), then white space: none at the ends, one blank for each run inside. Case folding is the one for no
  * language: `I` is `i`, and the dotless `ı` and the dotted `İ` stay themselves, as folding them into `i` would make one of two people.
- * The canonical form of a canonical form is itself. Contract tokens §3.3, §5.
+ * The canonical form of a canonical form is itself. See docs/contract/identity.md#which-names-are-the-same.
  */
 export function canonicalName(name: string): string {
   if (isPlain.test(name)) return name
@@ -22,9 +24,6 @@ export function canonicalName(name: string): string {
   }
   return canonical
 }
-
-/** Names of entities, groups and aliases compare by their canonical forms. */
-export const sameName = (a: string, b: string): boolean => a === b || canonicalName(a) === canonicalName(b)
 
 const folded = (name: string): string =>
   foldCase(name.normalize('NFKC').replace(unseen, '')).normalize('NFKC').replace(unseen, '').replace(runsOfSpace, ' ').trim()

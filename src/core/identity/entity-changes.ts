@@ -1,7 +1,7 @@
 import { refuse } from '../../errors.ts'
 import { formatTime } from '../../lib/time.ts'
 import { checkRecordSize } from '../stored-record.ts'
-import { canonicalName, sameName } from './canonical-name.ts'
+import { canonicalName } from './canonical-name.ts'
 import type { Entity } from './entity.ts'
 import type { StoredEntity } from './entity-records.ts'
 import { entityKey } from './identity-keys.ts'
@@ -9,6 +9,7 @@ import type { Drawn, IdentityStore } from './identity-store.ts'
 import { metadataProblem } from './metadata.ts'
 import { newEntity } from './new-entity.ts'
 import { identityPolicies } from './policies.ts'
+import { sameName } from './same-name.ts'
 
 /** Fields of an entity an operator writes; an absent one stays. Contract tokens §5.2. */
 export type EntityFields = {

@@ -1,7 +1,9 @@
 import type { View, ViewEntry } from '../barrier/view.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'
+import { canonicalName } from './canonical-name.ts'
 import { aliasOf, type Entity, type EntityAlias, entityIdOfFirstAlias, firstAliasId, readEntity } from './entity.ts'
 import { aliasIdKey, aliasIdPrefix, entityKey, entityPrefix, type IdentityKeys, isIdentityId, mergedKey } from './identity-keys.ts'
+import { foldedName } from './same-name.ts'
 
 /** An entity as stored, with the revision a change hangs on. */
 export type StoredEntity = { readonly entity: Entity; readonly revision: number }
@@ -10,6 +12,15 @@ export type StoredAlias = StoredEntity & { readonly alias: EntityAlias }
 
 /** The row that leads from mount and name to an entity, as it was read: `found` is the alias it leads to, if there is one. */
 export type AliasRow = { readonly key: string; readonly expect: number | 'absent'; readonly found: StoredAlias | undefined }
+
+/** A name at a mount. */
+export type AliasPlace = { readonly namespace: string; readonly mountAccessor: string; readonly name: string }
+
+export const placeOf = ({ namespace_id }: Entity, { mount_accessor, name }: EntityAlias): AliasPlace => ({
+  namespace: namespace_id,
+  mountAccessor: mount_accessor,
+  name,
+})
 
 /** A piece of a list: what comes after `after`, at most `limit`. */
 export type Page = { readonly after?: string | undefined; readonly limit: number }
@@ -103,14 +114,33 @@ export class EntityRecords {
     ]
   }
 
+  /** The entity that had a name at this mount which looks like this one and is another; `of` is the entity of this name itself. */
+  async resembled({ namespace, mountAccessor, name }: AliasPlace, of?: string): Promise<string | undefined> {
+    const canonical = canonicalName(name)
+    const plain = isCanonical(name) ? undefined : (await this.byAlias(namespace, mountAccessor, canonical))?.entity.id
+    if (plain !== undefined && plain !== of) return plain
+    const rows = await this.#view.list(this.keys.alikePrefix(namespace, mountAccessor, name), { limit: 2 })
+    const own = this.keys.alike(namespace, mountAccessor, name)
+    const other = rows.find(({ key, value }) => key !== own && value !== of)
+    return typeof other?.value === 'string' ? other.value : undefined
+  }
+
+  /** The row by which names that look like this one find it; none for a name in canonical form, which is found by that. */
+  alikeEntries({ namespace, mountAccessor, name }: AliasPlace, entityId: string | undefined): ViewEntry[] {
+    return isCanonical(name) ? [] : [{ key: this.keys.alike(namespace, mountAccessor, name), value: entityId }]
+  }
+
   /** The rows that lead to an alias, gone. */
   aliasGoneEntries(entity: Entity, alias: EntityAlias): ViewEntry[] {
     return [
+      ...this.alikeEntries(placeOf(entity, alias), undefined),
       { key: this.keys.alias(entity.namespace_id, alias.mount_accessor, alias.name), value: undefined },
       { key: aliasIdKey(alias.id), value: undefined },
     ]
   }
 }
+
+const isCanonical = (name: string): boolean => canonicalName(name) === foldedName(name)
 
 function withAlias(stored: StoredEntity | undefined, aliasId: string): StoredAlias | undefined {
   const alias = stored?.entity.aliases.find(({ id }) => id === aliasId)

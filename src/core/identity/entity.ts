@@ -1,5 +1,5 @@
 import { fail } from '../../errors.ts'
-import { sameName } from './canonical-name.ts'
+import { sameName } from './same-name.ts'
 
 /** An entity's name at one mount. Times are RFC 3339 text, UTC. Contract tokens §5.3. */
 export type EntityAlias = {
@@ -7,12 +7,14 @@ export type EntityAlias = {
   /** Id of the entity. */
   readonly canonical_id: string
   readonly mount_accessor: string
-  /** In the spelling of the first login or the last API write; compares in its canonical form (canonical-name.ts). */
+  /** In the spelling of the first login or the last API write; compares in its folded form (same-name.ts). */
   readonly name: string
   readonly metadata: Readonly<Record<string, string>> | null
   readonly custom_metadata: Readonly<Record<string, string>> | null
   readonly merged_from_canonical_ids: readonly string[] | null
   readonly local: boolean
+  /** Id of an entity whose name at this mount looked the same when this name came up: its logins are warned of. */
+  readonly resembles?: string
   readonly creation_time: string
   readonly last_update_time: string
 }

@@ -10,6 +10,7 @@ import { aliasIdKey, groupKey } from './group-keys.ts'
 import { changedNow, type GroupParts, type GroupStep, groupAliasKey, groupNameKey, newGroup, type StoredGroup, storedGroup } from './group-parts.ts'
 import type { AliasRow } from './group-reader.ts'
 import { isIdentityId } from './identity-keys.ts'
+import { foldedName } from './same-name.ts'
 
 /** A write of a group alias: of the one with this id, or of a new one. Contract tokens §5.5. */
 export type AliasWrite = {
@@ -58,7 +59,7 @@ export async function aliasWrite(parts: GroupParts, write: AliasWrite): Promise<
     last_update_time: now,
   }
   const group: Group = { ...changedNow(parts, before), alias }
-  const value: AliasRow = { group: group.id, name: canonicalName(name) }
+  const value: AliasRow = { group: group.id, name: foldedName(name) }
   const replaced = [known, target?.group.alias ?? undefined].filter((one) => one !== undefined)
   const entries: ViewEntry[] = [
     ...replaced.flatMap((one) => aliasEnd(parts, namespace, one)).filter(({ key }) => key !== rowKey && key !== aliasIdKey(alias.id)),
@@ -75,7 +76,7 @@ export async function aliasWrite(parts: GroupParts, write: AliasWrite): Promise<
     groups: [group.id, ...(left === undefined ? [] : [left.group.id])],
     entities: new Set(),
     written: () => {
-      for (const one of replaced) parts.reader.aliasChanged(namespace, one.mount_accessor, canonicalName(one.name), undefined)
+      for (const one of replaced) parts.reader.aliasChanged(namespace, one.mount_accessor, foldedName(one.name), undefined)
       parts.reader.aliasChanged(namespace, mountAccessor, value.name, group.id)
     },
   }
@@ -91,7 +92,7 @@ export async function aliasRemoval(parts: GroupParts, namespace: string, id: str
     result: undefined,
     groups: [stored.group.id],
     entities: new Set(),
-    written: () => parts.reader.aliasChanged(namespace, alias.mount_accessor, canonicalName(alias.name), undefined),
+    written: () => parts.reader.aliasChanged(namespace, alias.mount_accessor, foldedName(alias.name), undefined),
   }
 }
 

@@ -1,9 +1,9 @@
 import type { ViewEntry } from '../barrier/view.ts'
-import { canonicalName } from './canonical-name.ts'
 import { aliasEnd } from './group-alias-write.ts'
 import { changesKey, goneKey, groupKey, memberPrefix } from './group-keys.ts'
 import { type GroupParts, type GroupStep, groupNameKey, storedGroup } from './group-parts.ts'
 import { childRows, membershipRows } from './group-write.ts'
+import { foldedName } from './same-name.ts'
 
 const membersAtOnce = 500
 
@@ -38,7 +38,7 @@ export async function groupEnd(parts: GroupParts, namespace: string, id: string)
     entities: new Set(),
     written: () => {
       parts.reader.forgetChanges(id)
-      if (alias !== null) parts.reader.aliasChanged(namespace, alias.mount_accessor, canonicalName(alias.name), undefined)
+      if (alias !== null) parts.reader.aliasChanged(namespace, alias.mount_accessor, foldedName(alias.name), undefined)
     },
   }
 }

@@ -1,4 +1,3 @@
-import { canonicalName } from './canonical-name.ts'
 import type { Group } from './group.ts'
 import { changesKey } from './group-keys.ts'
 import type { GroupParts } from './group-parts.ts'
@@ -6,6 +5,7 @@ import type { Memberships } from './group-reader.ts'
 import type { GroupLogin, GroupRefresh } from './memberships.ts'
 import { membershipRows } from './group-write.ts'
 import { entityKey } from './identity-keys.ts'
+import { foldedName } from './same-name.ts'
 
 const none: Memberships = { direct: [], inherited: [] }
 
@@ -58,10 +58,10 @@ function matches(aliases: ReadonlyMap<string, string>, names: readonly string[])
   const wanted = new Set<string>()
   if (aliases.size > 0) {
     for (const name of names) {
-      const canonical = canonicalName(name)
-      const group = aliases.get(canonical)
+      const folded = foldedName(name)
+      const group = aliases.get(folded)
       if (group === undefined) continue
-      matched.add(canonical)
+      matched.add(folded)
       wanted.add(group)
     }
   }

@@ -16,6 +16,7 @@ import { groupRefresh } from './group-refresh.ts'
 import { type GroupWrite, groupWrite, membershipRows, type Written } from './group-write.ts'
 import { IdentityKeys } from './identity-keys.ts'
 import type { GroupLogin, GroupRefresh, MembershipChange, Memberships as MembershipSource } from './memberships.ts'
+import { foldedName } from './same-name.ts'
 
 export type GroupStoreParts = {
   /** The core's view: tokens, entities and groups lie in the same one, so that a login is one write. */
@@ -83,7 +84,7 @@ export class GroupStore implements MembershipSource {
   }
 
   async byAlias(namespace: string, mountAccessor: string, name: string): Promise<Group | undefined> {
-    const id = (await this.#parts.reader.aliasesOf(namespace, mountAccessor)).get(canonicalName(name))
+    const id = (await this.#parts.reader.aliasesOf(namespace, mountAccessor)).get(foldedName(name))
     return id === undefined ? undefined : this.byId(namespace, id)
   }
 

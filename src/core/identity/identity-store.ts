@@ -13,6 +13,7 @@ import { entityKey, IdentityKeys, identityPrefixes } from './identity-keys.ts'
 import { type GroupLogin, type GroupRefresh, type MemberGroup, type Memberships, type MembershipsOf, noMemberships } from './memberships.ts'
 import { metadataProblem, sameMetadata } from './metadata.ts'
 import { newEntity } from './new-entity.ts'
+import { foldedName } from './same-name.ts'
 
 export type IdentityStoreParts = {
   /** The core's view: tokens and identity lie in the same one, so that a login is one write. */
@@ -74,7 +75,7 @@ const overtaken = 'overtaken'
 const maxCachedText = 8192
 const dayMs = 86_400_000
 /** With the namespace: a mount that moves to another one keeps its accessor, and its people are others there. */
-const cacheKeyOf = ({ namespace, mountAccessor, name }: LoginAlias): string => `${namespace}/${mountAccessor}/${canonicalName(name)}`
+const cacheKeyOf = ({ namespace, mountAccessor, name }: LoginAlias): string => `${namespace}/${mountAccessor}/${foldedName(name)}`
 
 /** What a change of identities writes, and which entities' copies in memory go with it. */
 export type IdentityChange = {
@@ -93,7 +94,7 @@ export class IdentityStore {
   readonly #view: View
   /** By the id of the entity itself, never by one that was merged into it. */
   readonly #identities = new RecordCache<Identity>(cacheLimit, maxCachedText, ({ entity }) => entity)
-  /** Entity id by namespace, mount accessor and canonical name. May be out of date: the entity decides which aliases it has. */
+  /** Entity id by namespace, mount accessor and folded name. May be out of date: the entity decides which aliases it has. */
   readonly #aliasRows = new RecordCache<EntityRef>(cacheLimit, maxCachedText)
   /** Id of the entity that another one was merged into. */
   readonly #mergedInto = new RecordCache<EntityRef>(cacheLimit)
@@ -168,12 +169,13 @@ export class IdentityStore {
     const stored = typeof row?.value === 'string' ? await this.records.byId(alias.namespace, row.value) : undefined
     const found = stored === undefined ? undefined : aliasOf(stored.entity, alias.mountAccessor, alias.name)
     if (stored === undefined || found === undefined) {
-      const fresh = this.#newEntity(alias)
+      const fresh = this.#newEntity(alias, await this.records.resembled(alias))
       const nameKey = this.records.keys.entityName(alias.namespace, fresh.name)
       const entries: ViewEntry[] = [
         { key: entityKey(fresh.id), value: fresh, expect: 'absent' },
         { key: nameKey, value: fresh.id, expect: 'absent' },
         { key: rowKey, value: fresh.id, expect: row?.revision ?? 'absent' },
+        ...this.records.alikeEntries(alias, fresh.id),
       ]
       const groups = await this.#groupsOf(alias, fresh.id, 'made')
       return this.#change(identityWith(fresh, groups?.memberships), cacheKey, entries, groups, true)
@@ -235,10 +237,11 @@ export class IdentityStore {
     }
   }
 
-  #newEntity(alias: LoginAlias): Entity {
+  #newEntity(alias: LoginAlias, resembles: string | undefined): Entity {
     const problem = metadataProblem(alias.metadata ?? {})
     if (problem !== undefined) throw refuse('invalid', `invalid alias metadata: ${problem}`, { reason: 'metadata_invalid' })
-    const draft = { mount_accessor: alias.mountAccessor, name: alias.name, metadata: alias.metadata, custom_metadata: null }
+    const resemblance = resembles === undefined ? {} : { resembles }
+    const draft = { mount_accessor: alias.mountAccessor, name: alias.name, metadata: alias.metadata, custom_metadata: null, ...resemblance }
     return { ...newEntity({ namespace: alias.namespace, now: this.clock.now(), random: this.random }, draft), made_by_login: true }
   }
 

@@ -3,7 +3,7 @@ import { formatTime } from '../../lib/time.ts'
 import type { ViewEntry } from '../barrier/view.ts'
 import { aliasAt, type Entity, type EntityAlias } from './entity.ts'
 import { byHand } from './entity-changes.ts'
-import type { StoredEntity } from './entity-records.ts'
+import { placeOf, type StoredEntity } from './entity-records.ts'
 import { entityKey, mergedKey } from './identity-keys.ts'
 import type { Drawn, IdentityStore } from './identity-store.ts'
 
@@ -111,6 +111,7 @@ function mergeEntries({ records }: IdentityStore, target: StoredEntity, sources:
     .filter((alias) => !target.entity.aliases.includes(alias))
     .flatMap((alias) => [
       { key: records.keys.alias(merged.namespace_id, alias.mount_accessor, alias.name), value: merged.id },
+      ...records.alikeEntries(placeOf(merged, alias), merged.id),
       records.aliasIdEntry(alias, merged.id),
     ])
   return [

@@ -4,7 +4,7 @@ import { suffixOf } from '../namespaces/suffix.ts'
 import { type Entity, type EntityAlias, firstAliasId } from './entity.ts'
 
 /** The parts of an alias that its maker decides. */
-export type AliasDraft = Pick<EntityAlias, 'mount_accessor' | 'name' | 'metadata' | 'custom_metadata'>
+export type AliasDraft = Pick<EntityAlias, 'mount_accessor' | 'name' | 'metadata' | 'custom_metadata' | 'resembles'>
 
 /** Where a new record belongs and when it is made, in milliseconds. */
 export type Birth = { readonly namespace: string; readonly now: number; readonly random: Random }

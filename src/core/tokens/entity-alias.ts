@@ -1,13 +1,13 @@
 import { refuse } from '../../errors.ts'
 import { globMatches } from '../../lib/glob.ts'
-import { canonicalName } from '../identity/canonical-name.ts'
+import { foldedName } from '../identity/same-name.ts'
 import type { TokenRoleRecord } from './token-role.ts'
 
 /** The name a token may be made for. Contract tokens §2.5; throws when the role does not allow it. */
 export function entityAliasOf(role: TokenRoleRecord | undefined, requested: string): string {
   if (role === undefined) throw refuse('invalid', "'entity_alias' is only allowed in combination with token role")
-  const name = canonicalName(requested)
+  const name = foldedName(requested)
   const allowed = role.allowed_entity_aliases ?? []
-  if (!allowed.some((pattern) => globMatches(canonicalName(pattern), name))) throw refuse('invalid', "invalid 'entity_alias' value")
+  if (!allowed.some((pattern) => globMatches(foldedName(pattern), name))) throw refuse('invalid', "invalid 'entity_alias' value")
   return requested
 }

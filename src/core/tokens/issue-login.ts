@@ -1,6 +1,7 @@
 import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { View } from '../barrier/view.ts'
+import { aliasOf } from '../identity/entity.ts'
 import type { IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { authBlock, type Issued } from './auth-block.ts'
@@ -20,7 +21,12 @@ export type LoginParts = {
   readonly view: View
   readonly clock: Clock
   readonly systemTtl: TtlBounds
+  /** Told of each login whose name at its mount looks like that of another entity. */
+  onLookalike?(login: Lookalike): void
 }
+
+/** A login whose name differs from another one only for those who look closely. Ids of entities. */
+export type Lookalike = { readonly mount: Mount; readonly entityId: string; readonly resembles: string }
 
 /** What an auth method says of a login that succeeded. Spans are seconds, 0 is unset. */
 export type LoginAuth = {
@@ -93,6 +99,10 @@ async function issue(parts: LoginParts, request: LoginRequest, login: LoginIdent
     return undefined
   }
   parts.tokens.remember(minted.token)
+  const { mount, auth } = request
+  const { entity } = login.identity
+  const resembles = aliasOf(entity, mount.accessor, auth.alias.name)?.resembles
+  if (resembles !== undefined) parts.onLookalike?.({ mount, entityId: entity.id, resembles })
   return { auth: authBlock(minted.token, minted.id, login.identity.policies), warnings }
 }
 

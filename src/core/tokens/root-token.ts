@@ -26,8 +26,22 @@ export type RootTokenParts = { readonly tokens: TokenStore; readonly view: View;
 /** Makes the root token of a new server; gives back its id. Contract tokens §1.1. */
 export async function createInitialRootToken({ tokens, view, tokenMount }: RootTokenParts): Promise<string> {
   const minted = tokens.mint({ ...rootDraft(tokenMount), initial_root: true })
-  await view.write(minted.entries)
+  await view.write([...minted.entries, { key: untoldKey, value: { id: minted.id } }])
   return minted.id
+}
+
+/** Holds the first root token from the write that makes it valid until the operator has it. */
+const untoldKey = 'root-token-untold'
+
+/**
+ * Tells the first root token, unless that was done. A start that was killed or could not print it leaves it to the next one: a token that nobody got
+ * must not be lost. Rejects with what `tell` throws.
+ */
+export async function tellInitialRootToken(view: View, tell: (id: string) => Promise<void> | void): Promise<void> {
+  const untold = await view.get(untoldKey)
+  if (typeof untold !== 'object' || untold === null || !('id' in untold) || typeof untold.id !== 'string') return
+  await tell(untold.id)
+  await view.write([{ key: untoldKey, value: undefined }])
 }
 
 /** Makes the root token of a development server, whose id is given, unless it is there already. Contract tokens §2.7, last paragraph. */

@@ -1,18 +1,23 @@
 import { z } from 'zod'
 import type { DocumentedAnswer } from '../../http/resource.ts'
 import { configFields } from './config.ts'
+import { laterFields } from './config-record.ts'
 import type { FieldNames } from './field-names.ts'
 
 const text = z.string()
 const seconds = z.int()
 const subscription = '/subscriptions/6f1d3c52-6c0e-4d0f-9a3b-0c1f5f0c9d11'
 
+/** Of a mount that was never told how to rotate. */
+const configExample = ({ type }: FieldNames, whole: object): object =>
+  type === 'cloud' ? whole : Object.fromEntries(Object.entries(whole).filter(([name]) => !laterFields.some((later) => later === name)))
+
 /** What a mount of the cloud engine answers, for the API document. Contract cloud-engine §1.3, §1.4. */
 export const answersOf = (names: FieldNames) =>
   ({
     config: {
       output: configFields.omit({ client_secret: true }).extend({ root_password_expiration_date: text.optional() }),
-      example: {
+      example: configExample(names, {
         client_id: '5f2d9c1e-1d0b-4b7e-8f7a-2a3d1c9e7b10',
         disable_automated_rotation: false,
         environment: '',
@@ -25,7 +30,7 @@ export const answersOf = (names: FieldNames) =>
         rotation_window: 0,
         subscription_id: '6f1d3c52-6c0e-4d0f-9a3b-0c1f5f0c9d11',
         tenant_id: '0d8f4f0a-7a55-4c55-9c58-5a3f1d0f9b21',
-      },
+      }),
     },
     role: {
       output: z.object({

@@ -37,12 +37,25 @@ const storedConfig = z.object({
   pending: pendingSecret.exactOptional(),
   /** Milliseconds since the epoch: the next automated rotation is counted from here. */
   rotation_counts_from: z.number().exactOptional(),
+  /** Those of `laterFields` that were ever sent. */
+  sent_fields: z.array(z.string()).exactOptional(),
 })
 
 export type PendingSecret = z.output<typeof pendingSecret>
 
 /** A mount's configuration as stored. Contract cloud-engine §2.1. */
 export type ConfigRecord = z.output<typeof storedConfig>
+
+/** Fields that Azure's engine got later: its clients compare a whole answer, so a mount of type `azure` shows only those that were set. */
+export const laterFields = [
+  'disable_automated_rotation',
+  'identity_token_audience',
+  'identity_token_ttl',
+  'rotation_period',
+  'rotation_policy',
+  'rotation_schedule',
+  'rotation_window',
+] as const satisfies readonly (keyof ConfigRecord)[]
 
 /** Lifetime of a rotated root secret, in seconds: 182 days. Contract cloud-engine OQ-6. */
 export const defaultRootPasswordTtl = 15_724_800

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { fail, refuse } from '../../errors.ts'
 import { boolField, durationField, stringField } from '../../lib/fields.ts'
-import { type ConfigRecord, defaultRootPasswordTtl, emptyConfig } from './config-record.ts'
+import { type ConfigRecord, defaultRootPasswordTtl, emptyConfig, laterFields } from './config-record.ts'
 import { parseCron } from './cron.ts'
+import type { FieldNames } from './field-names.ts'
 import { type OperatorSettings, unknownEnvironment } from './settings.ts'
 import { isEnvironmentName } from './upstream/index.ts'
 
@@ -25,10 +26,12 @@ export const configFields = z.object({
 
 export type ConfigInput = z.output<typeof configFields>
 
-/** What a reader gets: never the secret, and what is stored only. Contract cloud-engine §1.3. */
-export function shownConfig(config: ConfigRecord = emptyConfig): object {
-  const { root_password_expiration_date: end } = config
-  return {
+/** What a reader gets: never the secret, and what is stored only. docs/contract/cloud.md#configuration */
+export function shownConfig(stored: ConfigRecord | undefined, { type }: Pick<FieldNames, 'type'>): object {
+  const config = stored ?? emptyConfig
+  const { root_password_expiration_date: end, sent_fields: sent = [] } = config
+  const unset = type === 'cloud' ? [] : laterFields.filter((name) => !sent.includes(name) && config[name] === emptyConfig[name])
+  const shown = {
     client_id: config.client_id,
     disable_automated_rotation: config.disable_automated_rotation,
     environment: config.environment,
@@ -43,6 +46,7 @@ export function shownConfig(config: ConfigRecord = emptyConfig): object {
     subscription_id: config.subscription_id,
     tenant_id: config.tenant_id,
   }
+  return Object.fromEntries(Object.entries(shown).filter(([name]) => !unset.some((one) => one === name)))
 }
 
 /** The stored configuration changed by what was sent, checked in the order of contract cloud-engine §2.2; throws the first refusal. */
@@ -52,7 +56,8 @@ export function changedConfig(
   { operator, now }: { readonly operator: OperatorSettings; readonly now: number },
 ): ConfigRecord {
   const kept = before ?? { ...emptyConfig, root_password_ttl: defaultRootPasswordTtl }
-  const { rotation_counts_from: countsFrom = now, ...merged } = { ...kept, ...sent }
+  const sentFields = laterFields.filter((name) => sent[name] !== undefined || kept.sent_fields?.includes(name) === true)
+  const { rotation_counts_from: countsFrom = now, ...merged } = { ...kept, ...sent, ...(sentFields.length === 0 ? {} : { sent_fields: sentFields }) }
   checkIds(merged, operator)
   checkRotationFields(sent)
   if (merged.rotation_schedule !== '' && merged.rotation_period !== 0) throw bothRotations()

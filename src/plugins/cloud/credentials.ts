@@ -19,6 +19,7 @@ import { type Preflight, preflight } from './preflight.ts'
 import { type ReapedObject, reap } from './reaper.ts'
 import { renewalTerms, roleOf } from './renew.ts'
 import { revokeCredential } from './revoke.ts'
+import type { RootSecretUsers } from './root-secret-users.ts'
 import { callerError, classify, pause, UpstreamError, type UpstreamCall } from './upstream/index.ts'
 import { whois } from './whois.ts'
 
@@ -27,6 +28,7 @@ export type CloudCredentialsParts = {
   mounts(): readonly Mount[]
   /** These too. */
   everyMount(): readonly Mount[]
+  readonly rootSecretUsers: RootSecretUsers
   mountOf(accessor: string): Mount | undefined
   stateOf(mount: Mount): MountState
   enter(mount: Mount): (() => void) | undefined
@@ -114,8 +116,8 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
 
   /** The intents of a mount, which know how they are undone. */
   openIntents(mount: Mount, state: MountState): Intents {
-    const { clock, random, log, leases, patience } = this.#parts
-    const parts = { state, leases, clock, random, patience: { ...usualPatience, ...patience } }
+    const { clock, random, log, leases, rootSecretUsers, patience } = this.#parts
+    const parts = { state, leases, rootSecretUsers, clock, random, patience: { ...usualPatience, ...patience } }
     return new Intents({
       view: state.view,
       clock,
@@ -200,9 +202,10 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
    * mount that cannot sign in any longer, and of one that is abandoned, each object is logged.
    */
   async clear(mount: Mount, { abandon }: { readonly abandon: boolean }): Promise<void> {
-    const { stateOf, leases, clock, random } = this.#parts
+    const { stateOf, leases, rootSecretUsers, clock, random } = this.#parts
     const state = stateOf(mount)
     await adoptForgotten(state, leases)
+    await rootSecretUsers.handOver(mount)
     const left = await this.#debrisOf(state, abandon ? 'as it is' : 'tried again')
     const [first] = left
     if (first === undefined) return

@@ -11,7 +11,9 @@ import { engineOptions } from './mount-options.ts'
 import { MountState, type MountStateParts } from './mount-state.ts'
 import type { RoleInput } from './role-input.ts'
 import { deleteRole, type RoleWork, writeRole } from './roles.ts'
+import { leasesOfRole, leftLeasesWarning, revokeLeasesOfRole, type RoleLeases } from './role-leases.ts'
 import { RootRotation } from './root-rotation.ts'
+import { RootSecretUsers } from './root-secret-users.ts'
 import { droppedPending, hasSameCredential, type RotationLog, rotateRoot } from './rotate-root.ts'
 import type { OperatorSettings } from './settings.ts'
 import { openUpstream, type UpstreamParts } from './upstream/index.ts'
@@ -24,7 +26,7 @@ export type CloudEngineParts = {
   readonly random: Random
   readonly log: RotationLog
   readonly operator: OperatorSettings
-  readonly leases: CloudCredentialsParts['leases']
+  readonly leases: RoleLeases
   readonly systemTtl: CloudCredentialsParts['systemTtl']
   /** How long things may take; tests only. */
   readonly patience?: CloudCredentialsParts['patience']
@@ -53,6 +55,7 @@ export class CloudEngine implements AsyncDisposable {
       clock,
       operator,
       applications: new Turns(),
+      rotations: new Turns(),
       openUpstream: (settings) =>
         openUpstream(settings, { outbound, clock, stopping: this.#stopping.signal, ...(pause === undefined ? {} : { pause }) }),
       openIntents: (mount, state) => this.credentials.openIntents(mount, state),
@@ -60,11 +63,12 @@ export class CloudEngine implements AsyncDisposable {
     const enter = (mount: Mount) => mounts.enter(mount)
     const own = { mounts: () => this.mounts(), everyMount: () => this.#everyMount(), stateOf: (mount: Mount) => this.stateOf(mount), enter }
     const { leases, systemTtl, patience, requestLimitMs } = parts
+    const rootSecretUsers = new RootSecretUsers(own)
     this.credentials = new CloudCredentials({
-      ...{ ...own, leases, systemTtl, clock, random, log, pause, patience, requestLimitMs },
+      ...{ ...own, rootSecretUsers, leases, systemTtl, clock, random, log, pause, patience, requestLimitMs },
       mountOf: (accessor) => mounts.table.byAccessor(accessor),
     })
-    this.rotation = new RootRotation({ ...own, clock, random, log })
+    this.rotation = new RootRotation({ ...own, rootSecretUsers, clock, random, log })
   }
 
   /** Begins what happens by itself, in the background. */
@@ -132,9 +136,21 @@ export class CloudEngine implements AsyncDisposable {
     return writeRole(name, input, this.#work(mount, correlationId))
   }
 
-  /** Gives back what there is to warn of. Contract cloud-engine §3.7. */
-  deleteRole(mount: Mount, name: string, correlationId: string): Promise<string[]> {
-    return deleteRole(name, this.#work(mount, correlationId))
+  /** Gives back what there is to warn of. `revoke`: its leases are revoked first, also those of a role that is gone. docs/contract/cloud.md#deleting-a-role */
+  async deleteRole(
+    mount: Mount,
+    name: string,
+    { revoke, correlationId }: { readonly revoke: boolean; readonly correlationId: string },
+  ): Promise<string[]> {
+    const { leases } = this.#parts
+    const state = this.stateOf(mount)
+    if (revoke) await revokeLeasesOfRole(name, state, leases)
+    const role = await state.findRole(name)
+    const warnings = await deleteRole(name, this.#work(mount, correlationId))
+    // what was being made in the meantime
+    if (revoke) await revokeLeasesOfRole(name, state, leases)
+    const left = revoke || role === undefined ? undefined : leftLeasesWarning((await leasesOfRole(name, state, leases)).length, role)
+    return left === undefined ? warnings : [...warnings, left]
   }
 
   /** Before a mount is removed: see `CloudCredentials.clear`. */

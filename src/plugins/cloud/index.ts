@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { resource, unknownPaths } from '../../http/resource.ts'
+import { boolField } from '../../lib/fields.ts'
 import { answersOf } from './answers.ts'
 import { configFields, shownConfig } from './config.ts'
 import { credentialRoutes } from './credential-routes.ts'
@@ -14,6 +15,7 @@ export type { OperatorSettings } from './settings.ts'
 
 export type CloudParts = { readonly engine: CloudEngine; readonly type: FieldNames['type'] }
 
+const roleRemoval = z.object({ revoke: boolField.default(false).describe('Revoke the leases of the role first') })
 const keyList = z.object({ keys: z.array(z.string()) })
 
 /** The cloud credentials engine, below mounts of one type. Contract cloud-engine §1. */
@@ -27,7 +29,7 @@ export const cloud: FastifyPluginAsync<CloudParts> = async (app, { engine, type 
     read: {
       summary: 'Read the configuration',
       ...answers.config,
-      handle: async ({ mount }) => ({ data: shownConfig(await engine.stateOf(mount).findConfig()) }),
+      handle: async ({ mount }) => ({ data: shownConfig(await engine.stateOf(mount).findConfig(), names) }),
     },
     write: {
       summary: 'Change the configuration',
@@ -90,10 +92,11 @@ export const cloud: FastifyPluginAsync<CloudParts> = async (app, { engine, type 
       },
     },
     delete: {
-      summary: 'Delete a role, and the application it keeps',
+      summary: 'Delete a role, and the application it keeps; warns of leases that are left',
       statuses: [204, 200],
-      handle: async ({ mount, params, call }) => {
-        const warnings = await engine.deleteRole(mount, roleName(params), call.requestId)
+      input: roleRemoval,
+      handle: async ({ mount, params, call, input: { revoke } }) => {
+        const warnings = await engine.deleteRole(mount, roleName(params), { revoke, correlationId: call.requestId })
         return warnings.length === 0 ? undefined : { warnings }
       },
     },

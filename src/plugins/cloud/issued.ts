@@ -68,7 +68,7 @@ export async function findForgotten(state: Pick<MountState, 'view'>, leases: Lea
 }
 
 /** A lease that was forced out of the records leaves its row: whoever needs to know looks for the lease. */
-async function issuedRows({ view }: Pick<MountState, 'view'>, clientId: string | undefined): Promise<Issued[]> {
+export async function issuedRows({ view }: Pick<MountState, 'view'>, clientId: string | undefined): Promise<Issued[]> {
   const records = await view.list(clientId === undefined ? prefix : prefixOf(clientId))
   return records.flatMap(({ value }) => issued.safeParse(value).data ?? [])
 }

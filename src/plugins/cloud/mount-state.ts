@@ -9,7 +9,7 @@ import { type ConfigRecord, readConfigRecord } from './config-record.ts'
 import { type FieldNames, namesOf } from './field-names.ts'
 import type { Intents } from './intents/intents.ts'
 import { type RoleRecord, readRole } from './role-record.ts'
-import { effectiveSettings, type OperatorSettings } from './settings.ts'
+import { effectiveClientId, effectiveSettings, type OperatorSettings } from './settings.ts'
 import type { Upstream, UpstreamSettings } from './upstream/index.ts'
 
 /** A client of the three services upstream, and what it signs in with. */
@@ -20,6 +20,8 @@ export type MountStateParts = {
   readonly operator: OperatorSettings
   /** One application at a time, whichever mounts share it. */
   readonly applications: Turns
+  /** One rotation of one root application at a time, whichever mounts sign in as it. */
+  readonly rotations: Turns
   openUpstream(settings: UpstreamSettings): Upstream
   openIntents(mount: Mount, state: MountState): Intents
 }
@@ -156,9 +158,12 @@ export class MountState {
     return this.#turns.take(rolePrefix + name, work)
   }
 
-  /** Steps of a rotation of the root secret, one after the other. */
+  /** Steps of a rotation of the root secret, one after the other, those of other mounts with the same root application too. */
   inRotationTurn<T>(work: () => Promise<T>): Promise<T> {
-    return this.#turns.take('rotation', work)
+    return this.#turns.take('rotation', async () => {
+      const clientId = effectiveClientId(await this.findConfig(), this.operator)
+      return this.#parts.rotations.take(clientId.toLowerCase(), work)
+    })
   }
 
   /** Changes of one application's passwords, one after the other. Contract cloud-engine §4.3. */

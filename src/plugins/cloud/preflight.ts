@@ -187,16 +187,24 @@ async function rootSecret({ state, upstream, call, clock }: Surroundings): Promi
   const config = await state.findConfig()
   const [own] = await upstream.directory.findApplications({ appId: upstream.settings.clientId }, call)
   if (own === undefined) return { ok: false, detail: 'the application of the root is not found' }
-  const { clientSecret } = upstream.settings
-  const byKey = own.passwordCredentials.filter(({ keyId }) => keyId === config?.client_secret_key_id)
-  const candidates = byKey.length > 0 ? byKey : own.passwordCredentials.filter(({ hint }) => hint === clientSecret.slice(0, 3))
+  const { clientId, clientSecret } = upstream.settings
+  const principal = await upstream.directory.findServicePrincipal(clientId, call)
+  const passwords = [
+    ...own.passwordCredentials.map((password) => ({ ...password, holder: 'application' })),
+    ...(principal?.passwordCredentials ?? []).map((password) => ({ ...password, holder: 'service principal' })),
+  ]
+  const byKey = passwords.filter(({ keyId }) => keyId === config?.client_secret_key_id)
+  const candidates = byKey.length > 0 ? byKey : passwords.filter(({ hint }) => hint === clientSecret.slice(0, 3))
   const ends = candidates
-    .flatMap(({ endDateTime }) => (endDateTime === undefined ? [] : [Date.parse(endDateTime)]))
-    .filter((end) => !Number.isNaN(end))
-  if (ends.length !== 1) return { ok: true, detail: 'which of the passwords of the root is in use cannot be told' }
-  const [end = 0] = ends
-  const days = Math.floor((end - clock.now()) / dayMs)
-  return { ok: days >= leastSecretDays, detail: `ends ${new Date(end).toISOString()}, in ${days} days` }
+    .flatMap(({ endDateTime, holder }) => (endDateTime === undefined ? [] : [{ end: Date.parse(endDateTime), holder }]))
+    .filter(({ end }) => !Number.isNaN(end))
+  const [found, another] = ends
+  if (found === undefined || another !== undefined) return { ok: true, detail: 'which of the passwords of the root is in use cannot be told' }
+  const days = Math.floor((found.end - clock.now()) / dayMs)
+  return {
+    ok: days >= leastSecretDays,
+    detail: `the password on the ${found.holder} ends ${new Date(found.end).toISOString()}, in ${days} days`,
+  }
 }
 
 async function clockOffset({ upstream }: Surroundings): Promise<Seen> {

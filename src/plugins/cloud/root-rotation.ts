@@ -6,6 +6,7 @@ import { wantsRotation } from './config.ts'
 import type { ConfigRecord } from './config-record.ts'
 import { nextTime, parseCron } from './cron.ts'
 import type { MountState } from './mount-state.ts'
+import { digestOf, type RootSecretUsers } from './root-secret-users.ts'
 import { completeRotation, leastAgeMs, type RotationLog, rotateRoot } from './rotate-root.ts'
 import { callWithin } from './upstream-work.ts'
 
@@ -15,6 +16,7 @@ export type RootRotationParts = {
   stateOf(mount: Mount): MountState
   /** Counts as a request inside of the mount; undefined: nobody may come in. */
   enter(mount: Mount): (() => void) | undefined
+  readonly rootSecretUsers: Pick<RootSecretUsers, 'of'>
   readonly clock: Clock
   readonly random: Random
   readonly log: RotationLog
@@ -119,12 +121,9 @@ export class RootRotation implements AsyncDisposable {
     if (await completeRotation(this.#work(state), this.#parts.log, isUsedElsewhere)) this.#notBefore.delete(mount.uuid)
   }
 
-  /** A secret that was typed in may have been typed in twice: the mount that rotates last removes it. */
-  async #isUsedElsewhere({ uuid }: Mount, { client_id, client_secret }: ConfigRecord): Promise<boolean> {
-    const { mounts, stateOf } = this.#parts
-    const others = mounts().filter((other) => other.uuid !== uuid)
-    const configs = await Promise.all(others.map((other) => stateOf(other).findConfig()))
-    return configs.some((other) => other?.client_secret === client_secret && other.client_id.toLowerCase() === client_id.toLowerCase())
+  /** A secret that was typed in may have been typed in twice: it goes when the last mount has moved off it. */
+  async #isUsedElsewhere({ uuid }: Mount, { client_secret }: ConfigRecord): Promise<boolean> {
+    return (await this.#parts.rootSecretUsers.of(digestOf(client_secret))).some((user) => user.uuid !== uuid)
   }
 
   async #rotate(mount: Mount, state: MountState): Promise<void> {

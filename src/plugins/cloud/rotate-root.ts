@@ -6,6 +6,7 @@ import type { Intent } from './intents/intent.ts'
 import { endFailed } from './failed-work.ts'
 import { isGone } from './managed-application.ts'
 import type { MountState } from './mount-state.ts'
+import { digestOf } from './root-secret-users.ts'
 import { configIsNil } from './roles.ts'
 import { effectiveClientSecret, suppliesCredential } from './settings.ts'
 import { type AddedPassword, type Application, callerError, type PasswordCredential, UpstreamError } from './upstream/index.ts'
@@ -86,13 +87,15 @@ export function droppedPending({ intents, accessor, operator }: MountState, conf
   return { ids: dropped.map(({ id }) => id), entries: dropped.map(({ entry }) => entry) }
 }
 
-const removal = (accessor: string, application_object_id: string, key_id: string): Intent => ({
+const removal = (accessor: string, application_object_id: string, key_id: string): Meant => ({
   kind: 'rootPassword',
   application_object_id,
   // what names the password is its key; the display name only says whose it is
   display_name: rootPasswordPrefix(accessor),
   key_id,
 })
+
+type Meant = Extract<Intent, { kind: 'rootPassword' }>
 
 /** How young a pending secret is left alone. Contract cloud-engine §5.2. */
 export const leastAgeMs = 60_000
@@ -116,15 +119,29 @@ export function completeRotation(
       if (!(await next.tokens.proveSecret(settings.clientId, pending.client_secret, 'directory', call))) return false
     }
     const application = await next.directory.getApplication(pending.application_object_id, call)
+    const principal = await next.directory.findServicePrincipal(settings.clientId, call)
+    const passwords = [
+      ...application.passwordCredentials.map((password) => ({ ...password, principalId: undefined })),
+      ...(principal?.passwordCredentials ?? []).map((password) => ({ ...password, principalId: principal?.id })),
+    ]
+    const { own, typed, unknown } = supersededPasswords(passwords, config, state.accessor)
     const isShared = config.client_secret_key_id === '' && (await isUsedElsewhere(config))
-    if (isShared) log.warn({ event: 'root_secret_shared', mount: state.accessor }, 'another mount signs in with the former root secret: it stays')
-    const { superseded, unknown } = supersededPasswords(application.passwordCredentials, config, { accessor: state.accessor, isShared })
-    const removals = superseded.map((keyId) => {
-      const intent = removal(state.accessor, application.id, keyId)
-      return { keyId, ...state.intents.recording(intent, settings.tenantId) }
+    if (isShared)
+      log.warn(
+        { event: 'root_secret_shared', mount: state.accessor },
+        'another mount signs in with the former root secret: it stays until that has another one',
+      )
+    const removals = [...own, ...(typed === undefined ? [] : [typed])].map((password): Superseded => {
+      const isTyped = password === typed
+      const intent: Meant = {
+        ...removal(state.accessor, application.id, password.keyId),
+        ...(password.principalId === undefined ? {} : { service_principal_id: password.principalId }),
+        ...(isTyped ? { secret_digest: digestOf(config.client_secret) } : {}),
+      }
+      return { intent, isNow: !(isTyped && isShared), ...state.intents.recording(intent, settings.tenantId) }
     })
     try {
-      return await promote({ config, pending, removals, unknown, applicationId: application.id }, { state, call, clock, random }, log)
+      return await promote({ config, pending, removals, unknown: isShared ? [] : unknown }, { state, call, clock, random }, log)
     } finally {
       // also after a failure whose write is stored; what is removed by now, or was never stored, has nothing to undo
       state.intents.undo(removals.map(({ id }) => id))
@@ -136,18 +153,16 @@ type Promotion = {
   /** As it was read. */
   readonly config: ConfigRecord
   readonly pending: PendingSecret
-  readonly removals: readonly { readonly keyId: string; readonly id: string; readonly entry: ViewEntry }[]
-  /** Key ids of which one may be the former secret's. */
-  readonly unknown: readonly string[]
-  readonly applicationId: string
+  readonly removals: readonly Superseded[]
+  /** Passwords of which one may be the former secret. */
+  readonly unknown: readonly HeldPassword[]
 }
 
+/** `isNow` false: it stays until no mount signs in with it. */
+type Superseded = { readonly intent: Meant; readonly isNow: boolean; readonly id: string; readonly entry: ViewEntry }
+
 /** First it counts, then what it supersedes is removed. */
-async function promote(
-  { config, pending, removals, unknown, applicationId }: Promotion,
-  { state, call }: RotationWork,
-  log: RotationLog,
-): Promise<boolean> {
+async function promote({ config, pending, removals, unknown }: Promotion, { state, call }: RotationWork, log: RotationLog): Promise<boolean> {
   let isPromoted = false
   await state.changeConfig((before) => {
     isPromoted = before?.pending?.key_id === pending.key_id && hasSameCredential(before, config)
@@ -158,11 +173,22 @@ async function promote(
   log.info({ event: 'root_rotated', mount: state.accessor, key_id: pending.key_id }, 'the new root secret counts from now on')
   if (unknown.length > 0) {
     log.warn(
-      { event: 'root_secret_left', mount: state.accessor, key_ids: unknown },
+      {
+        event: 'root_secret_left',
+        mount: state.accessor,
+        key_ids: unknown.map(({ keyId }) => keyId),
+        passwords: unknown.map(({ keyId, displayName, principalId }) => ({
+          ...{ key_id: keyId, name: displayName ?? '' },
+          holder: principalId === undefined ? 'application' : 'service principal',
+        })),
+      },
       'which of these was the former root secret is not known: remove it by hand',
     )
   }
-  await removePasswords(removals, { state, upstream: await state.upstream(), call }, applicationId)
+  await removePasswords(
+    removals.filter(({ isNow }) => isNow),
+    { state, upstream: await state.upstream(), call },
+  )
   return true
 }
 
@@ -183,42 +209,47 @@ function promoted({ pending: _promoted, ...config }: ConfigRecord, pending: Pend
 
 const hintLength = 3
 
+/** A password, and the service principal it is on; undefined: it is on the application. */
+export type HeldPassword = PasswordCredential & { readonly principalId: string | undefined }
+
 /**
- * Key ids of the passwords that a promotion supersedes: those the engine made for this mount, and the one an operator typed in, when its hint tells
- * which that is; else the candidates. Pure. Contract cloud-engine §5.3, OQ-5.
+ * The passwords that a promotion supersedes: those the engine made for this mount, and the one an operator typed in, on the application or on the service
+ * principal, when its hint tells which that is; else the candidates. Pure. docs/contract/cloud.md#former-secrets
  */
-export function supersededPasswords(
-  passwords: readonly PasswordCredential[],
+export function supersededPasswords<Held extends HeldPassword>(
+  passwords: readonly Held[],
   { pending, client_secret, client_secret_key_id }: ConfigRecord,
-  { accessor, isShared = false }: { readonly accessor: string; readonly isShared?: boolean },
-): { superseded: string[]; unknown: string[] } {
-  const isOwn = ({ keyId, displayName }: PasswordCredential) =>
+  accessor: string,
+): { own: Held[]; typed: Held | undefined; unknown: Held[] } {
+  const isOwn = ({ keyId, displayName }: HeldPassword) =>
     keyId === client_secret_key_id || displayName?.startsWith(rootPasswordPrefix(accessor)) === true
   const others = passwords.filter(({ keyId }) => keyId !== pending?.key_id)
-  const own = others.filter(isOwn).map(({ keyId }) => keyId)
-  if (client_secret_key_id !== '' || isShared) return { superseded: own, unknown: [] }
+  const own = others.filter(isOwn)
+  if (client_secret_key_id !== '') return { own, typed: undefined, unknown: [] }
   const typedIn = others.filter((password) => !isOwn(password) && password.displayName?.startsWith(anyRootPasswordPrefix) !== true)
-  const hinted = typedIn.filter(({ hint }) => hint === client_secret.slice(0, hintLength)).map(({ keyId }) => keyId)
+  const hinted = typedIn.filter(({ hint }) => hint === client_secret.slice(0, hintLength))
   const [typed, another] = hinted
-  if (typed !== undefined && another === undefined) return { superseded: [...own, typed], unknown: [] }
-  return { superseded: own, unknown: hinted.length > 0 ? hinted : typedIn.map(({ keyId }) => keyId) }
+  if (typed !== undefined && another === undefined) return { own, typed, unknown: [] }
+  return { own, typed: undefined, unknown: hinted.length > 0 ? hinted : typedIn }
 }
 
 /** Tried at once; what fails keeps its intent. */
 async function removePasswords(
-  removals: readonly { readonly keyId: string; readonly id: string }[],
+  removals: readonly Superseded[],
   { state, upstream, call }: Pick<UpstreamWork, 'state' | 'upstream' | 'call'>,
-  applicationId: string,
 ): Promise<void> {
-  await state.inApplicationTurn(applicationId, async () => {
-    for (const { keyId, id } of removals) {
-      try {
-        await upstream.directory.removeApplicationPassword(applicationId, keyId, call)
-        await state.intents.settle([id])
-      } catch (error) {
-        if (!(error instanceof UpstreamError)) throw error
-        if (isGone(error)) await state.intents.settle([id])
-      }
+  for (const { intent, id } of removals) {
+    const { application_object_id: applicationId, service_principal_id: principalId, key_id: keyId = '' } = intent
+    try {
+      await state.inApplicationTurn(applicationId, () =>
+        principalId === undefined
+          ? upstream.directory.removeApplicationPassword(applicationId, keyId, call)
+          : upstream.directory.removeServicePrincipalPassword(principalId, keyId, call),
+      )
+      await state.intents.settle([id])
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error
+      if (isGone(error)) await state.intents.settle([id])
     }
-  })
+  }
 }

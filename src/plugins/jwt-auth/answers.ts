@@ -41,6 +41,7 @@ export const answers = {
       bound_claims_type: 'string',
       claim_mappings: null,
       groups_claim: '',
+      groups_claim_optional: false,
       allowed_redirect_uris: null,
       oidc_scopes: null,
       verbose_oidc_logging: false,

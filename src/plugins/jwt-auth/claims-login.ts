@@ -35,7 +35,8 @@ export function loginByClaims(claims: StrictObject, role: Role, context: ClaimsC
     trace.check('provider', refused)
     const mapped = trace.value('metadata', readMetadata(claims, record.claim_mappings ?? null, role.name))
     const groupsClaim = record.groups_claim ?? ''
-    const groups = groupsClaim === '' ? [] : groupsThroughProvider(claims, groupsClaim, config, reach)
+    const claim = { name: groupsClaim, isOptional: record.groups_claim_optional === true }
+    const groups = groupsClaim === '' ? [] : groupsThroughProvider(claims, claim, config, reach)
     return groups instanceof Promise ? groups.then((late) => finish(mapped, late)) : finish(mapped, groups)
   }
   return informed instanceof Promise ? informed.then(goOn) : goOn(informed)

@@ -1,6 +1,7 @@
-import { type OutboundClient, OutboundError } from '../../core/outbound.ts'
-import { excerpt, quoted } from '../../lib/go-text.ts'
+import type { OutboundClient, OutboundResponse } from '../../core/outbound.ts'
+import { quoted } from '../../lib/go-text.ts'
 import { shownUrl } from './shown-url.ts'
+import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'
 import type { AnswerNote } from './source-history.ts'
 
 /** What is used of an OpenID provider's metadata; "" where the document is silent. */
@@ -11,8 +12,8 @@ export type DiscoveryDocument = {
   readonly userinfo_endpoint: string
 }
 
-/** Why discovery failed; for the log, and for texts where the contract shows the cause. */
-export class DiscoveryError extends Error {
+/** Why discovery failed; for the operator. */
+export class DiscoveryError extends SourceError {
   override readonly name = 'DiscoveryError'
 }
 
@@ -22,18 +23,15 @@ export async function discover(
   { url, caPem }: { url: string; caPem: string },
   note?: AnswerNote,
 ): Promise<DiscoveryDocument> {
-  const answer = await outbound.get(`${url.replace(/\/$/, '')}/.well-known/openid-configuration`, { caPem }).catch((error: unknown) => {
-    throw new DiscoveryError(error instanceof OutboundError ? error.message : 'discovery failed', { cause: error })
+  const answer = await outbound.get(`${url.replace(/\/$/, '')}/.well-known/openid-configuration`, { caPem }).catch((cause: unknown) => {
+    throw new DiscoveryError(requestProblem(cause), { cause })
   })
   if (note !== undefined) note.date = answer.headers.date
   if (answer.status !== 200) {
-    throw new DiscoveryError(`${answer.status} ${answer.statusText}: ${excerpt(answer.body.toString('utf8', 0, 1024))}`)
+    throw new DiscoveryError(`${answer.status} ${answer.statusText}: ${bodyStart(answer)}`, { withoutBody: answerKind(answer) })
   }
-  const document = parseDocument(answer.body)
-  if (document.issuer !== url) {
-    const issuer = typeof document.issuer === 'string' ? document.issuer : ''
-    throw new DiscoveryError(`oidc: issuer did not match the issuer returned by provider, expected ${quoted(shownUrl(url))} got ${quoted(issuer)}`)
-  }
+  const document = parseDocument(answer)
+  if (document.issuer !== url) throw new DiscoveryError(otherIssuer(url, document.issuer))
   const text = (name: string): string => (typeof document[name] === 'string' ? document[name] : '')
   return {
     authorization_endpoint: text('authorization_endpoint'),
@@ -43,13 +41,20 @@ export async function discover(
   }
 }
 
-function parseDocument(body: Buffer): Readonly<Record<string, unknown>> {
+/** OpenID Connect Discovery §4.3: the two are compared letter by letter. */
+function otherIssuer(url: string, issuer: unknown): string {
+  const expected = `issuer ${quoted(shownUrl(url))} expected`
+  return typeof issuer === 'string' ? `${expected}, discovery says ${quoted(shownUrl(issuer))}` : `${expected}, discovery names none`
+}
+
+function parseDocument(answer: OutboundResponse): Readonly<Record<string, unknown>> {
+  const failed = 'oidc: failed to decode provider discovery object: '
   try {
-    const document: unknown = JSON.parse(body.toString('utf8'))
+    const document: unknown = JSON.parse(answer.body.toString('utf8'))
     // an object of unknown members; a list has none of the names read
     if (typeof document === 'object' && document !== null) return document as Record<string, unknown>
   } catch (error) {
-    throw new DiscoveryError('oidc: failed to decode provider discovery object: not JSON', { cause: error })
+    throw new DiscoveryError(`${failed}not JSON (${answerKind(answer)})`, { cause: error })
   }
-  throw new DiscoveryError('oidc: failed to decode provider discovery object: not an object')
+  throw new DiscoveryError(`${failed}not an object`)
 }

@@ -1,27 +1,34 @@
-import { type OutboundClient, OutboundError } from '../../core/outbound.ts'
+import type { OutboundClient } from '../../core/outbound.ts'
 import { excerpt } from '../../lib/go-text.ts'
 import { JwkSet } from './jwk-set.ts'
+import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'
 import type { AnswerNote } from './source-history.ts'
 
 /** Where something is fetched from, and the PEM roots that vouch for the connection ("" for the system's). */
 export type KeySource = { readonly url: string; readonly caPem: string }
 
-/** Why keys could not be had; the text follows `fetching keys oidc: `. */
-export class KeyFetchError extends Error {
+/** Why keys could not be had; the message follows `fetching keys oidc: `. */
+export class KeyFetchError extends SourceError {
   override readonly name = 'KeyFetchError'
 }
 
 /** Fetches one JWK set. Throws `KeyFetchError`. */
 export async function fetchJwkSet(outbound: OutboundClient, { url, caPem }: KeySource, note?: AnswerNote): Promise<JwkSet> {
-  const answer = await outbound.get(url, { caPem }).catch((error: unknown) => {
-    throw new KeyFetchError(`get keys failed ${error instanceof OutboundError ? error.message : 'for an unknown cause'}`, { cause: error })
+  const answer = await outbound.get(url, { caPem }).catch((cause: unknown) => {
+    const problem = requestProblem(cause)
+    throw new KeyFetchError(`get keys failed ${problem}`, { cause, withoutBody: problem })
   })
   if (note !== undefined) note.date = answer.headers.date
-  const body = () => excerpt(answer.body.toString('utf8', 0, 1024))
-  if (answer.status !== 200) throw new KeyFetchError(`get keys failed: ${answer.status} ${answer.statusText} ${body()}`)
+  if (answer.status !== 200) {
+    const message = `get keys failed: ${answer.status} ${answer.statusText} ${bodyStart(answer)}`
+    throw new KeyFetchError(message, { withoutBody: answerKind(answer) })
+  }
   try {
     return new JwkSet(answer.body)
-  } catch (error) {
-    throw new KeyFetchError(`failed to decode keys: ${error instanceof Error ? excerpt(error.message) : ''} ${body()}`, { cause: error })
+  } catch (cause) {
+    const problem = cause instanceof Error ? excerpt(cause.message) : ''
+    // what a parser of JSON says repeats the text
+    const shape = cause instanceof SyntaxError ? 'not JSON' : problem
+    throw new KeyFetchError(`failed to decode keys: ${problem} ${bodyStart(answer)}`, { cause, withoutBody: `${answerKind(answer)}: ${shape}` })
   }
 }

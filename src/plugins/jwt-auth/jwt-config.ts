@@ -5,10 +5,12 @@ import { boolField, commaListField, convertFields, lowerStringField, mapField, s
 import { goText, quoted } from '../../lib/go-text.ts'
 import { isJsonNumber, type JsonValue } from '../../lib/json.ts'
 import { isSupportedAlgorithm } from './algorithms.ts'
-import { discover } from './discovery.ts'
+import { withAdvice } from './config-advice.ts'
+import { DiscoveryError, discover } from './discovery.ts'
 import { providerConfigProblem, withoutProviderSecrets } from './provider-config.ts'
+import { shownUrl } from './shown-url.ts'
 import { parsePublicKeyPem } from './public-key-pem.ts'
-import { fetchJwkSet, type KeySource } from './fetch-jwk-set.ts'
+import { fetchJwkSet, KeyFetchError, type KeySource } from './fetch-jwk-set.ts'
 
 /** Contract jwt-oidc §1.5, seed A1. Wire names from request to storage; a field that is not sent goes back to its zero value (§1.9). */
 export const configFields = z.object({
@@ -98,36 +100,47 @@ function checkSources(config: ConfigInput): void {
   }
 }
 
-/** Contract jwt-oidc §2.3: why it failed goes to the log only. */
+/** Contract jwt-oidc §2.3. Whoever may write a configuration is told why it cannot be used. */
 async function checkDiscovery(config: ConfigInput, { outbound, log }: { outbound: OutboundClient; log: ConfigLog }): Promise<void> {
   const { oidc_discovery_url: url, oidc_discovery_ca_pem: caPem } = config
+  const checking = 'error checking oidc discovery URL: '
+  const problem = config.oidc_client_id === '' ? undefined : clientProblem(config)
+  if (problem !== undefined) throw refuse('invalid', checking + problem)
   try {
-    if (config.oidc_client_id !== '') checkClientOptions(config)
     await discover(outbound, { url, caPem })
   } catch (error) {
+    if (!(error instanceof DiscoveryError)) throw error
     log.warn({ err: error, event: 'discovery_refused' }, 'the OIDC discovery URL of a configuration cannot be used')
-    throw refuse('invalid', 'error checking oidc discovery URL', { cause: error })
+    const field = { name: 'oidc_discovery_url', url, caField: 'oidc_discovery_ca_pem', caPem } as const
+    throw refuse('invalid', checking + withAdvice(error.withoutBody, field), { cause: error })
   }
 }
 
 const oid = /^[0-2](?:\.\d{1,20}){1,32}$/
 
 /** With a client, algorithms and OIDs are part of the discovery check. Contract jwt-oidc §2.2. */
-function checkClientOptions(config: ConfigInput): void {
-  if (!config.jwt_supported_algs.every(isSupportedAlgorithm)) throw new Error('unsupported signing algorithm')
-  if (!config.unsupported_critical_cert_extensions.every((extension) => oid.test(extension))) throw new Error('invalid OID')
+function clientProblem({ jwt_supported_algs, unsupported_critical_cert_extensions }: ConfigInput): string | undefined {
+  const unsupported = jwt_supported_algs.find((name) => !isSupportedAlgorithm(name))
+  if (unsupported !== undefined) return `unsupported signing algorithm ${quoted(unsupported)}`
+  const malformed = unsupported_critical_cert_extensions.find((extension) => !oid.test(extension))
+  return malformed === undefined ? undefined : `invalid OID ${quoted(malformed)} in unsupported_critical_cert_extensions`
 }
 
 /** Contract jwt-oidc §2.4; the first failing one in list order is reported. */
 async function checkJwks(sources: readonly KeySource[], { outbound, log }: { outbound: OutboundClient; log: ConfigLog }): Promise<void> {
   for (const { url, caPem } of sources) {
-    if (url === '' || (caPem !== '' && caCertificates(caPem).length === 0)) throw refuse('invalid', 'error checking jwks_ca_pem')
+    if (url === '') throw refuse('invalid', 'error checking jwks_ca_pem: jwks_url is missing')
+    if (caPem !== '' && caCertificates(caPem).length === 0) throw refuse('invalid', 'error checking jwks_ca_pem: it holds no certificate')
   }
   const checks = await Promise.allSettled(sources.map((source) => fetchJwkSet(outbound, source)))
   for (const [index, check] of checks.entries()) {
     if (check.status === 'fulfilled') continue
-    log.warn({ err: check.reason, event: 'jwks_refused' }, 'a JWKS URL of a configuration cannot be used')
-    throw refuse('invalid', `error checking jwks URL ${sources[index]?.url ?? ''}`, { cause: check.reason })
+    const cause: unknown = check.reason
+    if (!(cause instanceof KeyFetchError)) throw cause
+    log.warn({ err: cause, event: 'jwks_refused' }, 'a JWKS URL of a configuration cannot be used')
+    const { url = '', caPem = '' } = sources[index] ?? {}
+    const why = withAdvice(cause.withoutBody, { name: 'jwks_url', url, caField: 'jwks_ca_pem', caPem })
+    throw refuse('invalid', `error checking jwks URL ${shownUrl(url)}: ${why}`, { cause })
   }
 }
 

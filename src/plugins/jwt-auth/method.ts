@@ -6,6 +6,7 @@ import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
 import type { RenewalTerms } from '../../core/tokens/renew-token.ts'
 import type { SpentProofs } from '../../core/tokens/spent-proofs.ts'
 import type { Token } from '../../core/tokens/token.ts'
+import { ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Attempt } from './attempt.ts'
@@ -14,7 +15,7 @@ import { type Finding, lintRole, lintWrite } from './explain/lint.ts'
 import { traceOf } from './explain/kept-trace.ts'
 import { LoginFailures } from './explain/login-failures.ts'
 import type { ReportedMount } from './explain/login-reports.ts'
-import { shownStatus } from './explain/status.ts'
+import { type RefusedConfig, shownStatus } from './explain/status.ts'
 import { checkConfig, type ConfigInput, type ConfigLog, replaced } from './jwt-config.ts'
 import { jwtLogin, type LoginInput } from './login.ts'
 import { MountState, type MountStateParts } from './mount-state.ts'
@@ -83,6 +84,8 @@ type Place = {
   /** Milliseconds since the epoch. */
   lastLoginAt: number | undefined
   lastRefusalAt: number | undefined
+  /** The configuration that was refused last, unless one was accepted since. */
+  refusedConfig: RefusedConfig | undefined
 }
 
 /** The JWT method over all its mounts: each has its own state, found by the mount's uuid, so it stays when the mount moves. */
@@ -116,7 +119,15 @@ export class JwtMethod {
     const onFetch = (succeeded: boolean) => this.#parts.onFetch(mounts.table.byUuid(mount.uuid) ?? mount, succeeded)
     const failures = new LoginFailures({ view: view.view('', { numbers: 'plain' }), clock, random, kept: this.#parts.failuresKept })
     const state = new MountState(view, { ...this.#keysetParts, onFetch })
-    const place: Place = { state, pending, waits: new ProviderWaits(), failures, lastLoginAt: undefined, lastRefusalAt: undefined }
+    const place: Place = {
+      state,
+      pending,
+      waits: new ProviderWaits(),
+      failures,
+      lastLoginAt: undefined,
+      lastRefusalAt: undefined,
+      refusedConfig: undefined,
+    }
     this.#placeByUuid.set(mount.uuid, place)
     return place
   }
@@ -127,11 +138,23 @@ export class JwtMethod {
 
   /** Replaces a mount's configuration, after all its checks. Contract jwt-oidc §2.2. */
   async putConfig(mount: Mount, input: ConfigInput): Promise<void> {
-    await checkConfig(input, this.#parts)
-    const state = this.stateOf(mount)
+    const place = this.#placeOf(mount)
+    await this.#checkedConfig(input, place)
+    const { state } = place
     await state.changeConfig((before) => replaced(input, before))
     // of several key sets it is known which has which key before the first login asks
     if (input.jwks_pairs.length > 0) await (await state.findConfig())?.keyset.refresh()
+  }
+
+  /** Why a configuration was refused stays in the status of the mount until one is accepted. */
+  async #checkedConfig(input: ConfigInput, place: Place): Promise<void> {
+    try {
+      await checkConfig(input, this.#parts)
+      place.refusedConfig = undefined
+    } catch (error) {
+      if (error instanceof ServiceError) place.refusedConfig = { time: this.#parts.clock.now(), text: error.message }
+      throw error
+    }
   }
 
   /** Creates or changes a role; gives back what there is to warn of. Contract jwt-oidc §3.1. */
@@ -216,10 +239,10 @@ export class JwtMethod {
 
   /** With `refresh`, keys are fetched first. Contract jwt-oidc §11.3. */
   async status(mount: Mount, refresh: boolean): Promise<object> {
-    const { state, pending, lastLoginAt, lastRefusalAt } = this.#placeOf(mount)
+    const { state, pending, lastLoginAt, lastRefusalAt, refusedConfig } = this.#placeOf(mount)
     const ready = await state.findConfig()
     if (refresh) await ready?.keyset.refresh()
-    return shownStatus({ ready, pendingLogins: await pending.total(), lastLoginAt, lastRefusalAt, now: this.#parts.clock.now() })
+    return shownStatus({ ready, pendingLogins: await pending.total(), lastLoginAt, lastRefusalAt, refusedConfig, now: this.#parts.clock.now() })
   }
 
   /** Contract jwt-oidc §4.1. */

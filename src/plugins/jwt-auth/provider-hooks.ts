@@ -1,4 +1,3 @@
-import { quoted } from '../../lib/go-text.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import { lookupClaim, setClaim } from '../../lib/json-pointer.ts'
 import { fetchGroupsElsewhere, fetchOwnGroups } from './azure-groups.ts'
@@ -36,26 +35,37 @@ const setOwn = (claims: StrictObject, name: string, value: unknown): void =>
 /** The groups of a token through its mount's provider. The claim is left in the form `bound_claims` shall see. Contract jwt-oidc §4.8, §6. */
 export function groupsThroughProvider(
   claims: StrictObject,
-  groupsClaim: string,
+  claim: GroupsClaim,
   settings: ProviderSettings,
   reach: ProviderReach,
 ): Soon<string[] | Refusal> {
-  const found = providerGroups(claims, groupsClaim, settings, reach)
-  return found instanceof Promise ? found.then((late) => namesOf(late, claims, groupsClaim)) : namesOf(found, claims, groupsClaim)
+  const found = providerGroups(claims, claim, settings, reach)
+  return found instanceof Promise ? found.then((late) => namesOf(late, claims, claim)) : namesOf(found, claims, claim)
 }
+
+/** The `groups_claim` of a role, and whether a token may do without. */
+export type GroupsClaim = { readonly name: string; readonly isOptional: boolean }
 
 /** The value of the groups claim as the provider has it. */
 type Groups = { readonly groups: unknown /** It came from a directory, not from the token. */; readonly isFetched?: true }
 
-function namesOf(found: Groups | Refusal, claims: StrictObject, groupsClaim: string): string[] | Refusal {
+function namesOf(found: Groups | Refusal, claims: StrictObject, { name: groupsClaim, isOptional }: GroupsClaim): string[] | Refusal {
   if ('reason' in found) return reworded(found, (text) => `failed to fetch groups: ${text}`)
   setClaim(claims, groupsClaim, found.groups)
+  if (isOptional && (found.groups ?? undefined) === undefined && !areElsewhere(claims, groupsClaim)) return []
   const names = readGroups(found.groups, groupsClaim)
   if (found.isFetched !== true || Array.isArray(names)) return names
   return discreetRefusal(names.reason, { text: `failed to fetch groups: ${directoryUnavailable}`, cause: names.text })
 }
 
-function providerGroups(claims: StrictObject, groupsClaim: string, settings: ProviderSettings, reach: ProviderReach): Soon<Groups | Refusal> {
+const saysTrue: ReadonlySet<unknown> = new Set([true, 'true'])
+
+/** A token with too many groups for itself has groups all the same: Entra ID points elsewhere, or only says that there are some. */
+const areElsewhere = (claims: StrictObject, groupsClaim: string): boolean =>
+  lookupClaim(claims, `/_claim_names/${groupsClaim}`) !== undefined || saysTrue.has(lookupClaim(claims, 'hasgroups'))
+
+function providerGroups(claims: StrictObject, claim: GroupsClaim, settings: ProviderSettings, reach: ProviderReach): Soon<Groups | Refusal> {
+  const groupsClaim = claim.name
   const { provider_config: config } = settings
   const groups = lookupClaim(claims, groupsClaim)
   switch (providerName(config)) {
@@ -64,29 +74,30 @@ function providerGroups(claims: StrictObject, groupsClaim: string, settings: Pro
     case 'ibmisam':
       return { groups: typeof groups === 'string' ? groups.split(' ') : groups }
     case 'azure':
-      return azureGroups(groups, groupsClaim, { claims, options: optionsOf(config), reach })
+      return azureGroups(groups, claim, { claims, options: optionsOf(config), reach })
     case 'gsuite':
       return optionsOf(config).flag('fetch_groups')
         ? orRefused('groups_unavailable', async () => ({
             groups: await fetchGoogleGroups(claims, googleOptions(config), reach),
             isFetched: true as const,
           }))
-        : missing(groupsClaim)
+        : none
     case 'okta':
-      return oktaGroups(groups, groupsClaim, { claims, options: optionsOf(config), reach, discoveryUrl: settings.oidc_discovery_url })
+      return oktaGroups(groups, { claims, options: optionsOf(config), reach, discoveryUrl: settings.oidc_discovery_url })
     default:
       return { groups }
   }
 }
 
-const missing = (groupsClaim: string): Refusal => refusal('groups_unavailable', `${quoted(groupsClaim)} claim not found in token`)
+const none: Groups = { groups: undefined }
 
 type HookParts = { readonly claims: StrictObject; readonly options: Options; readonly reach: ProviderReach }
 
 /** Contract jwt-oidc §6.2. */
-function azureGroups(groups: unknown, groupsClaim: string, { claims, options, reach }: HookParts): Soon<Groups | Refusal> {
+function azureGroups(groups: unknown, { name, isOptional }: GroupsClaim, { claims, options, reach }: HookParts): Soon<Groups | Refusal> {
   if (options.flag('fetch_groups')) return fetchOwnGroups(reach)
-  return groups === undefined ? fetchGroupsElsewhere(claims, groupsClaim, reach) : { groups }
+  if (groups !== undefined || (isOptional && !areElsewhere(claims, name))) return { groups }
+  return fetchGroupsElsewhere(claims, name, reach)
 }
 
 /** A cap of 0 is this many. Contract jwt-oidc §6.5. */
@@ -95,12 +106,11 @@ const usualGroupsCap = 100
 /** Okta puts only so many groups into a token: as many may be all, or the first of more. Contract jwt-oidc §6.5. */
 function oktaGroups(
   groups: unknown,
-  groupsClaim: string,
   { claims, options, reach, discoveryUrl }: HookParts & { readonly discoveryUrl: string },
 ): Soon<Groups | Refusal> {
   const { text, flag, count } = options
   const filtered = (all: unknown) => ({ groups: filteredGroups(all, text('groups_filter')) })
-  if (!flag('fetch_groups')) return groups === undefined ? missing(groupsClaim) : filtered(groups)
+  if (!flag('fetch_groups')) return groups === undefined ? none : filtered(groups)
   const listed = asList(groups)
   if (listed !== undefined && listed.length < (count('groups_cap') || usualGroupsCap)) return filtered(groups)
   return orRefused('groups_unavailable', async () => {

@@ -42,7 +42,10 @@ describe('the first start', () => {
     await using house = await aBarrierHouse()
     house.faults.arm('storage.before-commit', 'full')
 
-    await expect(firstStart(house, async () => {})).rejects.toMatchObject({ kind: 'unavailable', message: 'storage is full' })
+    await expect(firstStart(house, async () => {})).rejects.toMatchObject({
+      exitCode: 2,
+      message: 'cannot initialize the store: storage is full',
+    })
 
     expect(await house.storage.listKeys('')).toEqual([])
   })
@@ -136,6 +139,18 @@ describe('a new seal key', () => {
     expect(await barrier.view('').get('a')).toBe('one')
     await expect(house.open({ sealKey: sealKey(1) })).rejects.toMatchObject(wrongKey)
     expect(await (await house.open({ sealKey: sealKey(2) })).view('').get('a')).toBe('one')
+  })
+
+  test('that cannot be stored on a full disk leaves the store open, and the previous one in use', async () => {
+    await using house = await aBarrierHouse()
+    await (await house.open()).view('').write([{ key: 'a', value: 'kept' }])
+    house.faults.arm('storage.before-commit', 'full')
+
+    const barrier = await house.open({ sealKey: sealKey(2), previousSealKey: sealKey(1) })
+
+    expect(await barrier.view('').get('a')).toBe('kept')
+    expect(house.unreadable).toEqual(['barrier/root-key'])
+    expect(await (await house.open()).view('').get('a')).toBe('kept')
   })
 
   test('with the previous one still given changes nothing more', async () => {

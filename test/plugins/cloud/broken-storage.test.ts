@@ -152,11 +152,11 @@ describe('whenever the server ends while a role that keeps its application is', 
     await using house = await openEngineHouse()
     await write(house, guids.reader, 'foo')
     house.breakStorage(writes, last)
-    await trying(house.engine.deleteRole(house.mount, 'kept', correlationId))
+    await trying(house.engine.deleteRole(house.mount, 'kept', { revoke: false, correlationId: correlationId }))
 
     await nextLife(house)
 
-    await house.engine.deleteRole(house.mount, 'kept', correlationId)
+    await house.engine.deleteRole(house.mount, 'kept', { revoke: false, correlationId: correlationId })
     expect(await rightsBothWays(house)).toEqual({ meant: { rights: [], applications: [] }, there: { rights: [], applications: [] } })
   })
 })

@@ -37,6 +37,44 @@ async function newMount(type = 'cloud'): Promise<string> {
 
 const written = (...writes: object[]) => ({ writes })
 
+describe("a mount of type azure shows what Azure's engine got later only when it was set", () => {
+  const { subscription_id, tenant_id, client_id, environment, root_password_ttl } = created
+  const plain = { subscription_id, tenant_id, client_id, environment, root_password_ttl }
+
+  test.each([
+    { set: 'nothing', ...written(withSecret), read: plain },
+    { set: 'a period', ...written({ ...withSecret, rotation_period: '30d' }), read: { ...plain, rotation_period: 2_592_000 } },
+    {
+      set: 'a period that was cleared, and others to what they are anyway',
+      ...written(
+        { ...withSecret, rotation_period: 10 },
+        { rotation_period: 0, identity_token_ttl: 0, disable_automated_rotation: false, rotation_policy: '' },
+      ),
+      read: { ...plain, rotation_period: 0, identity_token_ttl: 0, disable_automated_rotation: false, rotation_policy: '' },
+    },
+    {
+      set: 'a schedule, which a later write keeps',
+      ...written({ ...withSecret, rotation_schedule: '0 3 * * 0', rotation_window: 3600 }, { tenant_id: 'tenant-2' }),
+      read: { ...plain, tenant_id: 'tenant-2', rotation_schedule: '0 3 * * 0', rotation_window: 3600 },
+    },
+  ])('$set', async ({ writes, read }) => {
+    const mount = await newMount('azure')
+    for (const body of writes) expect((await server.root.write(`${mount}/config`, body)).status).toBe(204)
+
+    expect((await server.root.read(`${mount}/config`)).body.data).toEqual(read)
+  })
+
+  test('and nothing of it without a configuration, or after that was deleted', async () => {
+    const mount = await newMount('azure')
+    const empty = { subscription_id: '', tenant_id: '', client_id: '', environment: '', root_password_ttl: 0 }
+    expect((await server.root.read(`${mount}/config`)).body.data).toEqual(empty)
+    await server.root.write(`${mount}/config`, { ...withSecret, rotation_period: 10 })
+    await server.root.delete(`${mount}/config`)
+
+    expect((await server.root.read(`${mount}/config`)).body.data).toEqual(empty)
+  })
+})
+
 describe('what is read after writes (contract cloud-engine §8.1)', () => {
   test.each([
     { row: 1, ...written(withSecret), read: created },
@@ -116,7 +154,7 @@ describe('what is read after writes (contract cloud-engine §8.1)', () => {
   test('the configuration goes with its namespace', async () => {
     for (let life = 0; life < 2; life++) {
       expect((await server.root.write('sys/namespaces/team', {})).status).toBe(200)
-      expect((await server.root.write('team/sys/mounts/cloud', { type: 'azure' })).status).toBe(204)
+      expect((await server.root.write('team/sys/mounts/cloud', { type: 'cloud' })).status).toBe(204)
       expect((await server.root.read('team/cloud/config')).body['data']).toEqual(zeros)
       expect((await server.root.write('team/cloud/config', withSecret)).status).toBe(204)
       expect((await server.root.read('team/cloud/config')).body['data']).toEqual(created)

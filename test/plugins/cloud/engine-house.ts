@@ -77,7 +77,7 @@ export async function openEngineHouse({
       outbound: new OutboundClient({ deny: [] }),
       ...{ clock, random: systemRandom, pause: clock.pause },
       log: { info: log('info'), warn: log('warn'), error: log('error') },
-      leases: { find: async () => undefined },
+      leases: { find: async () => undefined, revoke: async () => undefined },
       systemTtl: { defaultTtl: 2_764_800, maxTtl: 2_764_800 },
       operator: {
         authorityHost: directory.authorityUrl,

@@ -189,7 +189,17 @@ describe('config/check', () => {
       secretText: 'Zq7short-lived-secret-text',
     })
     await house.root.write('cloud/config', { client_secret: secretText })
-    expect(await byName('root_secret')).toMatchObject({ ok: false, detail: expect.stringMatching(/^ends .*, in [23] days$/) })
+    expect(await byName('root_secret')).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/^the password on the application ends .*, in [23] days$/),
+    })
+
+    const onPrincipal = house.directory.hand.addPassword(house.directory.rootServicePrincipalId, {
+      lifetimeSeconds: 20 * 86_400,
+      secretText: 'Qz9another',
+    })
+    await house.root.write('cloud/config', { client_secret: onPrincipal.secretText })
+    expect(await byName('root_secret')).toMatchObject({ ok: true, detail: expect.stringMatching(/^the password on the service principal ends /) })
 
     house.directory.advance(-90)
     expect(await byName('clock_offset')).toMatchObject({ ok: false, detail: expect.stringMatching(/^upstream is (?:89|90|91) s behind$/) })

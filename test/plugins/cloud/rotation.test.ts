@@ -436,7 +436,9 @@ describe('rotations that begin by themselves (contract cloud-engine §5.4)', () 
 })
 
 describe('which passwords a promotion supersedes (contract cloud-engine §5.3)', () => {
-  const password = (keyId: string, displayName: string | undefined, hint: string) => ({ keyId, displayName, hint, endDateTime: undefined })
+  const password = (keyId: string, displayName: string | undefined, hint: string, principalId?: string) => ({
+    ...{ keyId, displayName, hint, endDateTime: undefined, principalId },
+  })
   const pending = { client_secret: 'new', key_id: 'next', created: 0, expiration_date: '', application_object_id: 'app' }
   const next = password('next', 'gatehouse-root-cloud_1-b', 'new')
   test.each([
@@ -477,10 +479,27 @@ describe('which passwords a promotion supersedes (contract cloud-engine §5.3)',
       superseded: [],
       unknown: [],
     },
+    {
+      name: 'the typed-in one on the service principal, by its hint',
+      key: '',
+      passwords: [password('t', 'mine', 'abc', 'sp'), password('x', 'theirs', 'xyz')],
+      superseded: ['t'],
+      unknown: [],
+    },
+    {
+      name: 'none when one on the application and one on the service principal have the hint',
+      key: '',
+      passwords: [password('t', 'mine', 'abc', 'sp'), password('u', 'mine', 'abc')],
+      superseded: [],
+      unknown: ['t', 'u'],
+    },
     { name: 'none when no hint fits', key: '', passwords: [password('x', 'theirs', 'xyz')], superseded: [], unknown: ['x'] },
   ])('$name', ({ key, passwords, superseded, unknown }) => {
     const config = { ...emptyConfig, client_secret: 'abcdef', client_secret_key_id: key, pending }
 
-    expect(supersededPasswords([...passwords, next], config, { accessor: 'cloud_1' })).toEqual({ superseded, unknown })
+    const found = supersededPasswords([...passwords, next], config, 'cloud_1')
+
+    expect([...found.own, ...(found.typed === undefined ? [] : [found.typed])].map(({ keyId }) => keyId)).toEqual(superseded)
+    expect(found.unknown.map(({ keyId }) => keyId)).toEqual(unknown)
   })
 })

@@ -132,7 +132,7 @@ describe('refusals', () => {
     ['to a name that is taken', () => ({ id: alias.id, name: other.name }), '400 alias with combination of mount accessor and name already exists'],
     [
       'to a name that is taken in another spelling',
-      () => ({ id: alias.id, name: ` ${other.name.toUpperCase()}` }),
+      () => ({ id: alias.id, name: other.name.toUpperCase() }),
       '400 alias with combination of mount accessor and name already exists',
     ],
     [

@@ -67,7 +67,7 @@ describe('group aliases, contract tokens §5.5', () => {
       [{ name: 'x', mount_accessor, canonical_id: unknown }, "invalid group ID given in 'canonical_id'"],
       [{ name: 'x', mount_accessor, canonical_id: internal }, "alias can't be set on an internal group"],
       [{ name: 'eng', mount_accessor, canonical_id: ext }, taken],
-      [{ name: ' ENG', mount_accessor, canonical_id: ext2 }, taken],
+      [{ name: 'ENG', mount_accessor, canonical_id: ext2 }, taken],
       [{ id: '', name: 'x', mount_accessor }, 'empty group alias ID'],
       [{ id: unknown, name: 'x', mount_accessor }, 'invalid group alias ID'],
       [{ id: 'none', name: 'x', mount_accessor }, 'invalid group alias ID'],

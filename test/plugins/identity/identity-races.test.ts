@@ -19,7 +19,7 @@ function dice(seed: number) {
 test('first logins of one name in many spellings at once make one entity', async () => {
   await using server = await startTestServer()
   const mount = await aLoginMount(server, 'm')
-  const spellings = ['alice', 'ALICE', 'Alice', 'ａｌｉｃｅ', ' alice ', 'ali\u00adce', 'aLiCe']
+  const spellings = ['mike', 'MIKE', 'Mike', 'mi\u212ae', 'mIKe']
 
   const logins = await many(35, (at) => mount.login(spellings[at % spellings.length] ?? ''))
 

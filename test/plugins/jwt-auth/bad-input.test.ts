@@ -118,7 +118,7 @@ describe('providers that misbehave', () => {
 
     const answer = await house.server.root.write('auth/remote/config', { jwks_url: `${house.provider.url}/k` })
 
-    expect(answer).toMatchObject({ status: 400, body: { errors: [`error checking jwks URL ${house.provider.url}/k`] } })
+    expect(answer).toMatchObject({ status: 400, body: { errors: [expect.stringContaining(`error checking jwks URL ${house.provider.url}/k: `)] } })
   })
 
   test.each(rows)('%s at a login is refused; keys known before still serve', async (_name, route) => {
@@ -141,10 +141,11 @@ describe('providers that misbehave', () => {
     await using house = await twoMounts()
     const { provider, server } = house
     const well = '/.well-known/openid-configuration'
+    const advice = 'write oidc_discovery_url as the provider does'
     provider.routes.set(well, { issuer: 'https://evil.example', jwks_uri: `${provider.url}/k` })
     expect(await server.root.write('auth/jwt/config', { oidc_discovery_url: provider.url })).toMatchObject({
       status: 400,
-      body: { errors: ['error checking oidc discovery URL'] },
+      body: { errors: [`error checking oidc discovery URL: issuer "${provider.url}" expected, discovery says "https://evil.example": ${advice}`] },
     })
 
     provider.routes.set(well, { issuer: provider.url, jwks_uri: `${provider.url}/k` })
@@ -152,7 +153,7 @@ describe('providers that misbehave', () => {
     provider.routes.set(well, { issuer: 'https://evil.example', jwks_uri: `${provider.url}/k` })
     const answer = await server.anonymous.write('auth/jwt/login', { role: 'r', jwt: rs.sign(claims()) })
     expect(await operatorVerdict(server.root, 'auth/jwt', answer)).toMatch(
-      /^400 error configuring token validator: keyset configuration error: oidc: issuer did not match/,
+      /^400 error configuring token validator: keyset configuration error: issuer "\S+" expected, discovery says "https:\/\/evil\.example"/,
     )
   })
 

@@ -386,7 +386,7 @@ describe('discovery', () => {
 
     expect(await verdict(keyset, signer.sign({}))).toBe(`${configuring}404 Not Found: no`)
     provider.routes.set('/.well-known/openid-configuration', { ...documentOf(provider.url), issuer: 'https://evil.example' })
-    expect(await verdict(keyset, signer.sign({}))).toMatch(`${configuring}oidc: issuer did not match`)
+    expect(await verdict(keyset, signer.sign({}))).toBe(`${configuring}issuer "${provider.url}" expected, discovery says "https://evil.example"`)
     provider.routes.set('/.well-known/openid-configuration', 'no json')
     expect(await verdict(keyset, signer.sign({}))).toMatch(configuring)
     provider.routes.set('/.well-known/openid-configuration', documentOf(provider.url))

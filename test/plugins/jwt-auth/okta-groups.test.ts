@@ -175,7 +175,9 @@ test('P11: without org_url the organisation is where discovery is', async () => 
   // discovery at the stand-in fails, so the whole configuration is refused before its provider is looked at
   hosts.misbehave('127.0.0.1', { kind: 'answer', answer: { status: 404, body: 'no' } }, 1)
   const given = { jwt_validation_pubkeys: [], oidc_discovery_url: `${hosts.url}/oauth2/default`, oidc_client_id: '', oidc_client_secret: '' }
-  expect((await login.configure({ ...okta, org_url: undefined }, given)).body.errors).toEqual(['error checking oidc discovery URL'])
+  expect((await login.configure({ ...okta, org_url: undefined }, given)).body.errors).toEqual([
+    'error checking oidc discovery URL: 404 Not Found, content type application/json; charset=UTF-8',
+  ])
 
   hosts.misbehave('127.0.0.1', { kind: 'answer', answer: { status: 200, body: { issuer: `${hosts.url}/oauth2/default` } } }, 1)
   expect((await login.configure({ ...okta, org_url: '' }, given)).status).toBe(204)

@@ -27,8 +27,17 @@ export type Intent =
       readonly display_name: string
       readonly key_id?: string
     }
-  /** A password of the engine's own application: undone unless it is the current or the pending one. */
-  | { readonly kind: 'rootPassword'; readonly application_object_id: string; readonly display_name: string; readonly key_id?: string }
+  /** A password the engine signed in with: undone unless it is the current or the pending one. */
+  | {
+      readonly kind: 'rootPassword'
+      readonly application_object_id: string
+      readonly display_name: string
+      readonly key_id?: string
+      /** Of one on the service principal; else it is on the application. */
+      readonly service_principal_id?: string
+      /** SHA-256 of one that was typed in: as long as any mount signs in with it, it stays. */
+      readonly secret_digest?: string
+    }
   | { readonly kind: 'purge'; readonly object_id: string }
 
 export type IntentKind = Intent['kind']

@@ -2,6 +2,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
 import { isGone } from '../managed-application.ts'
 import type { ReadyUpstream } from '../mount-state.ts'
+import type { RootSecretUsers } from '../root-secret-users.ts'
 import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
 import { elsewhere } from '../tenant.ts'
 import type { Intent } from './intent.ts'
@@ -21,7 +22,12 @@ export type Patience = {
 
 export const usualPatience: Patience = { byId: 60_000, bySearch: 600_000, byPurge: 24 * 3600_000 }
 
-export type UndoParts = Owners & { readonly clock: Clock; readonly random: Random; readonly patience: Patience }
+export type UndoParts = Owners & {
+  readonly clock: Clock
+  readonly random: Random
+  readonly patience: Patience
+  readonly rootSecretUsers: Pick<RootSecretUsers, 'keep'>
+}
 
 type Undoing = UndoParts & {
   readonly upstream: ReadyUpstream
@@ -39,6 +45,7 @@ export async function undoIntent(stored: StoredIntent, attempt: Attempt, parts: 
   const { intent, since } = stored
   const { state, clock, random } = parts
   if (await isOwned(intent, parts)) return done
+  if (await parts.rootSecretUsers.keep(intent)) return later('a mount signs in with it')
   const upstream = await state.upstream()
   const reason = elsewhere(stored, upstream)
   if (reason !== undefined) return later(reason)
@@ -136,19 +143,34 @@ const ofRights = (areAllRemoved: boolean, { attempt: { underwayMs }, patience }:
 
 async function undoPassword(intent: Meant<'password' | 'rootPassword'>, undoing: Undoing): Promise<Undone> {
   const { upstream, call, ageMs, patience, attempt } = undoing
-  const { application_object_id: objectId } = intent
+  const holder = holderOf(intent, upstream.directory)
   let keyId = intent.key_id
   if (keyId === undefined) {
-    const application = await upstream.directory.getApplication(objectId, call).catch((error: unknown) => {
+    const found = await holder.read(call).catch((error: unknown) => {
       if (!isGone(error)) throw error
     })
-    keyId = application?.passwordCredentials.find(({ displayName }) => displayName === intent.display_name)?.keyId
+    keyId = found?.passwordCredentials.find(({ displayName }) => displayName === intent.display_name)?.keyId
     if (keyId === undefined) return ageMs > patience.bySearch ? done : later('it is not found by its name')
     await attempt.amend({ key_id: keyId })
     if (await isOwned({ ...intent, key_id: keyId }, undoing)) return done
   }
-  if (await isRemoved(upstream.directory.removeApplicationPassword(objectId, keyId, call))) return done
+  if (await isRemoved(holder.remove(keyId, call))) return done
   return ageMs > patience.byId ? done : later('it is not there yet')
+}
+
+/** The application, or for some root secrets its service principal. */
+function holderOf(intent: Meant<'password' | 'rootPassword'>, directory: Undoing['upstream']['directory']) {
+  const id = intent.kind === 'rootPassword' ? intent.service_principal_id : undefined
+  if (id === undefined) {
+    return {
+      read: (call: Undoing['call']) => directory.getApplication(intent.application_object_id, call),
+      remove: (keyId: string, call: Undoing['call']) => directory.removeApplicationPassword(intent.application_object_id, keyId, call),
+    }
+  }
+  return {
+    read: (call: Undoing['call']) => directory.getServicePrincipal(id, call),
+    remove: (keyId: string, call: Undoing['call']) => directory.removeServicePrincipalPassword(id, keyId, call),
+  }
 }
 
 /** False: it was not there. */

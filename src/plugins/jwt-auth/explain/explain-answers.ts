@@ -152,6 +152,7 @@ export const explainAnswers = {
       pending_logins: count,
       last_login_at: text.nullable(),
       last_refusal_at: text.nullable(),
+      last_refused_config: z.object({ time: text, text }).nullable(),
     }),
     example: {
       ok: true,
@@ -175,6 +176,7 @@ export const explainAnswers = {
       pending_logins: 0,
       last_login_at: time,
       last_refusal_at: null,
+      last_refused_config: null,
     },
   },
   findings: {

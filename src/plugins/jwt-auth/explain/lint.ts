@@ -244,6 +244,7 @@ function withoutEffect(record: RoleRecord, config: Config | undefined): Found[] 
   const isInFlow = config !== undefined && hasOidcClient(config) && (record.allowed_redirect_uris ?? []).length > 0
   const unused: readonly (keyof RoleRecord)[] = isJwt(record) ? (isInFlow ? [] : flowFields) : loginFields
   const idle = unused.filter((field) => !isUnset(record[field]))
+  if (record.groups_claim_optional === true && (record.groups_claim ?? '') === '') idle.push('groups_claim_optional')
   if (record.user_claim_json_pointer === true && record.user_claim?.startsWith('/') === false) idle.push('user_claim_json_pointer')
   if (idle.length === 0) return []
   const text = `[${idle.toSorted().join(' ')}] have no effect on a role of type \`${record.role_type ?? ''}\``

@@ -9,6 +9,9 @@ import { shownUrl } from '../shown-url.ts'
 import { isSupportedAlgorithm, supportedAlgorithms } from '../algorithms.ts'
 import { shown, shownList } from './shown.ts'
 
+/** A configuration that was not taken, when and why. */
+export type RefusedConfig = { readonly time: number; readonly text: string }
+
 /** Contract jwt-oidc §11.3. */
 export type MountStatus = {
   readonly ready: ReadyConfig | undefined
@@ -16,11 +19,12 @@ export type MountStatus = {
   /** Milliseconds since the epoch. */
   readonly lastLoginAt: number | undefined
   readonly lastRefusalAt: number | undefined
+  readonly refusedConfig: RefusedConfig | undefined
   readonly now: number
 }
 
 /** What answers show of a mount's state. */
-export function shownStatus({ ready, pendingLogins, lastLoginAt, lastRefusalAt, now }: MountStatus): object {
+export function shownStatus({ ready, pendingLogins, lastLoginAt, lastRefusalAt, refusedConfig, now }: MountStatus): object {
   const sources = (ready?.keyset.sources() ?? []).map((source) => shownSource(source, now))
   return {
     ok: sources.some(({ keys }) => keys > 0),
@@ -29,6 +33,7 @@ export function shownStatus({ ready, pendingLogins, lastLoginAt, lastRefusalAt, 
     pending_logins: pendingLogins,
     last_login_at: timeOrNull(lastLoginAt),
     last_refusal_at: timeOrNull(lastRefusalAt),
+    last_refused_config: refusedConfig === undefined ? null : { time: formatTime(refusedConfig.time), text: refusedConfig.text },
   }
 }
 

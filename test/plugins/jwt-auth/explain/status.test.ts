@@ -28,6 +28,7 @@ describe('status, contract jwt-oidc §11.3', () => {
       pending_logins: 0,
       last_login_at: null,
       last_refusal_at: null,
+      last_refused_config: null,
     })
   })
 
@@ -89,7 +90,9 @@ describe('status, contract jwt-oidc §11.3', () => {
     await using provider = await startProvider({ '/.well-known/openid-configuration': document })
     const discovery = { url: provider.url.replace('://', '://me:hush@'), caPem: '' }
 
-    await expect(discover(new OutboundClient({ deny: [] }), discovery)).rejects.toThrow(`expected "${provider.url}/" got "https://other"`)
+    await expect(discover(new OutboundClient({ deny: [] }), discovery)).rejects.toThrow(
+      `issuer "${provider.url}/" expected, discovery says "https://other"`,
+    )
   })
 
   test('several key sets, each by itself', async () => {

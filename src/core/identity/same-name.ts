@@ -1,0 +1,44 @@
+const onlyAscii = /^[\0-\x7f]*$/
+const isChanged = /\p{Changes_When_NFKC_Casefolded}/u
+const isCherokee = /\p{Script=Cherokee}/u
+
+/**
+ * A name by Unicode's simple case folding, and by nothing else: two names are the same person, group or entity exactly if these are equal. Whatever grants
+ * access compares so; what withholds it compares widely (canonical-name.ts). The folding is that of no language: the dotted `İ` and the dotless `ı` stay
+ * themselves. One letter stays one: `ß` is not `ss`. See docs/contract/identity.md#which-names-are-the-same.
+ */
+export function foldedName(name: string): string {
+  if (onlyAscii.test(name)) return name.toLowerCase()
+  let folded = ''
+  for (const character of name) folded += character <= '\x7f' ? character.toLowerCase() : foldedCharacter(character)
+  return folded
+}
+
+export const sameName = (a: string, b: string): boolean => a === b || foldedName(a) === foldedName(b)
+
+/** As many as there are letters that folding changes. */
+const known = new Map<string, string>()
+
+function foldedCharacter(character: string): string {
+  if (!isChanged.test(character)) return character
+  let folded = known.get(character)
+  if (folded === undefined) {
+    // a regular expression with these flags compares by simple case folding: ECMA-262, Canonicalize
+    const equal = new RegExp(`^\\u{${character.codePointAt(0)?.toString(16)}}$`, 'iu')
+    folded = candidatesOf(character).find((candidate) => isOneCharacter(candidate) && equal.test(candidate)) ?? character
+    known.set(character, folded)
+  }
+  return folded
+}
+
+/** What a letter may be folded to. Full mappings stand in for the simple ones: where they give several letters, there is none of one. */
+function candidatesOf(character: string): string[] {
+  const upper = character.toUpperCase()
+  // of Cherokee the capitals were there first: they are what is folded to
+  if (isCherokee.test(character)) return [upper]
+  // the last two: Greek letters that were encoded twice, and one of the two ligatures of s and t
+  const others = [character.toLowerCase(), character.normalize('NFC'), '\ufb06'].filter((other) => other !== character)
+  return isOneCharacter(upper) ? [upper.toLowerCase(), ...others] : others
+}
+
+const isOneCharacter = (text: string): boolean => text.length === ((text.codePointAt(0) ?? 0) > 0xffff ? 2 : 1)

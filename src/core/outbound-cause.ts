@@ -1,0 +1,37 @@
+/** Part of each text about a certificate that no trusted authority has issued. */
+export const unknownAuthority = 'certificate signed by unknown authority'
+
+/** What is wrong with the connection, by the code of the error. Codes that are not here have a text that says it. */
+const connectionTexts: ReadonlyMap<unknown, string> = new Map([
+  ['ECONNREFUSED', 'dial tcp: connect: connection refused'],
+  ['ENOTFOUND', 'dial tcp: lookup: no such host'],
+  ['EAI_AGAIN', 'dial tcp: lookup: temporary failure in name resolution'],
+  ['ETIMEDOUT', 'dial tcp: i/o timeout'],
+  ['EHOSTUNREACH', 'dial tcp: connect: no route to host'],
+  ['ENETUNREACH', 'dial tcp: connect: network is unreachable'],
+  ['ECONNRESET', 'connection reset by peer'],
+  ['EPROTO', 'tls: the server does not speak TLS here, or no version of it that is accepted'],
+])
+
+const untrusted: ReadonlySet<unknown> = new Set([
+  ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'CERT_UNTRUSTED'],
+  ...['SELF_SIGNED_CERT_IN_CHAIN', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'CERT_SIGNATURE_FAILURE', 'INVALID_CA'],
+])
+
+const notVerified = 'tls: failed to verify certificate: x509: '
+
+/** Why a request got no answer, in the words that clients of Go know. It names no address but that of a certificate. */
+export function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'failed'
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) return causeOf(error.errors[0])
+  const code = 'code' in error ? error.code : undefined
+  if (untrusted.has(code)) return `${notVerified}${unknownAuthority} (${error.message})`
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return `${notVerified}certificate is for another name: ${'reason' in error ? String(error.reason) : error.message}`
+  }
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') return `${notVerified}certificate has expired or is not yet valid`
+  // a plain answer where TLS is spoken, or the other way round
+  if (typeof code === 'string' && code.startsWith('ERR_SSL_')) return `${connectionTexts.get('EPROTO')} (${code})`
+  if (typeof code === 'string' && code.startsWith('HPE_')) return `malformed HTTP response (${error.message})`
+  return connectionTexts.get(code) ?? error.message
+}

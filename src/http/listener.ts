@@ -1,0 +1,150 @@
+import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
+import { createServer as createStarting, type IncomingMessage, type Server as HttpServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, createServer, Server, type Socket } from 'node:net'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import { systemRandom } from '../lib/random.ts'
+import { commonHeaders, requestIdHeader } from './common-headers.ts'
+
+export type ListenAt = { readonly host: string; readonly port: number }
+
+/** Turns of the event loop that may pass before the listener closes although connections keep coming. */
+const mostTurns = 100
+const lookEveryMs = 10
+
+/**
+ * An address of the server, taken before a start changes anything, so that an address in use costs nothing. Until `serve`, it says that the server is
+ * starting. `localhost` stands for all addresses of that name.
+ */
+export class Listener implements AsyncDisposable {
+  readonly #starting: readonly HttpServer[]
+  #serving: readonly Server[] = []
+  #server: HttpServer | undefined
+  #closed: Promise<unknown> | undefined
+
+  private constructor(starting: readonly HttpServer[]) {
+    this.#starting = starting
+  }
+
+  /** Rejects with the system's error when an address cannot be taken. */
+  static async bind({ host, port }: ListenAt): Promise<Listener> {
+    const addresses = host === 'localhost' ? (await lookup(host, { all: true })).map(({ address }) => address) : [host]
+    const [first = host, ...others] = addresses
+    const bound = [await startingServer(first, port)]
+    const samePort = port === 0 ? portOf(bound[0]) : port
+    // as long as one address of the name is there, the others need not be
+    for (const other of others)
+      await startingServer(other, samePort).then(
+        (server) => bound.push(server),
+        () => undefined,
+      )
+    return new Listener(bound)
+  }
+
+  get url(): string {
+    const { address, family, port } = addressOf(this.#starting[0])
+    return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  }
+
+  get port(): number {
+    return portOf(this.#starting[0])
+  }
+
+  /** From now on connections are the server's. */
+  async serve(server: HttpServer): Promise<void> {
+    this.#server = server
+    const [first, ...others] = this.#starting
+    const serving: Server[] = [server]
+    await takeOver(server, first)
+    for (const other of others) {
+      const forwarding = createServer((socket: Socket) => server.emit('connection', socket))
+      await takeOver(forwarding, other)
+      serving.push(forwarding)
+    }
+    this.#serving = serving
+  }
+
+  /**
+   * Closes the addresses behind the last connection the system has taken for us, then waits, `lingerMs` at most, for clients to finish with their
+   * connections: a request may be on its way on one that looks idle. Answers must say `Connection: close` by now.
+   */
+  async stopAccepting(lingerMs: number): Promise<void> {
+    await this.#acceptWaiting()
+    const isOver = this.#stop().then(() => true)
+    const end = performance.now() + lingerMs
+    while (performance.now() < end && !(await Promise.race([isOver, pause(lookEveryMs, false)])));
+    // what has arrived by now is read before idle connections are closed
+    await nextTurn()
+  }
+
+  /** Closes addresses and idle connections and resolves when all requests are answered. */
+  async close(): Promise<void> {
+    for (const starting of this.#starting) starting.closeAllConnections()
+    if (this.#server === undefined) for (const starting of this.#starting) starting.close()
+    const closed = this.#stop()
+    this.#server?.close()
+    await closed
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Where the system has connections waiting, they come in with the next turn of the event loop. */
+  async #acceptWaiting(): Promise<void> {
+    let count = 0
+    const counting = () => {
+      count += 1
+    }
+    this.#server?.on('connection', counting)
+    for (let turn = 0, before = -1; turn < mostTurns && before !== count; turn++) {
+      before = count
+      await nextTurn()
+    }
+    this.#server?.off('connection', counting)
+  }
+
+  #stop(): Promise<unknown> {
+    this.#closed ??= Promise.all(this.#serving.map(stopListening))
+    return this.#closed
+  }
+}
+
+/** Unlike `close` of an HTTP server, this leaves idle connections open. Resolves when the last connection is gone. */
+const stopListening = (server: Server): Promise<void> => new Promise((settle) => Server.prototype.close.call(server, () => settle()))
+
+async function startingServer(host: string, port: number): Promise<HttpServer> {
+  const server = createStarting({ headersTimeout: 10_000, requestTimeout: 10_000 }, sayStarting)
+  server.listen(port, host)
+  await once(server, 'listening')
+  return server
+}
+
+/** The new server goes on with what the other one listens on; connections that came before stay where they are. */
+async function takeOver(server: Server, starting: Server | undefined): Promise<void> {
+  server.listen(starting)
+  if (!server.listening) await once(server, 'listening')
+}
+
+function sayStarting({ url = '/', method }: IncomingMessage, response: ServerResponse): void {
+  const path = url.split('?', 1)[0]
+  const [status, body] =
+    path === '/health/live'
+      ? [200, { status: 'live' }]
+      : path === '/health/ready'
+        ? [503, { status: 'starting' }]
+        : [503, { errors: ['server is starting'] }]
+  response
+    .writeHead(status, {
+      ...commonHeaders,
+      ...(status === 503 ? { 'retry-after': '1' } : {}),
+      [requestIdHeader]: systemRandom.uuid(),
+      'content-type': 'application/json',
+      connection: 'close',
+    })
+    .end(method === 'HEAD' ? undefined : `${JSON.stringify(body)}\n`)
+}
+
+// a listening server on a host has an address of this form
+const addressOf = (server: Server | undefined): AddressInfo => server?.address() as AddressInfo
+const portOf = (server: Server | undefined): number => addressOf(server).port

@@ -1,0 +1,42 @@
+import { unknownAuthority } from '../../core/outbound-cause.ts'
+
+/** A field that names where something is fetched from, as the operator wrote it. */
+export type FetchedField = {
+  readonly name: 'oidc_discovery_url' | 'jwks_url'
+  readonly url: string
+  readonly caField: 'oidc_discovery_ca_pem' | 'jwks_ca_pem'
+  readonly caPem: string
+}
+
+/** Why what a configuration names cannot be fetched, with what to do about it where the mistake is a usual one. */
+export function withAdvice(problem: string, field: FetchedField): string {
+  const advice = advices.map((advise) => advise(field, problem)).find((found) => found !== undefined)
+  return advice === undefined ? problem : `${problem}: ${advice}`
+}
+
+type Advise = (field: FetchedField, problem: string) => string | undefined
+
+/** The first that applies. */
+const advices: readonly Advise[] = [
+  ({ name, url }) => (/[{<][^/{}<>]*[}>]|%7B/i.test(url.slice(0, maxUrl)) ? `replace the placeholder in ${name}` : undefined),
+  ({ name, url }) =>
+    name === 'oidc_discovery_url' && url.includes('/.well-known')
+      ? `leave ${url.slice(url.indexOf('/.well-known')).slice(0, 64)} out of ${name}`
+      : undefined,
+  (_field, problem) =>
+    problem.includes('{tenantid}')
+      ? 'this address is of all tenants: write the id of yours in place of common, organizations or consumers'
+      : undefined,
+  ({ name, url }, problem) => {
+    const said = /, discovery says "([^"]*)"$/.exec(problem)?.[1]
+    if (said === undefined) return undefined
+    if (said === `${url}/`) return `${name} lacks the slash at its end`
+    return url === `${said}/` ? `${name} has a slash too many at its end` : `write ${name} as the provider does`
+  },
+  ({ caField, caPem }, problem) => {
+    if (!problem.includes(unknownAuthority)) return undefined
+    return caPem === '' ? `put the provider's authority into ${caField}` : `no certificate in ${caField} is the provider's authority`
+  },
+]
+
+const maxUrl = 2048

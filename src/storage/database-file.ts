@@ -1,0 +1,197 @@
+import { closeSync, openSync, realpathSync, statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'better-sqlite3'
+import { ServiceError, StartError } from '../errors.ts'
+import { makePrivateFolder } from '../lib/private-file.ts'
+import type { StorageFaults } from './faults.ts'
+import { FileWatch, identityOf } from './file-watch.ts'
+import type { RowWrite } from './group-commit.ts'
+import { holdLock } from './lock-file.ts'
+import type { LogLimits, LogState } from './log-keeper.ts'
+import { watchLog } from './log-watch.ts'
+import { migrate } from './migrate.ts'
+import { refuseNetworkDisk } from './network-disk.ts'
+import { RowReader } from './sqlite-rows.ts'
+import { engineCode, failureKind, ownCodes, storageError } from './storage-error.ts'
+import type { StorageEvents } from './storage-events.ts'
+import { threadLost, WriterThread } from './writer-thread.ts'
+
+export type DatabaseFileOptions = LogLimits & {
+  path: string
+  allowNetworkDisk: boolean
+  events: StorageEvents
+  faults: StorageFaults | undefined
+}
+
+/** With less room than this, SQLite cannot set up what two connections share. */
+const leastSharedBytes = 128 * 1024
+
+/**
+ * One database file: a connection that reads, and a thread that writes. On a disk without any room the thread waits, and the connection
+ * reads alone; the first write after there is room again changes that.
+ */
+export class DatabaseFile implements AsyncDisposable {
+  readonly #path: string
+  readonly #writer: WriterThread
+  readonly #files: FileWatch
+  readonly #opened: AsyncDisposableStack
+  readonly #logPath: string
+  #reading: Reading
+
+  private constructor(parts: {
+    path: string
+    logPath: string
+    reading: Reading
+    writer: WriterThread
+    files: FileWatch
+    opened: AsyncDisposableStack
+  }) {
+    this.#path = parts.path
+    this.#logPath = parts.logPath
+    this.#reading = parts.reading
+    this.#writer = parts.writer
+    this.#files = parts.files
+    this.#opened = parts.opened
+  }
+
+  /** Throws a StartError when the file cannot be used. */
+  static async open({ path, allowNetworkDisk, events, faults, logGoalBytes, logLimitBytes }: DatabaseFileOptions): Promise<DatabaseFile> {
+    await using opened = new AsyncDisposableStack()
+    // one lock for one file, by whatever links it is reached
+    const place = prepareFile(path)
+    if (!allowNetworkDisk) await refuseNetworkDisk(dirname(place))
+    opened.use(holdLock(place, path))
+    const identity = identityOf(path)
+    const logPath = `${place}-wal`
+    const reading = openReading(path)
+    try {
+      const data = { path, identity, faults: faults?.shared, logGoalBytes, logLimitBytes }
+      const writer = new WriterThread(data, watchLog(events, logGoalBytes))
+      const files = opened.use(new FileWatch((reason) => events.fileLost(reason)))
+      for (const watched of [path, `${place}.lock`]) files.add(watched)
+      const file = new DatabaseFile({ path, logPath, reading, writer, files, opened: opened.move() })
+      if (reading.isAlone) return file
+      await writer.ready()
+      files.add(logPath)
+      return file
+    } catch (cause) {
+      reading.connection.close()
+      throw cause
+    }
+  }
+
+  get reader(): RowReader {
+    return this.#reading.rows
+  }
+
+  get log(): LogState {
+    return this.#writer.log
+  }
+
+  /** All or nothing; rejects with a ServiceError. */
+  async commit(rows: readonly RowWrite[]): Promise<void> {
+    if (this.#files.reason !== undefined) throw storageError(ownCodes.replaced, new Error(this.#files.reason))
+    if (this.#reading.isAlone) this.#readTogether()
+    try {
+      await this.#writer.commit(rows)
+    } catch (cause) {
+      const isLost = cause instanceof ServiceError && cause.reason === threadLost
+      // the outcome is open: what stands in the database decides
+      if (isLost && rows.every((row) => this.#isWritten(row))) return
+      // a thread that begins cleans up what the one before it may have left in the log
+      if (isLost) await this.#writer.ready().catch(() => {})
+      throw cause
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#writer[Symbol.asyncDispose]()
+    this.#reading.connection.close()
+    await this.#opened.disposeAsync()
+  }
+
+  #isWritten({ key, value, revision }: RowWrite): boolean {
+    return this.reader.get(key)?.revision === (value === undefined ? undefined : revision)
+  }
+
+  /** Makes way for the thread that writes. Throws a ServiceError while the disk is full. */
+  #readTogether(): void {
+    const { bavail, bsize } = statfsSync(this.#path)
+    if (bavail * bsize < leastSharedBytes) throw storageError('SQLITE_FULL')
+    this.#reading.connection.close()
+    this.#files.remove(this.#logPath)
+    try {
+      this.#reading = openReading(this.#path)
+    } catch (cause) {
+      throw storageError(engineCode(cause), cause)
+    }
+    if (this.#reading.isAlone) throw storageError('SQLITE_FULL')
+    this.#files.add(this.#logPath)
+  }
+}
+
+/** `isAlone`: no other connection can read or write the file. */
+type Reading = { readonly connection: Database.Database; readonly rows: RowReader; readonly isAlone: boolean }
+
+/** Together with others, if the disk has room for what connections share; else alone. */
+function openReading(path: string): Reading {
+  try {
+    try {
+      return readingOf(openFile(path, 'NORMAL'), false)
+    } catch (cause) {
+      if (!isOutOfRoom(engineCode(cause))) throw cause
+      return readingOf(openFile(path, 'EXCLUSIVE'), true)
+    }
+  } catch (cause) {
+    if (cause instanceof StartError) throw cause
+    const code = engineCode(cause)
+    if (code === 'SQLITE_NOTADB') throw new StartError(2, `cannot open ${path}: not a Gatehouse database`, { cause })
+    const kind = failureKind(code)
+    if (kind === 'other' && code !== 'SQLITE_CANTOPEN') throw cause
+    throw new StartError(kind === 'corrupt' ? 1 : 2, `cannot open ${path}: ${storageError(code, cause).message}`, { cause })
+  }
+}
+
+function readingOf(connection: Database.Database, isAlone: boolean): Reading {
+  try {
+    const rows = new RowReader(connection)
+    rows.lastRevision()
+    return { connection, rows, isAlone }
+  } catch (cause) {
+    connection.close()
+    throw cause
+  }
+}
+
+/** Without room, the index of the log that connections share cannot be made. */
+const isOutOfRoom = (code: string) => failureKind(code) === 'full' || code.startsWith('SQLITE_IOERR_SHM') || code === 'SQLITE_CANTOPEN'
+
+/** Made before the engine opens it: readable by its owner only, as are the files the engine puts beside it. Gives back where it really lies. */
+function prepareFile(path: string): string {
+  try {
+    makePrivateFolder(dirname(path))
+    closeSync(openSync(path, 'a', 0o600))
+    const place = realpathSync(path)
+    closeSync(openSync(`${place}.lock`, 'a', 0o600))
+    return place
+  } catch (cause) {
+    throw new StartError(2, `cannot open ${path}: ${engineCode(cause)}`, { cause })
+  }
+}
+
+/** Migrated before it is switched to a log: a file that is refused stays as it was. */
+function openFile(path: string, lockingMode: 'NORMAL' | 'EXCLUSIVE'): Database.Database {
+  const connection = new Database(path)
+  try {
+    connection.pragma(`locking_mode = ${lockingMode}`)
+    migrate(connection)
+    connection.pragma('journal_mode = WAL')
+    connection.pragma('synchronous = FULL')
+    connection.pragma('wal_autocheckpoint = 0')
+    connection.pragma('query_only = 1')
+    return connection
+  } catch (cause) {
+    connection.close()
+    throw cause
+  }
+}

@@ -1,0 +1,70 @@
+import { stat } from 'node:fs/promises'
+import { statSync } from 'node:fs'
+import { basename } from 'node:path'
+import { engineCode } from './storage-error.ts'
+
+/** Which file it is, whatever its name. */
+export type FileIdentity = { readonly dev: bigint; readonly ino: bigint }
+
+const lookEveryMs = 1_000
+
+export const identityOf = (path: string): FileIdentity => statSync(path, { bigint: true })
+
+export const isSameFile = (one: FileIdentity, other: FileIdentity): boolean => one.dev === other.dev && one.ino === other.ino
+
+/**
+ * Looks each second whether the files at some paths are still those that are open. SQLite does not notice when they are not, and
+ * what it writes then is gone with the next start.
+ */
+export class FileWatch implements Disposable {
+  readonly #known = new Map<string, FileIdentity>()
+  readonly #tell: (reason: string | undefined) => void
+  readonly #timer: NodeJS.Timeout
+  #reason: string | undefined
+  #isLooking = false
+
+  constructor(tell: (reason: string | undefined) => void) {
+    this.#tell = tell
+    this.#timer = setInterval(() => void this.#look(), lookEveryMs).unref()
+  }
+
+  /** What is wrong, in words; undefined when all is well. */
+  get reason(): string | undefined {
+    return this.#reason
+  }
+
+  /** The file at `path` is open from now on. */
+  add(path: string): void {
+    this.#known.set(path, identityOf(path))
+  }
+
+  /** It may go, and be made again. */
+  remove(path: string): void {
+    this.#known.delete(path)
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    const found = await Promise.all([...this.#known].map(([path, known]) => changeOf(path, known)))
+    this.#isLooking = false
+    const reason = found.find((change) => change !== undefined)
+    if (reason === this.#reason) return
+    this.#reason = reason
+    this.#tell(reason)
+  }
+}
+
+async function changeOf(path: string, known: FileIdentity): Promise<string | undefined> {
+  try {
+    const isSame = isSameFile(known, await stat(path, { bigint: true }))
+    return isSame ? undefined : `${basename(path)} was replaced`
+  } catch (cause) {
+    const code = engineCode(cause)
+    return code === 'ENOENT' ? `${basename(path)} was removed` : `${basename(path)} cannot be reached: ${code}`
+  }
+}

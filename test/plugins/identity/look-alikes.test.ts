@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pino } from 'pino'
+import { startTestServer, type TestServer } from '../../support/start-server.ts'
+import { aLoginMount, type LoginMount, verdict } from './login-mount.ts'
+
+let server: TestServer
+let mount: LoginMount
+let admin: string
+const lines: string[] = []
+
+beforeAll(async () => {
+  server = await startTestServer({ log: pino({}, { write: (line) => void lines.push(line) }) })
+  mount = await aLoginMount(server, 'm')
+  const made = await server.root.write('identity/entity', { name: 'admin', policies: ['powerful'] })
+  admin = String(made.body.data?.['id'])
+  await server.root.write('identity/entity-alias', { name: 'admin', canonical_id: admin, mount_accessor: mount.accessor })
+  const group = await server.root.write('identity/group', { name: 'admins', type: 'external', policies: ['of-group'] })
+  await server.root.write('identity/group-alias', { name: 'admins', canonical_id: group.body.data?.['id'], mount_accessor: mount.accessor })
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const warnings = () => lines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'login_lookalike')
+
+async function counted(): Promise<number> {
+  const { text } = await server.root.read('sys/metrics?format=prometheus')
+  return Number(/lookalike_logins_total\{mount="auth\/m\/"\} (\d+)/.exec(text)?.[1] ?? 0)
+}
+
+const alike = ['ａｄｍｉｎ', 'ad\u200bmin', 'admin\u00ad', 'ⓐdmin', ' admin', 'admin ', 'ªdmin', 'ad\u{e0001}min', '𝐚dmin']
+
+describe('a login with a name that looks like another', () => {
+  test.each(alike)('%j is another person, and leaves a warning each time', async (name) => {
+    const [before, warned] = [await counted(), warnings().length]
+
+    const first = await mount.login(name)
+    const second = await mount.login(name)
+
+    expect(verdict(first.answer)).toBe('200')
+    expect(first.entityId).not.toBe(admin)
+    expect(second.entityId).toBe(first.entityId)
+    expect(first.answer.body.auth?.['policies']).toEqual(['default'])
+    expect(await counted()).toBe(before + 2)
+    expect(warnings().slice(warned)).toEqual(
+      Array(2).fill(expect.objectContaining({ level: 40, mount: 'auth/m/', entity_id: first.entityId, resembled_entity_id: admin })),
+    )
+    expect(lines.some((line) => line.includes(name))).toBe(false)
+  })
+
+  test.each(['admin', 'ADMIN', 'aDmIn'])('%j is the person of that name, and leaves none', async (name) => {
+    const warned = warnings().length
+
+    expect((await mount.login(name)).entityId).toBe(admin)
+
+    expect(warnings()).toHaveLength(warned)
+  })
+
+  test('a name that only looks like a known one is told of when it comes second, in whatever form', async () => {
+    const odd = await mount.login('ｂｏｂ')
+    const warned = warnings().length
+
+    const plain = await mount.login('bob')
+    const other = await mount.login('BO\u200bB')
+
+    expect(new Set([odd.entityId, plain.entityId, other.entityId]).size).toBe(3)
+    expect(warnings().slice(warned)).toEqual([
+      expect.objectContaining({ entity_id: plain.entityId, resembled_entity_id: odd.entityId }),
+      expect.objectContaining({ entity_id: other.entityId, resembled_entity_id: plain.entityId }),
+    ])
+  })
+
+  test('a name that was given by hand is told of too, and no longer once it has another', async () => {
+    await mount.login('carol')
+    const made = await server.root.write('identity/entity-alias', { name: 'ｃarol', mount_accessor: mount.accessor })
+    const id = String(made.body.data?.['id'])
+    const warned = warnings().length
+
+    await mount.login('ｃarol')
+    expect(warnings()).toHaveLength(warned + 1)
+    await server.root.write(`identity/entity-alias/id/${id}`, { name: 'ｄora' })
+    await mount.login('ｄora')
+
+    expect(warnings()).toHaveLength(warned + 1)
+    await mount.login('dora')
+    expect(warnings()).toHaveLength(warned + 2)
+  })
+
+  test('a name that is gone is not told of', async () => {
+    const { entityId } = await mount.login('ｅve')
+    await server.root.delete(`identity/entity/id/${entityId}`)
+    const warned = warnings().length
+
+    await mount.login('eve')
+
+    expect(warnings()).toHaveLength(warned)
+  })
+
+  test('at another mount it is nobody’s concern', async () => {
+    const other = await aLoginMount(server, 'other')
+    const warned = warnings().length
+
+    await other.login('ａｄｍｉｎ')
+
+    expect(warnings()).toHaveLength(warned)
+  })
+})
+
+describe('names that grant rights', () => {
+  test.each(['ａｄｍｉｎｓ', 'admin\u200bs', ' admins', 'adminſ\u0307'])('a group claim %j is not the group admins', async (name) => {
+    const { answer } = await mount.login('someone', { groups: [name] })
+
+    expect(answer.body.auth?.['policies']).toEqual(['default'])
+  })
+
+  test.each(['admins', 'ADMINS', 'admin\u017f'])('a group claim %j is', async (name) => {
+    const { answer } = await mount.login('someone', { groups: [name] })
+
+    expect(answer.body.auth?.['policies']).toEqual(['default', 'of-group'])
+  })
+
+  test.each(['ａｄｍｉｎ', 'admin\u00b9', ' admin'])('no entity is called %j', async (name) => {
+    expect((await server.root.read(`identity/entity/name/${encodeURIComponent(name)}`)).status).toBe(404)
+    expect((await server.root.read('identity/entity/name/ADMIN')).body.data?.['id']).toBe(admin)
+  })
+
+  test('a look-alike of an entity or a group can be made, and is another', async () => {
+    const entity = await server.root.write('identity/entity', { name: 'ａｄｍｉｎ' })
+    const group = await server.root.write('identity/group', { name: 'ａｄｍｉｎｓ' })
+
+    expect([entity.status, group.status]).toEqual([200, 200])
+    expect(entity.body.data?.['id']).not.toBe(admin)
+    expect((await server.root.write('identity/entity', { name: 'ADMIN', policies: ['powerful'] })).status).toBe(204)
+  })
+
+  test('a token role allows a name, not its look-alikes', async () => {
+    await server.root.write('auth/token/roles/r', { allowed_entity_aliases: 'admin', allowed_policies: 'default' })
+
+    const asked = (name: string) => server.root.write('auth/token/create/r', { entity_alias: name, policies: ['default'] })
+
+    expect(verdict(await asked('ａｄｍｉｎ'))).toBe("400 invalid 'entity_alias' value")
+    expect(verdict(await asked('ADMIN'))).toBe('200')
+  })
+})
+
+describe('what withholds rights compares widely', () => {
+  test.each(['ｒｏｏｔ', 'ro\u200bot', ' ROOT '])('no entity gets the policy %j', async (policy) => {
+    expect(verdict(await server.root.write('identity/entity', { name: 'x', policies: [policy] }))).toBe('400 policies cannot contain root')
+  })
+
+  test('a rule that denies a name denies its look-alikes', async () => {
+    const policy = 'path "identity/entity/name/*" { capabilities = ["read"] }\npath "identity/entity/name/admin" { capabilities = ["deny"] }'
+    await server.root.write('sys/policies/acl/p', { policy })
+    const { body } = await server.root.write('auth/token/create', { policies: ['p'] })
+    const client = server.as(String(body.auth?.['client_token']))
+
+    for (const name of ['admin', 'ADMIN', 'ａｄｍｉｎ', 'ⓐdmin', ' admin']) {
+      expect((await client.read(`identity/entity/name/${encodeURIComponent(name)}`)).status).toBe(403)
+    }
+    expect((await client.read('identity/entity/name/nobody')).status).toBe(404)
+  })
+})

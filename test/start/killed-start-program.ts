@@ -1,0 +1,41 @@
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { resolve } from 'node:path'
+
+// The server, which kills itself before the step of this number: a change of a file in its folder, or a text it prints.
+let left = Number(process.argv[2])
+const folder = process.cwd()
+const opened = new Set<unknown>()
+
+const step = () => {
+  if (left-- === 0) process.kill(process.pid, 'SIGKILL')
+}
+
+const names = ['mkdirSync', 'openSync', 'writeFileSync', 'fsyncSync', 'linkSync', 'renameSync', 'rmSync', 'unlinkSync', 'closeSync'] as const
+// each is called as it was, whatever it takes
+const functions = fs as unknown as Record<string, (...args: unknown[]) => unknown>
+for (const name of names) {
+  const original = functions[name]
+  functions[name] = (...args) => {
+    const [target] = args
+    const isOurs = opened.has(target) || (typeof target === 'string' && resolve(target).startsWith(folder))
+    if (isOurs && name !== 'closeSync') step()
+    const result = original?.(...args)
+    if (isOurs && name === 'openSync') opened.add(result)
+    else if (name === 'closeSync') opened.delete(target)
+    return result
+  }
+}
+syncBuiltinESMExports()
+
+const write = process.stdout.write.bind(process.stdout)
+process.stdout.write = (text: string | Uint8Array, ...more: unknown[]): boolean => {
+  step()
+  // what is printed is out before the next step
+  fs.writeSync(1, String(text))
+  step()
+  return write('', ...(more as []))
+}
+
+const { run } = await import('../../src/run.ts')
+await run([], process.env)
