@@ -102,7 +102,8 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
 
   /** Begins the work in the background: what an earlier life has left is undone at once, and mounts that want it are reaped from time to time. */
   start(): void {
-    for (const mount of this.#parts.mounts()) this.#inBackground(this.#parts.stateOf(mount).intents.resume())
+    // a mount that is being removed too: that may be refused
+    for (const mount of this.#parts.everyMount()) this.#inBackground(this.#parts.stateOf(mount).intents.resume())
     this.#tick()
   }
 
@@ -215,7 +216,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     for (let at = 0; at < left.length; at += mostLogged) {
       this.#parts.log.error(
         { event: 'cloud_debris_left', mount: mount.path, namespace: mount.namespace, abandoned: abandon, objects: left.slice(at, at + mostLogged) },
-        `${why}: these objects stay upstream`,
+        `${why}: these objects may stay upstream`,
       )
     }
   }

@@ -8,6 +8,7 @@ import type { Random } from '../../lib/random.ts'
 import { changedConfig, type ConfigInput } from './config.ts'
 import { CloudCredentials, type CloudCredentialsParts } from './credentials.ts'
 import { engineOptions } from './mount-options.ts'
+import { debrisObjects } from './debris.ts'
 import { MountState, type MountStateParts } from './mount-state.ts'
 import type { RoleInput } from './role-input.ts'
 import { deleteRole, type RoleWork, writeRole } from './roles.ts'
@@ -181,8 +182,7 @@ export class CloudEngine implements AsyncDisposable {
         )
       }
       const left = await Promise.race([state.intents.undoAll(), once(signal, 'abort').then(() => state.intents.debris())])
-      if (left.length > 0)
-        log.warn({ event: 'cloud_left', ...place, intents: left.map(({ intent }) => intent) }, 'what a removed mount made is left upstream')
+      if (left.length > 0) log.warn({ event: 'cloud_left', ...place, objects: debrisObjects(left) }, 'what a removed mount made is left upstream')
     } catch (err) {
       log.error({ err, ...place }, 'what a removed mount keeps upstream cannot be read')
     }

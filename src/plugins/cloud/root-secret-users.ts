@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { Intent } from './intents/intent.ts'
 import type { MountState } from './mount-state.ts'
+import { effectiveClientSecret } from './settings.ts'
 
 /** How a root secret is told from another without being kept. */
 export const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
@@ -20,11 +21,12 @@ export class RootSecretUsers {
     this.#parts = parts
   }
 
-  /** Mounts whose configuration has the secret of this digest. */
+  /** Mounts that sign in with the secret of this digest. */
   async of(digest: string): Promise<Mount[]> {
     const { everyMount, stateOf } = this.#parts
     const uses = async (mount: Mount) => {
-      const secret = (await stateOf(mount).findConfig())?.client_secret ?? ''
+      const state = stateOf(mount)
+      const secret = effectiveClientSecret(await state.findConfig(), state.operator)
       return secret !== '' && digestOf(secret) === digest ? [mount] : []
     }
     return (await Promise.all(everyMount().map(uses))).flat()

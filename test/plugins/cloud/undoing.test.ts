@@ -188,6 +188,42 @@ describe('what an earlier life of the server has meant', () => {
   })
 })
 
+describe('what earlier versions have left of leases that were dropped by force', () => {
+  /** The row that stays of such a lease. */
+  const aRow = async () => {
+    const { id, appId } = await anApplication('gatehouse-ci-1')
+    const row = {
+      ...{ namespace: 'root', lease_id: 'cloud/creds/ci/x', role: 'ci', entity_id: '', display_name: 'root', client_id: appId, app_object_id: id },
+      ...{ made_name: 'gatehouse-ci-1', correlation_id: '9c1d8f30-0000-4000-8000-000000000001' },
+    }
+    await house.view.write([{ key: `issued/${appId}/root/cloud/creds/ci/x`, value: row }])
+  }
+  const clear = (abandon: boolean) => house.engine.clear(house.mount, { abandon })
+
+  test('goes before the mount does', async () => {
+    await aRow()
+
+    await clear(false)
+
+    expect(applications()).toEqual([])
+    expect(await house.view.listKeys('issued/')).toEqual([])
+  })
+
+  test('keeps the mount while the cloud does not let go of it, and is logged when it is abandoned', async () => {
+    await aRow()
+    house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest', times: null })
+
+    await expect(clear(false)).rejects.toThrow(/^1 object that the mount made/)
+    house.restart()
+    await expect(clear(false)).rejects.toThrow(/^1 object that the mount made/)
+    await clear(true)
+
+    expect(house.lines.filter(({ fields }) => 'event' in fields && fields.event === 'cloud_debris_left')).toMatchObject([
+      { fields: { abandoned: true, objects: [{ kind: 'app', id: applications()[0]?.id, name: 'gatehouse-ci-1' }] } },
+    ])
+  })
+})
+
 test('a mount is reaped by itself as often as its options say, and not before', async () => {
   await anApplication('gatehouse-ci-lost')
   await house.engine.credentials.reapDue()
