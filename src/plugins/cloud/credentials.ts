@@ -80,7 +80,11 @@ const mostLogged = 100
 function debrisRefusal({ path }: Mount, count: number, { kind, id, error }: DebrisObject): string {
   const objects = count === 1 ? '1 object' : `${count} objects`
   const first = `${[kind, id].filter((part) => part !== '').join(' ')}: ${error === '' ? 'not tried yet' : error}`
-  return `${objects} that the mount made in the cloud are not removed yet (${first}). ${path}debris lists them; they are tried again by themselves, and at once by ${path}reap with dry_run=false. Disable the mount again when they are gone, or add ?abandon=true, which needs sudo, to leave them there`
+  return (
+    `${objects} of this mount could not be removed from the cloud yet (first ${first}). ` +
+    `${path}debris lists them. They are retried in the background; a write to ${path}reap with dry_run=false retries them at once. ` +
+    'Disable the mount again when none is left, or add ?abandon=true, which needs sudo, to leave them behind'
+  )
 }
 
 /** Credentials of all mounts of the engine: made, renewed, revoked, and cleaned up after. Contract cloud-engine §4, §6. */

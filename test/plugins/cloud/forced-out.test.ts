@@ -103,7 +103,7 @@ describe('a mount with debris', () => {
 
     expect(refused.status).toBe(400)
     expect(errorOf(refused)).toMatch(
-      /^\d objects? that the mount made in the cloud are not removed yet \(app [0-9a-f-]{36}: .*Request_BadRequest: no.*cloud\/reap with dry_run=false.*\?abandon=true, which needs sudo/,
+      /^2 objects of this mount could not be removed from the cloud yet \(first app [0-9a-f-]{36}: .*Request_BadRequest: no.*cloud\/reap with dry_run=false.*\?abandon=true, which needs sudo/,
     )
     expect(await works(house, credential)).toBe(true)
     expect((await house.root.read('sys/mounts/cloud')).status).toBe(200)
@@ -157,7 +157,7 @@ describe('a mount with debris', () => {
     refuse('deleteApplication')
     await house.root.read('cloud/creds/ci')
 
-    expect(await disable()).toMatchObject({ status: 400, body: { errors: [expect.stringMatching(/^1 object that the mount made/)] } })
+    expect(await disable()).toMatchObject({ status: 400, body: { errors: [expect.stringMatching(/^1 object of this mount could not be removed/)] } })
     house.directory.clearFaults()
 
     expect((await disable()).status).toBe(204)

@@ -213,9 +213,9 @@ describe('what earlier versions have left of leases that were dropped by force',
     await aRow()
     house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest', times: null })
 
-    await expect(clear(false)).rejects.toThrow(/^1 object that the mount made/)
+    await expect(clear(false)).rejects.toThrow(/^1 object of this mount could not be removed/)
     house.restart()
-    await expect(clear(false)).rejects.toThrow(/^1 object that the mount made/)
+    await expect(clear(false)).rejects.toThrow(/^1 object of this mount could not be removed/)
     await clear(true)
 
     expect(house.lines.filter(({ fields }) => 'event' in fields && fields.event === 'cloud_debris_left')).toMatchObject([

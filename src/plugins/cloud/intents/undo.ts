@@ -45,7 +45,7 @@ export async function undoIntent(stored: StoredIntent, attempt: Attempt, parts: 
   const { intent, since } = stored
   const { state, clock, random } = parts
   if (await isOwned(intent, parts)) return done
-  if (await parts.rootSecretUsers.keep(intent)) return later('a mount signs in with it')
+  if (await parts.rootSecretUsers.keep(intent)) return later('a mount still signs in with it')
   const upstream = await state.upstream()
   const reason = elsewhere(stored, upstream)
   if (reason !== undefined) return later(reason)
