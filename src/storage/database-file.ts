@@ -105,6 +105,8 @@ export class DatabaseFile implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    // the last connection removes the log when it is closed
+    this.#files[Symbol.dispose]()
     await this.#writer[Symbol.asyncDispose]()
     this.#reading.connection.close()
     await this.#opened.disposeAsync()
@@ -119,7 +121,6 @@ export class DatabaseFile implements AsyncDisposable {
     const { bavail, bsize } = statfsSync(this.#path)
     if (bavail * bsize < leastSharedBytes) throw storageError('SQLITE_FULL')
     this.#reading.connection.close()
-    this.#files.remove(this.#logPath)
     try {
       this.#reading = openReading(this.#path)
     } catch (cause) {

@@ -22,6 +22,7 @@ export class FileWatch implements Disposable {
   readonly #timer: NodeJS.Timeout
   #reason: string | undefined
   #isLooking = false
+  #isDisposed = false
 
   constructor(tell: (reason: string | undefined) => void) {
     this.#tell = tell
@@ -38,13 +39,10 @@ export class FileWatch implements Disposable {
     this.#known.set(path, identityOf(path))
   }
 
-  /** It may go, and be made again. */
-  remove(path: string): void {
-    this.#known.delete(path)
-  }
-
+  /** Nothing is told any more. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer)
+    this.#isDisposed = true
   }
 
   async #look(): Promise<void> {
@@ -53,7 +51,7 @@ export class FileWatch implements Disposable {
     const found = await Promise.all([...this.#known].map(([path, known]) => changeOf(path, known)))
     this.#isLooking = false
     const reason = found.find((change) => change !== undefined)
-    if (reason === this.#reason) return
+    if (this.#isDisposed || reason === this.#reason) return
     this.#reason = reason
     this.#tell(reason)
   }

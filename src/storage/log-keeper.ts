@@ -77,11 +77,11 @@ export class LogKeeper {
     }
   }
 
-  /** What is too much about the log, in words without figures that change. The disk is asked only about a log of unusual size. */
+  /** What is too much about the log, in words without figures that change. The disk is not asked about a small log. */
   #excess({ logBytes }: WritingConnection): string | undefined {
     const { logGoalBytes, logLimitBytes } = this.#limits
     if (logBytes > logLimitBytes) return `the write-ahead log has reached its limit of ${logLimitBytes / bytesPerMiB} MiB`
-    if (logBytes > 2 * logGoalBytes && logBytes > this.#freeBytes()) return 'the write-ahead log is larger than the room left on the disk'
+    if (logBytes > logGoalBytes / 4 && logBytes > this.#freeBytes()) return 'the write-ahead log is larger than the room left on the disk'
     return undefined
   }
 }

@@ -1,9 +1,10 @@
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { readFile, rename, stat, writeFile } from 'node:fs/promises'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { type Failure, StorageFaults } from '../../src/storage/faults.ts'
 import { openMemory, openSqlite } from '../../src/storage/sqlite.ts'
 import { noEvents } from '../../src/storage/storage-events.ts'
+import { damagePageOf } from '../support/damaged-page.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { describeStorage, type StorageUnderTest } from './contract.ts'
 
@@ -188,6 +189,29 @@ describe('the SQLite writer', () => {
     expect(storage.stats().checkpoints).toBeGreaterThan(1)
   })
 
+  test('tells of a log that grows, each time it has doubled, and when it is small again', async () => {
+    await using folder = await temporaryFolder()
+    const path = folder.file('gatehouse.db')
+    const told: (number | undefined)[] = []
+    const events = { ...noEvents, logGrows: (bytes: number | undefined) => void told.push(bytes) }
+    await using storage = await openSqlite({ path, logGoalBytes: 16 * 1024, events })
+    const large = Buffer.alloc(64 * 1024)
+    await storage.update('n', () => large)
+    const reading = new Database(path, { readonly: true })
+    reading.exec('BEGIN')
+    reading.prepare('SELECT count(*) FROM records').get()
+
+    for (let index = 0; index < 20; index += 1) await storage.update(`n/${index}`, () => large)
+    const grown = [...told]
+    reading.close()
+    for (let index = 0; index < 10; index += 1) await storage.update(`n/${index}`, () => Buffer.alloc(1))
+
+    const [first = 0, second = 0, third = 0] = grown
+    expect(grown).toHaveLength(3)
+    expect([first >= 256 * 1024, second >= 2 * first, third >= 2 * second]).toEqual([true, true, true])
+    expect(told).toEqual([...grown, undefined])
+  })
+
   test('refuses writes once a long reader elsewhere has let the log grow beyond its limit, and takes them when it is gone', async () => {
     await using folder = await temporaryFolder()
     const path = folder.file('gatehouse.db')
@@ -211,5 +235,45 @@ describe('the SQLite writer', () => {
 
     expect(logBytes).toBeLessThan(1024 * 1024)
     expect(await storage.listKeys('n/')).toHaveLength(40)
+  })
+})
+
+describe('a database file that is not sound', () => {
+  test('a write that meets a damaged page gets 500, and later ones are refused', async () => {
+    await using folder = await temporaryFolder()
+    const path = folder.file('gatehouse.db')
+    await using filled = await openSqlite({ path })
+    for (let index = 0; index < 40; index += 1) await filled.update(`n/${index}`, () => Buffer.alloc(1_000, `${index}/`))
+    await filled[Symbol.asyncDispose]()
+    const key = damagePageOf(path, 'n/20')
+    const kinds: string[] = []
+    const events = { ...noEvents, failed: ({ kind }: { kind: string }) => void kinds.push(kind) }
+    await using storage = await openSqlite({ path, events })
+
+    await expect(storage.write([{ key, value: value('new') }])).rejects.toMatchObject({
+      kind: 'internal',
+      message: 'database disk image is malformed',
+    })
+    await expect(storage.update('other', () => value('x'))).rejects.toMatchObject({ kind: 'unavailable', message: 'storage is unavailable' })
+
+    expect(kinds).toEqual(['corrupt', 'corrupt'])
+    expect((await storage.get('n/39'))?.value.length).toBe(1_000)
+  })
+
+  test('the writer never opens a file that was put in place of the database', async () => {
+    await using folder = await temporaryFolder()
+    const path = folder.file('gatehouse.db')
+    const faults = new StorageFaults()
+    await using storage = await openSqlite({ path, faults })
+    await storage.update('a', () => value('x'))
+    await writeFile(folder.file('other'), 'another file')
+    await rename(folder.file('other'), path)
+    faults.arm('storage.before-commit', 'io')
+    await expect(storage.update('a', () => value('lost'))).rejects.toThrow('storage is unavailable')
+
+    await expect(storage.update('a', () => value('lost, too'))).rejects.toThrow('storage is unavailable')
+
+    expect(await readFile(path, 'utf8')).toBe('another file')
+    expect((await storage.get('a'))?.value.toString()).toBe('x')
   })
 })
