@@ -18,6 +18,7 @@ export type LogState = {
 }
 
 const bytesPerMiB = 1024 * 1024
+const marginBytes = 128 * 1024
 
 /** Copies the write-ahead log into the database between commits, and stops writes before the log fills the disk. */
 export class LogKeeper {
@@ -48,11 +49,11 @@ export class LogKeeper {
     return this.#failure !== undefined
   }
 
-  /** Before a commit. Throws, with the reason in words, when the log may not grow further. */
-  makeRoom(connection: WritingConnection): void {
-    if (this.#excess(connection) === undefined) return
+  /** Before a commit of `groupBytes`. Throws, with the reason in words, when the log may not grow further. */
+  makeRoom(connection: WritingConnection, groupBytes: number): void {
+    if (this.#excess(connection, groupBytes) === undefined) return
     this.#checkpoint(connection)
-    const excess = this.#excess(connection)
+    const excess = this.#excess(connection, groupBytes)
     if (excess === undefined || connection.pendingBytes === 0) return
     const cause = this.#failure === undefined ? 'another program keeps reading the database' : `checkpoints fail with ${this.#failure}`
     throw Object.assign(new Error(`${excess}, because ${cause}`), { code: ownCodes.logFull })
@@ -77,11 +78,15 @@ export class LogKeeper {
     }
   }
 
-  /** What is too much about the log, in words without figures that change. The disk is not asked about a small log. */
-  #excess({ logBytes }: WritingConnection): string | undefined {
+  /**
+   * What is too much about the log, in words without figures that change. The disk is not asked about a small log. What is left of it
+   * must hold the whole log once more, and twice the pages of this group: then a checkpoint can still empty the log.
+   */
+  #excess({ logBytes }: WritingConnection, groupBytes: number): string | undefined {
     const { logGoalBytes, logLimitBytes } = this.#limits
     if (logBytes > logLimitBytes) return `the write-ahead log has reached its limit of ${logLimitBytes / bytesPerMiB} MiB`
-    if (logBytes > logGoalBytes / 4 && logBytes > this.#freeBytes()) return 'the write-ahead log is larger than the room left on the disk'
+    if (logBytes > logGoalBytes / 4 && logBytes + 4 * groupBytes + marginBytes > this.#freeBytes())
+      return 'the write-ahead log needs the room that is left on the disk'
     return undefined
   }
 }

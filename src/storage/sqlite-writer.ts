@@ -75,7 +75,7 @@ function serve(port: MessagePort, { path, identity, faults: shared, recover, ...
       return
     }
     attempt((writer) => {
-      keeper.makeRoom(writer)
+      keeper.makeRoom(writer, message.byteLength)
       connection.write(writer, message)
       writer.measure()
     })

@@ -142,7 +142,7 @@ test('writes stop before the log takes the last room of the disk, with the reaso
   expect(statuses.length).toBeGreaterThan(8)
   expect([last.status, last.body['errors'], last.headers['retry-after']]).toEqual([
     503,
-    ['storage is full: the write-ahead log is larger than the room left on the disk, because another program keeps reading the database'],
+    ['storage is full: the write-ahead log needs the room that is left on the disk, because another program keeps reading the database'],
     '10',
   ])
   expect([read.status, after.status]).toEqual([200, 204])
