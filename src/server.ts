@@ -141,6 +141,7 @@ export async function startServer(config: Config, given: ServerParts): Promise<S
   opened.defer(() => core.mounts.stopMoves())
   opened.use(core.tidy)
   if (config.background === 'on') {
+    opened.use(core.barrier.resealing(parts.log)).start()
     core.leases.start()
     core.tidy.resume()
     opened.use(core.sweeper).start()

@@ -1,13 +1,14 @@
 import { ServiceError } from '../errors.ts'
 import type { StoredRecord } from './storage.ts'
 
-/** One row a group leaves behind: `value` undefined deletes the key. The revision is new in any case. */
+/** One row a group leaves behind: `value` undefined deletes the key. */
 export type RowWrite = { readonly key: string; readonly value: Uint8Array | undefined; readonly revision: number }
 
 /** What a step sees: committed rows, and over them what the steps before it in the same group wrote. */
 export type Group = {
   read(key: string): StoredRecord | undefined
-  put(key: string, value: Uint8Array | undefined): void
+  /** Under a new revision, unless one is given. */
+  put(key: string, value: Uint8Array | undefined, revision?: number): void
   /** At most `limit` keys that start with `prefix`, in no certain order. */
   keysUnder(prefix: string, limit: number): string[]
 }
@@ -121,9 +122,9 @@ export class GroupCommit {
         if (row === undefined) return engine.read(key)
         return row.value === undefined ? undefined : { key, value: row.value, revision: row.revision }
       },
-      put: (key, value) => {
-        this.#revision += 1
-        overlay.set(key, { key, value, revision: this.#revision })
+      put: (key, value, kept) => {
+        if (kept === undefined) this.#revision += 1
+        overlay.set(key, { key, value, revision: kept ?? this.#revision })
         bytes += key.length + (value?.length ?? 0)
       },
       keysUnder: (prefix, limit) => {

@@ -149,7 +149,9 @@ export class SqliteStorage implements Storage {
     const keys = batch.map(({ key }) => key)
     return this.#step(keys, (group) => {
       if (!batch.every((entry) => isAsExpected(group, entry))) return false
-      for (const { key, value } of batch) group.put(key, value)
+      for (const { key, value, expect, keepsRevision } of batch) {
+        group.put(key, value, keepsRevision === true && typeof expect === 'number' ? expect : undefined)
+      }
       return true
     })
   }

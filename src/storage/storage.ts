@@ -6,7 +6,7 @@
 export type StoredRecord = {
   key: string
   value: Uint8Array
-  /** Changes with each write of the key and is never used twice, also over deletion. */
+  /** Changes with each write of the key, unless that keeps it, and is never used twice, also over deletion. */
   revision: number
 }
 
@@ -16,6 +16,8 @@ export type BatchEntry = {
   value: Uint8Array | undefined
   /** `absent`: the key must not exist; a number: it must have that revision. */
   expect?: 'absent' | number
+  /** With a revision in `expect`: the record keeps it. For another form of the same content, which must not look like a change to anyone. */
+  keepsRevision?: true
 }
 
 export type Range = {

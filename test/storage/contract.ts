@@ -27,6 +27,22 @@ async function revisionOf(storage: Storage, key: string): Promise<number> {
 /** The promises of src/storage/storage.ts, for any adapter. */
 export function describeStorage(name: string, open: () => Promise<StorageUnderTest>): void {
   describe(`storage: ${name}`, () => {
+    test('a write may keep the revision it expects, and is refused on any other', async () => {
+      await using opened = await open()
+      await fill(opened.storage, ['a', 'b'])
+      const [a, b] = [await revisionOf(opened.storage, 'a'), await revisionOf(opened.storage, 'b')]
+
+      const kept = await opened.storage.write([{ key: 'a', value: bytes('again'), expect: a, keepsRevision: true }])
+      const refused = await opened.storage.write([{ key: 'b', value: bytes('again'), expect: a, keepsRevision: true }])
+
+      expect([kept, refused]).toEqual([true, false])
+      expect(await opened.storage.get('a')).toMatchObject({ revision: a, value: expect.objectContaining({ length: 5 }) })
+      expect(await revisionOf(opened.storage, 'b')).toBe(b)
+      expect(await opened.storage.listKeys('')).toEqual(['a', 'b'])
+      await opened.storage.write([{ key: 'a', value: bytes('new'), expect: a }])
+      expect(await revisionOf(opened.storage, 'a')).toBeGreaterThan(b)
+    })
+
     test('a record that was never written is absent', async () => {
       await using opened = await open()
 

@@ -4,6 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Storage, StoredRecord } from '../../storage/storage.ts'
 import { defaultKeyLimits, firstKeyring, type KeyLimits, Keyring, type KeyStatus, keyringKey } from './keyring.ts'
+import { Resealer, type ResealerLog } from './resealer.ts'
 import { keyBytes } from './seal.ts'
 import { openValue, sealValue } from './sealed-value.ts'
 import { type BarrierLog, type Numbers, SealedView } from './sealed-view.ts'
@@ -76,10 +77,11 @@ export class Barrier {
 
   /**
    * Seals text that is handed out instead of stored. `place` says what it is; no storage key begins so, which keeps a stored record from ever being
-   * taken for it. Counted like every encryption; throws `sealed` or `unavailable`.
+   * taken for it. It opens until `until` (milliseconds) at least. Counted like every encryption; throws `sealed` or `unavailable`.
    */
-  async sealText(place: `out/${string}`, text: string): Promise<Buffer> {
+  async sealText(place: `out/${string}`, text: string, until = Number.MAX_SAFE_INTEGER): Promise<Buffer> {
     await this.#keyring.ensure(1)
+    await this.#keyring.handOut(until)
     return this.#keyring.seal(place, Buffer.from(text))
   }
 
@@ -105,6 +107,11 @@ export class Barrier {
   /** Begins a new term; throws `sealed` or `unavailable`. */
   rotate(): Promise<KeyStatus> {
     return this.#keyring.rotate()
+  }
+
+  /** Seals records anew in the background that lie under older terms, and removes terms nothing is sealed with. To be started once. */
+  resealing(log: ResealerLog): Resealer {
+    return new Resealer({ storage: this.#storage, keyring: this.#keyring, log })
   }
 
   /** Throws `sealed` when sealed. */

@@ -10,7 +10,14 @@ import { openValue, type SealingKey, sealValue, termOf } from './sealed-value.ts
 export const keyringKey = 'barrier/keyring'
 
 /** One data key. `reserved`: encryptions handed out to servers so far; what a server did not use up is lost. */
-type Term = { term: number; key: string; install_time: string; reserved: number }
+type Term = {
+  term: number
+  key: string
+  install_time: string
+  reserved: number
+  /** Until when something that was handed out under this term must open, milliseconds; absent in rings of older versions, which did not note it. */
+  out_until?: number
+}
 type Ring = { terms: Term[] }
 
 export type KeyLimits = {
@@ -43,6 +50,14 @@ export class Keyring {
   #sealing: SealingKey | undefined
   #left = 0
   #reserving: Promise<void> | undefined
+  #marking: Promise<void> | undefined
+  #terms: readonly Term[] = []
+  /** Writes under way, by the epoch in which they began. */
+  readonly #writing = [0, 0]
+  #epoch = 0
+  #drained: (() => void) | undefined
+  /** Told of a new term. */
+  onNewTerm: () => void = () => {}
 
   constructor(parts: KeyringParts) {
     this.#parts = parts
@@ -75,6 +90,60 @@ export class Keyring {
     return this.status()
   }
 
+  /** The number of the term that seals now; undefined when sealed. */
+  get activeTerm(): number | undefined {
+    return this.#active?.term
+  }
+
+  get hasOlderTerms(): boolean {
+    return this.#terms.length > 1
+  }
+
+  /** A write begins that seals values; call what comes back when it is durable or has failed. */
+  beginWrite(): () => void {
+    const epoch = this.#epoch
+    this.#writing[epoch] = (this.#writing[epoch] ?? 0) + 1
+    return () => {
+      this.#writing[epoch] = (this.#writing[epoch] ?? 0) - 1
+      if (epoch !== this.#epoch && this.#writing[epoch] === 0) this.#drained?.()
+    }
+  }
+
+  /** Resolves when no write is under way that began before. One caller at a time. */
+  async writesSettled(): Promise<void> {
+    const before = this.#epoch
+    this.#epoch = 1 - before
+    if (this.#writing[before] === 0) return
+    const drained = Promise.withResolvers<void>()
+    this.#drained = drained.resolve
+    await drained.promise
+    this.#drained = undefined
+  }
+
+  /**
+   * Notes that something is handed out under the active term that must open until then. Seldom a write: a day is added. Afterwards, in the same turn of
+   * the event loop, the active term is one for which that is noted.
+   */
+  async handOut(until: number): Promise<void> {
+    while (this.#active !== undefined && !(until <= (this.#active.out_until ?? -1))) {
+      this.#marking ??= this.#markOut(until).finally(() => {
+        this.#marking = undefined
+      })
+      await this.#marking
+    }
+  }
+
+  /** Removes the terms below `active` with which nothing is sealed any more, but those of `kept`. */
+  async retire(active: number, kept: ReadonlySet<number>): Promise<void> {
+    const now = this.#parts.clock.now()
+    const isOver = (ring: Ring, term: Term, index: number) =>
+      term.term < active && index < ring.terms.length - 1 && !kept.has(term.term) && outUntil(term, ring.terms[index + 1]) <= now
+    if (!this.#terms.some((term, index) => isOver({ terms: [...this.#terms] }, term, index))) return
+    await this.#changeRing((ring) => {
+      ring.terms = ring.terms.filter((term, index) => !isOver(ring, term, index))
+    })
+  }
+
   status(): KeyStatus {
     const active = this.#active
     if (active === undefined) throw sealedError()
@@ -105,6 +174,7 @@ export class Keyring {
     this.#parts.rootKey.fill(0)
     this.#sealing = undefined
     this.#active = undefined
+    this.#terms = []
     this.#left = 0
   }
 
@@ -117,39 +187,79 @@ export class Keyring {
     this.reserve().catch(() => {})
   }
 
-  /** One atomic step over the stored ring: takes a block from the active term, or from a new one when that is asked for or the old one has no block left. */
+  /** Takes a block from the active term, or from a new one when that is asked for or the old one has no block left. */
   async #reserveBlock(newKey: boolean): Promise<void> {
-    const { storage, rootKey, random, limits } = this.#parts
-    let ring: Ring = { terms: [] }
-    await storage.update(keyringKey, (current) => {
-      if (current === undefined) throw new Error(`${keyringKey} is missing`)
-      if (this.isDropped) throw sealedError()
-      ring = openRing(current, rootKey)
+    const { limits } = this.#parts
+    const before = this.#active?.term
+    await this.#changeRing((ring) => {
       const active = activeTerm(ring)
       const hasBlock = !newKey && active.reserved + limits.block <= limits.perKey
       if (!hasBlock) ring.terms.push(newTerm(active.term + 1, this.#parts))
       activeTerm(ring).reserved += limits.block
-      return sealRing(ring, rootKey, random)
     })
     if (this.isDropped) return
-    const before = this.#active?.term
-    this.#adopt(ring)
-    this.#left = (before === this.#active?.term ? this.#left : 0) + limits.block
+    const isNewTerm = before !== this.#active?.term
+    this.#left = (isNewTerm ? 0 : this.#left) + limits.block
+    if (isNewTerm && before !== undefined) this.onNewTerm()
+  }
+
+  #markOut(until: number): Promise<void> {
+    const now = this.#parts.clock.now()
+    return this.#changeRing((ring) => {
+      const active = activeTerm(ring)
+      // what an older version handed out under it is not known
+      const least = active.out_until === undefined ? now + unnotedMs : active.out_until
+      active.out_until = Math.max(least, Math.min(until + dayMs, Number.MAX_SAFE_INTEGER))
+    })
+  }
+
+  /** One atomic step over the stored ring. */
+  async #changeRing(change: (ring: Ring) => void): Promise<void> {
+    const { storage, rootKey, random } = this.#parts
+    let changed: Ring = { terms: [] }
+    await storage.update(keyringKey, (current) => {
+      if (current === undefined) throw new Error(`${keyringKey} is missing`)
+      if (this.isDropped) throw sealedError()
+      changed = openRing(current, rootKey)
+      change(changed)
+      return sealRing(changed, rootKey, random)
+    })
+    if (!this.isDropped) this.#adopt(changed)
   }
 
   #adopt(ring: Ring): void {
+    const held = new Set(ring.terms.map(({ term }) => term))
     for (const { term, key } of ring.terms) if (!this.#keys.has(term)) this.#keys.set(term, Buffer.from(key, 'base64'))
+    for (const [term, key] of this.#keys) {
+      if (held.has(term)) continue
+      key.fill(0)
+      this.#keys.delete(term)
+    }
+    this.#terms = ring.terms
     this.#active = activeTerm(ring)
     const key = this.#keys.get(this.#active.term)
     if (key !== undefined) this.#sealing = { term: this.#active.term, key, random: this.#parts.random }
   }
 }
 
+const dayMs = 86_400_000
+/** How long what an older version handed out under a term may live: the default maximum of a lease. */
+const unnotedMs = 32 * dayMs
+
+/** When nothing needs a term any more that was handed out under it. `next` is the term that followed it. */
+const outUntil = (term: Term, next: Term | undefined): number => term.out_until ?? Date.parse(next?.install_time ?? '') + unnotedMs
+
 /** What every call on a sealed barrier gets. */
 export const sealedError = () => new ServiceError('sealed', 'Vault is sealed')
 
 function newTerm(term: number, { clock, random }: Pick<KeyringParts, 'clock' | 'random'>): Term {
-  return { term, key: Buffer.from(random.bytes(keyBytes)).toString('base64'), install_time: new Date(clock.now()).toISOString(), reserved: 0 }
+  return {
+    term,
+    key: Buffer.from(random.bytes(keyBytes)).toString('base64'),
+    install_time: new Date(clock.now()).toISOString(),
+    reserved: 0,
+    out_until: 0,
+  }
 }
 
 function activeTerm(ring: Ring): Term {

@@ -53,12 +53,17 @@ export class SealedView implements View {
     const full = this.#prefix + key
     let after: unknown
     await this.#parts.keyring.ensure(1)
-    await this.#storage.update(full, (sealed) => {
-      const current = sealed === undefined ? undefined : this.#open(full, sealed)
-      const next = change(current)
-      after = next === keep ? current : next
-      return next === keep ? keep : this.#seal(full, next)
-    })
+    const written = this.#parts.keyring.beginWrite()
+    try {
+      await this.#storage.update(full, (sealed) => {
+        const current = sealed === undefined ? undefined : this.#open(full, sealed)
+        const next = change(current)
+        after = next === keep ? current : next
+        return next === keep ? keep : this.#seal(full, next)
+      })
+    } finally {
+      written()
+    }
     return after
   }
 
@@ -75,12 +80,20 @@ export class SealedView implements View {
 
   async write(batch: readonly ViewEntry[]): Promise<boolean> {
     await this.#parts.keyring.ensure(batch.length)
-    const sealed = batch.map(({ key: given, value, expect, from }): BatchEntry => {
+    const written = this.#parts.keyring.beginWrite()
+    try {
+      return await this.#storage.write(this.#sealed(batch))
+    } finally {
+      written()
+    }
+  }
+
+  #sealed(batch: readonly ViewEntry[]): BatchEntry[] {
+    return batch.map(({ key: given, value, expect, from }): BatchEntry => {
       const full = from === 'root' ? given : this.#prefix + given
       const entry = { key: full, value: this.#seal(full, value) }
       return expect === undefined ? entry : { ...entry, expect }
     })
-    return await this.#storage.write(sealed)
   }
 
   fromRoot(entry: ViewEntry): ViewEntry {

@@ -54,7 +54,7 @@ export class BatchTokens {
 
   /** The id of a batch token. Throws when it would be too long to be sent. */
   async seal(record: BatchRecord): Promise<string> {
-    const sealed = await this.#sealer.sealText(place, JSON.stringify(record))
+    const sealed = await this.#sealer.sealText(place, JSON.stringify(record), record.creation_time + record.ttl * 1000)
     const id = `${prefix}${sealed.toString('base64url')}${suffixOf(record.namespace)}`
     if (id.length > maxLength) {
       const text = `batch tokens cannot be longer than ${maxLength} characters: this one has too much in it`

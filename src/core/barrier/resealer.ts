@@ -1,0 +1,129 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { BatchEntry, Storage, StoredRecord } from '../../storage/storage.ts'
+import type { Keyring } from './keyring.ts'
+import { termOf } from './sealed-value.ts'
+
+export type ResealerLog = { error(fields: object, text: string): void }
+
+export type ResealerParts = { readonly storage: Storage; readonly keyring: Keyring; readonly log: ResealerLog }
+
+const pageSize = 32
+/** Again so long after a failure, and to look whether what was handed out under an older term is over. */
+const againMs = 60_000
+
+/**
+ * Brings all records under the newest term: goes over them once for each new term and seals anew what lies under an older one, each on the condition
+ * that nobody has written it meanwhile, and under the revision it has. Then the older terms leave the keyring. What a crash cut short begins again at the
+ * next start, as long as there are older terms. A term stays while a record under it cannot be opened, and while something is handed out under it.
+ */
+export class Resealer implements AsyncDisposable {
+  readonly #parts: ResealerParts
+  /** Terms with records that cannot be opened. */
+  readonly #stuck = new Set<number>()
+  /** Nothing that can be opened lies under terms below this one. */
+  #cleanBelow = 0
+  #running: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = false
+
+  constructor(parts: ResealerParts) {
+    this.#parts = parts
+    parts.keyring.onNewTerm = () => this.start()
+  }
+
+  start(): void {
+    clearTimeout(this.#timer)
+    if (this.#isStopped) return
+    this.#running ??= this.#run()
+      .catch((err: unknown) => {
+        if (!this.#parts.keyring.isDropped) this.#parts.log.error({ err }, 'records could not be sealed under the newest key; it is tried again')
+      })
+      .finally(() => {
+        this.#running = undefined
+        if (this.#isStopped || !this.#parts.keyring.hasOlderTerms) return
+        this.#timer = setTimeout(() => this.start(), againMs).unref()
+      })
+  }
+
+  /** Resolves when nothing is under way any more that can be done now. */
+  async settled(): Promise<void> {
+    while (this.#running !== undefined) await this.#running
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    await this.settled()
+  }
+
+  async #run(): Promise<void> {
+    const { keyring } = this.#parts
+    for (;;) {
+      const active = keyring.activeTerm
+      if (active === undefined || !keyring.hasOlderTerms || this.#isStopped) return
+      if (this.#cleanBelow < active) {
+        // a write that was sealed under an older term must not arrive behind the pass
+        await keyring.writesSettled()
+        if (!(await this.#pass(active))) return
+        this.#cleanBelow = active
+      }
+      await keyring.retire(active, this.#stuck)
+      if (keyring.activeTerm === active) return
+    }
+  }
+
+  /** False when it was cut short. */
+  async #pass(active: number): Promise<boolean> {
+    this.#stuck.clear()
+    for (let after: string | undefined; ; await nextTurn()) {
+      if (this.#isStopped || this.#parts.keyring.isDropped) return false
+      const page: StoredRecord[] = await this.#parts.storage.list('', { limit: pageSize, ...(after === undefined ? {} : { after }) })
+      await this.#reseal(page, active)
+      after = page.at(-1)?.key
+      if (after === undefined) return true
+    }
+  }
+
+  async #reseal(page: readonly StoredRecord[], active: number): Promise<void> {
+    const { storage, keyring } = this.#parts
+    const old = page.flatMap((record) => this.#openOld(record, active) ?? [])
+    if (old.length === 0) return
+    await keyring.ensure(old.length)
+    if (await storage.write(old.map((record) => this.#sealedAnew(record)))) return
+    for (const { key } of old) await this.#resealOne(key, active)
+  }
+
+  /** Somebody writes such a record: it is read again until either has won, and whoever writes uses a newer key. */
+  async #resealOne(key: string, active: number): Promise<void> {
+    const { storage, keyring } = this.#parts
+    for (;;) {
+      const record = await storage.get(key)
+      const old = record && this.#openOld(record, active)
+      if (old === undefined) return
+      await keyring.ensure(1)
+      if (await storage.write([this.#sealedAnew(old)])) return
+    }
+  }
+
+  #sealedAnew({ key, plain, revision }: OldRecord): BatchEntry {
+    return { key, value: this.#parts.keyring.seal(key, plain), expect: revision, keepsRevision: true }
+  }
+
+  /** A record that lies under an older term; undefined for any other, and for one that cannot be opened. */
+  #openOld({ key, value, revision }: StoredRecord, active: number): OldRecord | undefined {
+    const { keyring, log } = this.#parts
+    const term = termOf(value)
+    // 0: sealed by a key that has no terms
+    if (term === undefined || term === 0 || term >= active) return undefined
+    try {
+      return { key, plain: keyring.open(key, value), revision }
+    } catch (err) {
+      if (keyring.isDropped) throw err
+      log.error({ key, err }, 'a stored record can not be opened: the key it is sealed with is kept')
+      this.#stuck.add(term)
+      return undefined
+    }
+  }
+}
+
+type OldRecord = { readonly key: string; readonly plain: Uint8Array; readonly revision: number }
