@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { setTimeout as pause } from 'node:timers/promises'
 import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Config } from './config.ts'
 
@@ -11,7 +12,8 @@ const maxWaitingBytes = 1 << 20
  * lines, it never holds the server up; nor does a log that cannot be written, on a full disk or a closed terminal. Contract operations §6.
  */
 export async function openLog(config: Pick<Config, 'logFormat' | 'replicaName'> & Partial<Pick<Config, 'logLevel'>>): Promise<Log> {
-  return pino(
+  const destination = standardError()
+  const log = pino(
     {
       level: config.logLevel ?? 'info',
       base: { replica: config.replicaName ?? hostname() },
@@ -19,21 +21,43 @@ export async function openLog(config: Pick<Config, 'logFormat' | 'replicaName'> 
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: errorFields },
     },
-    config.logFormat === 'text' ? await readable() : standardError(),
+    config.logFormat === 'text' ? await readable(destination) : destination,
   )
+  destinations.set(log, destination)
+  return log
 }
 
-function standardError() {
+/** Of logs that are open. */
+const destinations = new WeakMap<Log, Destination>()
+type Destination = ReturnType<typeof pino.destination>
+
+/**
+ * The end of the log: resolves when its last line is written, or after so many milliseconds. What nobody has read by then is dropped, but the
+ * write that waits for a reader keeps the process alive.
+ */
+export async function closeLog(log: Log, withinMs: number): Promise<void> {
+  const destination = destinations.get(log)
+  if (destination === undefined) return
+  destinations.delete(log)
+  const written = new Promise((settle) => destination.once('close', settle))
+  destination.end()
+  const limit = new AbortController()
+  await Promise.race([written, pause(withinMs, undefined, { signal: limit.signal }).catch(() => undefined)])
+  limit.abort()
+  log.level = 'silent'
+  destination.destroy()
+}
+
+function standardError(): Destination {
   const destination = pino.destination({ fd: 2, sync: false, maxLength: maxWaitingBytes })
   // there is nowhere to tell it: lines wait for the next one, and do not hold up the end of the process
   destination.once('error', () => process.once('beforeExit', () => destination.destroy()))
   return destination.on('error', () => {})
 }
 
-async function readable(): Promise<DestinationStream> {
+async function readable(destination: Destination): Promise<DestinationStream> {
   const { prettyFactory } = await import('pino-pretty')
   const format = prettyFactory({ colorize: process.stderr.isTTY, ignore: 'pid,hostname,replica,event,exit_code', translateTime: 'SYS:HH:MM:ss' })
-  const destination = standardError()
   return { write: (line) => void destination.write(format(line)) }
 }
 

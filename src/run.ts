@@ -4,28 +4,33 @@ import { type Config, logSettings, readConfig, SettingError } from './config.ts'
 import { StartError } from './errors.ts'
 import { systemCode, writePrivateFile } from './lib/private-file.ts'
 import { systemRandom } from './lib/random.ts'
-import { type Log, openLog } from './log.ts'
+import { closeLog, type Log, openLog } from './log.ts'
 import { returnMemoryWhenIdle } from './memory-return.ts'
 import type { RootTokenTeller, Server } from './server.ts'
 import { gatehouseVersion } from './version.ts'
 
 const exitCodes = { bug: 1, setting: 2, stopTimeout: 6 } as const
 
-/** The server's process: settings from the environment, one server, a signal, an orderly end. Exit codes: contract operations §1. */
+/** How long the last lines of the log may take. */
+const logEndMs = 250
+const lookForParentMs = 500
+
+/** The server's process: settings from the environment, one server, a signal, an orderly end. Its exit codes are in docs/operations.md. */
 export async function run(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
   const log = await openLog(logSettings(environment, isDev(args)))
   logWhatNodeWouldPrint(log)
+  await runWith(log, args, environment)
+  await closeLog(log, logEndMs)
+  // a line that nobody reads would keep the process alive, and a signal that comes while Node.js tidies up would count as the end
+  process.exit()
+}
+
+async function runWith(log: Log, args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
   const config = configOf(args, environment, log)
   if (config === undefined) return
   // loaded once the settings are known to be usable: a wrong one is told at once
   const { startServer } = await import('./server.ts')
-  const stopping = new AbortController()
-  // npm sends a second one after Ctrl-C: it must not cut off what the first one lets finish
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort())
-  // the machine may have been copied while the process stood still
-  process.on('SIGCONT', () => systemRandom.discard())
-  // by itself it would end the process in the middle of its requests, under `nohup` too: Node.js takes back that it is ignored
-  process.on('SIGHUP', () => (config.dev ? stopping.abort() : log.info({ event: 'hangup' }, 'SIGHUP: nothing is read anew before a restart')))
+  const stopping = stopSignal(config, environment, log)
   try {
     const server = await startServer(config, { log, rootToken: rootTokenTeller(config) })
     if (config.dev) log.warn('Development mode: everything here is for trying out, do not use it in production.')
@@ -34,8 +39,8 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
       { event: 'started', address: server.url, version: gatehouseVersion, reported_version: config.reportedVersion },
       `Gatehouse ${gatehouseVersion} is listening on ${server.url}`,
     )
-    await aborted(stopping.signal)
-    await stop(server, config, log)
+    await aborted(stopping)
+    await stop(server, config)
     log.info({ event: 'stopped', exit_code: 0 }, 'stopped')
   } catch (error) {
     const code = error instanceof StartError ? error.exitCode : exitCodes.bug
@@ -46,6 +51,43 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
   }
 }
 
+/** Aborted when the process is asked to stop. From then on it ends within DRAIN_DELAY and STOP_TIMEOUT, whatever it is waiting for. */
+function stopSignal(config: Config, environment: NodeJS.ProcessEnv, log: Log): AbortSignal {
+  const stopping = new AbortController()
+  const stop = () => {
+    // npm sends a second signal after Ctrl-C: it must not cut off what the first one lets finish
+    if (stopping.signal.aborted) return
+    log.info({ event: 'stopping' }, 'stopping')
+    setTimeout(() => void endNow(log, exitCodes.stopTimeout), config.drainDelayMs + config.stopTimeoutMs).unref()
+    stopping.abort()
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
+  // the machine may have been copied while the process stood still
+  process.on('SIGCONT', () => systemRandom.discard())
+  // by itself it would end the process in the middle of its requests, under `nohup` too: Node.js takes back that it is ignored
+  process.on('SIGHUP', () => (config.dev ? stop() : log.info({ event: 'hangup' }, 'SIGHUP: nothing is read anew before a restart')))
+  // npm passes on SIGTERM and SIGINT only, and ends of any other signal: nobody would be left to stop this process
+  if (environment['npm_lifecycle_event'] !== undefined) whenOrphaned(stop)
+  return stopping.signal
+}
+
+function whenOrphaned(tell: () => void): void {
+  const parent = process.ppid
+  const looking = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(looking)
+    tell()
+  }, lookForParentMs).unref()
+}
+
+/** The last resort: requests, connections and lines of the log that are still waiting are dropped. */
+async function endNow(log: Log, code: number): Promise<void> {
+  process.exitCode = code
+  if (code === exitCodes.stopTimeout) log.error({ event: 'stopped', exit_code: code }, 'requests still running at the end of GATEHOUSE_STOP_TIMEOUT')
+  await closeLog(log, logEndMs)
+  process.exit()
+}
+
 const isDev = (args: readonly string[]): boolean => args.includes('--dev')
 
 /** Node prints warnings and the exception that ends the process as plain text, which no reader of a JSON log expects. */
@@ -54,7 +96,7 @@ function logWhatNodeWouldPrint(log: Log): void {
   process.on('warning', (warning) => log.warn({ event: 'runtime_warning', type: warning.name }, warning.message))
   process.on('uncaughtException', (error) => {
     log.fatal({ event: 'stopped', exit_code: exitCodes.bug, err: error }, 'the server failed')
-    process.exit(exitCodes.bug)
+    void endNow(log, exitCodes.bug)
   })
 }
 
@@ -116,14 +158,8 @@ const nowhere = (why: string, cause: unknown) =>
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })))
 
-/** Not ready at once, a pause for load balancers, then the end; past the limit the process is ended. Contract operations §5. */
-async function stop(server: Server, config: Config, log: Log): Promise<void> {
-  log.info({ event: 'stopping' }, 'stopping')
-  const limit = setTimeout(() => {
-    log.error({ event: 'stopped', exit_code: exitCodes.stopTimeout }, 'requests still running at the end of GATEHOUSE_STOP_TIMEOUT')
-    process.exit(exitCodes.stopTimeout)
-  }, config.drainDelayMs + config.stopTimeoutMs)
+/** Not ready at once, a pause for load balancers, then the end. */
+async function stop(server: Server, config: Config): Promise<void> {
   await server.drain(config.drainDelayMs)
   await server[Symbol.asyncDispose]()
-  clearTimeout(limit)
 }

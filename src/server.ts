@@ -115,7 +115,7 @@ export type Server = AsyncDisposable & {
 
 const sweepIntervalMs = 5_000
 /** How long a stopping server serves clients that are about to use an idle connection. */
-const lingerMs = 200
+const lingerMs = 1_000
 const pendingLoginsSweepMs = 60_000
 const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)
 
@@ -166,8 +166,9 @@ export async function startServer(config: Config, given: ServerParts): Promise<S
     drain: async (delayMs) => {
       state.stopping()
       if (delayMs > 0) await pause(delayMs)
+      await listener.stopListening()
       app.endConnections()
-      await listener.stopAccepting(lingerMs)
+      await listener.linger(Math.min(lingerMs, config.stopTimeoutMs / 2))
     },
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   }

@@ -64,14 +64,19 @@ export class Listener implements AsyncDisposable {
     this.#serving = serving
   }
 
-  /**
-   * Closes the addresses behind the last connection the system has taken for us, then waits, `lingerMs` at most, for clients to finish with their
-   * connections: a request may be on its way on one that looks idle. Answers must say `Connection: close` by now.
-   */
-  async stopAccepting(lingerMs: number): Promise<void> {
+  /** Closes the addresses behind the last connection that the system has taken for us: one that waits there would be reset. */
+  async stopListening(): Promise<void> {
     await this.#acceptWaiting()
+    void this.#stop()
+  }
+
+  /**
+   * Waits, so many milliseconds at most, for clients to finish with their connections: a request may be on its way on one that looks idle. Answers
+   * must say `Connection: close` by now, but not before the addresses are closed: who is told so connects again.
+   */
+  async linger(atMostMs: number): Promise<void> {
     const isOver = this.#stop().then(() => true)
-    const end = performance.now() + lingerMs
+    const end = performance.now() + atMostMs
     while (performance.now() < end && !(await Promise.race([isOver, pause(lookEveryMs, false)])));
     // what has arrived by now is read before idle connections are closed
     await nextTurn()

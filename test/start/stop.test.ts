@@ -1,14 +1,19 @@
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, constants, openSync, readSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { expect, test } from 'vitest'
 import { logLines } from '../support/log-lines.ts'
+import { Client } from '../support/client.ts'
 import { type ServerProcess, startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const body = JSON.stringify({ policy: 'path "a" { capabilities = ["read"] }' })
 
 /** A write whose head the server has taken (it answered 100 Continue) and whose body is still to come. */
-async function aRunningWrite(server: ServerProcess, agent: Agent): Promise<ClientRequest> {
+async function aRunningWrite(server: { readonly url: string }, agent: Agent): Promise<ClientRequest> {
   const sent = request(`${server.url}/v1/sys/policies/acl/late`, {
     method: 'PUT',
     agent,
@@ -148,6 +153,127 @@ test('a sealed server reads nothing until its next start', async () => {
   expect(status.body).toMatchObject({ type: 'static', sealed: true, initialized: true, recovery_seal: true })
   expect(ended.code).toBe(0)
   expect(again.status).toBe(200)
+})
+
+const project = join(import.meta.dirname, '../..')
+
+/** A server whose log goes into a pipe that is read up to the line that it listens, and never again. */
+async function startOnUnreadPipe(folder: string, settings: Record<string, string>) {
+  const pipe = join(folder, 'log')
+  execFileSync('mkfifo', [pipe])
+  const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+  const writer = openSync(pipe, constants.O_WRONLY)
+  const named = Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(([name, value]) => [`GATEHOUSE_${name}`, value])
+  const child = spawn(process.execPath, [join(project, 'src/main.ts'), '--dev'], {
+    cwd: folder,
+    env: { ...process.env, ...Object.fromEntries(named) },
+    stdio: ['ignore', 'ignore', writer],
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  })
+  const ended = once(child, 'exit')
+  closeSync(writer)
+  let log = ''
+  const chunk = Buffer.alloc(4096)
+  for (let url: string | undefined; ; await nextTurn()) {
+    try {
+      log += chunk.toString('utf8', 0, readSync(reader, chunk))
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'EAGAIN' })
+    }
+    url = /listening on (http:[^\s"]+)/.exec(log)?.[1]
+    if (url !== undefined) {
+      const dispose = () => {
+        child.kill('SIGKILL')
+        closeSync(reader)
+      }
+      return { url, child, ended, client: new Client(url), [Symbol.dispose]: dispose }
+    }
+  }
+}
+
+test('a full log pipe that nobody reads does not keep a stopping server alive', async () => {
+  await using folder = await temporaryFolder()
+  using server = await startOnUnreadPipe(folder.path, { ACCESS_LOG: 'true', STOP_TIMEOUT: '20s', LOG_FORMAT: 'json' })
+  // a pipe holds 64 KiB: what follows lies in the memory of the server
+  for (let lines = 0; lines < 2000; lines += 50) await Promise.all(Array.from({ length: 50 }, () => server.client.read('sys/mounts')))
+
+  server.child.kill('SIGTERM')
+
+  expect(await server.ended).toEqual([0, null])
+})
+
+test('a full log pipe that nobody reads does not keep a server alive that has to be cut off', async () => {
+  await using folder = await temporaryFolder()
+  const settings = { ACCESS_LOG: 'true', STOP_TIMEOUT: '200ms', LOG_FORMAT: 'json' }
+  using server = await startOnUnreadPipe(folder.path, settings)
+  using agent = disposable(new Agent({ keepAlive: true }))
+  for (let lines = 0; lines < 2000; lines += 50) await Promise.all(Array.from({ length: 50 }, () => server.client.read('sys/mounts')))
+  await aRunningWrite(server, agent.agent)
+
+  server.child.kill('SIGTERM')
+
+  expect(await server.ended).toEqual([6, null])
+})
+
+test('no request of clients that go on asking is cut off by a stop: it is answered, or its connection is refused', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startProcess({ folder: folder.path, args: ['--dev'], settings: { LOG_FORMAT: 'json' } })
+  let answers = 0
+  const cutOff: unknown[] = []
+  const stopping = new AbortController()
+  async function ask(agent: Agent) {
+    for (;;) {
+      try {
+        const sent = request(`${server.url}/v1/sys/internal/ui/mounts`, { agent, headers: { 'X-Vault-Token': 'root' } }).end()
+        const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+        await answer.resume().toArray()
+        answers += 1
+        if (answers === 600) stopping.abort()
+      } catch (error) {
+        if (!(error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED')) cutOff.push(error)
+        return
+      }
+    }
+  }
+  const agents = Array.from({ length: 60 }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
+  const clients = agents.map(ask)
+  await once(stopping.signal, 'abort')
+
+  server.signal('SIGTERM')
+  await Promise.all(clients)
+  const ended = await server.ended
+  for (const agent of agents) agent.destroy()
+
+  expect([cutOff, ended.code]).toEqual([[], 0])
+})
+
+test('npm start ends with its signal, and what ends npm alone leaves no server behind', async () => {
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+    await using folder = await temporaryFolder()
+    const settings = {
+      LISTEN: '127.0.0.1:0',
+      STORAGE: `sqlite:${folder.file('g.db')}`,
+      SEAL_KEY_FILE: folder.file('seal.key'),
+    }
+    const named = Object.entries(settings).map(([name, value]) => [`GATEHOUSE_${name}`, value])
+    const npm = spawn('npm', ['start'], { cwd: project, env: { ...process.env, ...Object.fromEntries(named) }, stdio: ['ignore', 'pipe', 'pipe'] })
+    let log = ''
+    const listening = Promise.withResolvers<void>()
+    npm.stdout.resume()
+    npm.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log += text
+      if (text.includes('listening on')) listening.resolve()
+    })
+    const over = once(npm.stderr, 'end')
+    await Promise.race([listening.promise, over])
+
+    npm.kill(signal)
+    // the pipe ends when the last process that holds it is gone
+    await over
+
+    expect(log, signal).toContain('"event":"stopped"')
+  }
 })
 
 const disposable = (agent: Agent) => ({ agent, [Symbol.dispose]: () => agent.destroy() })

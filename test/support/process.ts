@@ -37,6 +37,8 @@ export type ServerProcess = AsyncDisposable & {
   signal(name: NodeJS.Signals): void
   /** Leaves its log in the pipe from now on. */
   ignoreLog(): void
+  /** Resolves when the process is gone. */
+  readonly ended: Promise<Outcome>
   /** Sends a signal, SIGTERM unless told otherwise, and resolves when the process is gone. */
   stop(signal?: NodeJS.Signals): Promise<Outcome>
 }
@@ -67,6 +69,7 @@ export async function startProcess(options: ProcessOptions): Promise<ServerProce
     logged: (text) => child.logged(text),
     signal: (name) => child.signal(name),
     ignoreLog: () => child.ignoreLog(),
+    ended: child.ended,
     stop,
     [Symbol.asyncDispose]: async () => void (await stop('SIGKILL')),
   }
