@@ -1,6 +1,9 @@
 import { hasOidcClient } from '../jwt-config.ts'
 import type { Config } from '../jwt-config.ts'
-import type { Role, RoleRecord } from '../role.ts'
+import { type Role, type RoleRecord, roleFields } from '../role.ts'
+import { isNear } from '../../../lib/edit-distance.ts'
+import { type KnownIssuer, knownIssuer } from './issuers.ts'
+import { beginsWithOwner, leavesOwnerOpen, namesOwner } from './owner-claims.ts'
 import { excerpt, quoted } from '../../../lib/go-text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../../lib/json.ts'
 import { sanitise } from '../../../core/tokens/policy-names.ts'
@@ -60,9 +63,36 @@ export function lintWrite(name: string, write: { before: RoleRecord | undefined;
             'keep values of an earlier write',
           ),
         ]),
-    ...(unknown.length === 0 ? [] : [namesFinding(name, 'unknown_field', unknown, 'are not fields of a role')]),
+    ...(unknown.length === 0 ? [] : [unknownFields(name, unknown)]),
   ]
 }
+
+/** Names that are no fields of a role, with the fields that may be meant. */
+function unknownFields(role: string, unknown: readonly string[]): Finding {
+  const finding = namesFinding(role, 'unknown_field', unknown, 'are not fields of a role')
+  const meant = unknown.slice(0, maxSuggested).flatMap((name) => {
+    const field = nearestField(name)
+    return field === undefined ? [] : [`; ${excerpt(name, 64)}: did you mean ${quoted(field)}?`]
+  })
+  return { ...finding, text: finding.text + meant.join('') }
+}
+
+const maxSuggested = 8
+const withoutMarks = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '')
+const fieldNames: readonly string[] = Object.keys(roleFields.shape)
+
+/** The field with the fewest letters wrong, or the one whose name ends so; by its new name where it has two. */
+function nearestField(name: string): string | undefined {
+  const written = withoutMarks(name)
+  const most = written.length < 5 ? 1 : written.length < 6 ? 2 : 3
+  for (let wrong = 0; wrong <= most; wrong++) {
+    const near = fieldNames.find((field) => isNear(withoutMarks(field), written, wrong))
+    if (near !== undefined) return newNameOf(near)
+  }
+  return written.length < 5 ? undefined : fieldNames.find((field) => withoutMarks(field).endsWith(written))
+}
+
+const newNameOf = (field: string): string => (fieldNames.includes(`token_${field}`) ? `token_${field}` : field)
 
 const namesFinding = (role: string, code: LintCode, names: readonly string[], what: string): Finding => ({
   role,
@@ -102,17 +132,8 @@ const rules: readonly Rule[] = [
     isJwt(record) && config !== undefined && config.bound_issuer === '' && !boundNames(record).has('iss')
       ? [{ code: 'no_issuer', field: 'bound_issuer', text: 'neither bound_issuer nor a bound `iss` ties tokens to one issuer' }]
       : [],
-  (record) => (isGlob(record) ? boundValues(record).flatMap(wildcardOwners) : []),
-  ({ user_claim = '' }) =>
-    changingClaims.has(topLevel(user_claim))
-      ? [
-          {
-            code: 'mutable_user_claim',
-            field: 'user_claim',
-            text: `user_claim ${quoted(user_claim)} can change or be reused; prefer sub or an id`,
-          },
-        ]
-      : [],
+  (record) => (isGlob(record) ? boundValues(record).flatMap((entry) => wildcardOwners(entry, bindsOwner(record))) : []),
+  (record, config) => (changingClaims.has(topLevel(record.user_claim ?? '')) ? [changingUser(record, config)] : []),
   ({ user_claim = '' }) =>
     claimsOfOneRun.has(topLevel(user_claim))
       ? [
@@ -123,7 +144,7 @@ const rules: readonly Rule[] = [
           },
         ]
       : [],
-  (record) => (decidesByEmail(record) && !bindsVerifiedEmail(record) ? [emailUnverified(record)] : []),
+  (record, config) => (decidesByEmail(record) && !bindsVerifiedEmail(record) ? [emailUnverified(record, config)] : []),
   multiTenant,
   (record, config) => (record.allowed_redirect_uris ?? []).flatMap((uri) => deadRedirect(uri, config)),
   (record) => (isGlob(record) ? [] : boundValues(record).flatMap(literalStars)),
@@ -131,28 +152,17 @@ const rules: readonly Rule[] = [
   withoutEffect,
 ]
 
-/** Claims that say whose a pipeline is, with how much has to stand before a `*`. */
-const ownerClaims: ReadonlyMap<string, (beforeStar: string) => boolean> = new Map([
-  ['sub', endsOrganisation],
-  ...['repository', 'project_path', 'namespace_path', 'workflow_ref', 'job_workflow_ref', 'ci_config_ref_uri'].map(
-    (claim) => [claim, (start: string) => start.includes('/')] as const,
-  ),
-  ...['repository_owner', 'repository_owner_id', 'organization', 'organization_slug', 'organization_id', 'hd', 'tid', 'iss'].map(
-    (claim) => [claim, () => false] as const,
-  ),
-])
+/** Another entry that is met by one owner only makes a `*` in a longer name harmless. */
+const bindsOwner = (record: RoleRecord): boolean =>
+  boundValues(record).some(
+    ([claim, values]) =>
+      namesOwner(topLevel(claim)) && values.length > 0 && values.every((value) => typeof value !== 'string' || !value.includes('*')),
+  )
 
-/** `repo:acme/…` names its owner before the first slash, `system:serviceaccount:prod:…` before the third colon. */
-function endsOrganisation(start: string): boolean {
-  if (start.startsWith('system:serviceaccount:')) return start.split(':').length > 3
-  return start.replace(/^[a-z_]{1,32}:/, '').includes('/')
-}
-
-function wildcardOwners([claim, values]: [string, readonly JsonValue[]]): Found[] {
-  const isNamed = ownerClaims.get(topLevel(claim))
-  if (isNamed === undefined) return []
+function wildcardOwners([claim, values]: [string, readonly JsonValue[]], isOwnerBound: boolean): Found[] {
+  if (isOwnerBound && beginsWithOwner(topLevel(claim))) return []
   return values.flatMap((value) => {
-    if (typeof value !== 'string' || !value.includes('*') || isNamed(value.slice(0, value.indexOf('*')))) return []
+    if (typeof value !== 'string' || !value.includes('*') || !leavesOwnerOpen(topLevel(claim), value.slice(0, value.indexOf('*')))) return []
     const text = `${excerpt(claim)} ${quoted(value)} has its first \`*\` before the organisation ends`
     return [{ code: 'wildcard_owner', field: `bound_claims.${excerpt(claim)}`, text } as const]
   })
@@ -175,38 +185,50 @@ const bindsVerifiedEmail = (record: RoleRecord): boolean =>
     ([claim, values]) => topLevel(claim) === 'email_verified' && values.length > 0 && values.every((value) => value === true || value === 'true'),
   )
 
-const emailUnverified = (record: RoleRecord): Found => ({
+const emailUnverified = (record: RoleRecord, config: Config | undefined): Found => ({
   code: 'email_unverified',
   field: boundNames(record).has('email') ? 'bound_claims' : 'user_claim',
-  text: 'email decides, but email_verified is not bound to true',
+  text: issuersOf(record, config).some(({ known }) => known.lacksVerifiedEmail === true)
+    ? 'email decides, but this issuer does not say whether an address is verified; decide by oid'
+    : 'email decides, but email_verified is not bound to true',
 })
 
-/** Issuers whose tokens anyone can have, with the claims that say whose one is. */
-const sharedIssuers: readonly { readonly host: RegExp; readonly owners: readonly string[] }[] = [
-  { host: /^https:\/\/login\.microsoftonline\.(?:com|us)\/(?:common|organizations|consumers)(?:\/|$)/, owners: ['tid'] },
-  { host: /^(?:https:\/\/)?accounts\.google\.com\/?$/, owners: ['hd', 'sub', 'email'] },
-  {
-    host: /^https:\/\/token\.actions\.githubusercontent\.com\/?$/,
-    owners: ['repository_owner_id', 'repository_id', 'repository_owner', 'repository', 'enterprise', 'enterprise_id', 'sub'],
-  },
-  { host: /^https:\/\/gitlab\.com\/?$/, owners: ['namespace_id', 'project_id', 'namespace_path', 'project_path', 'sub'] },
-  {
-    host: /^https:\/\/app\.terraform\.io\/?$/,
-    owners: ['terraform_organization_id', 'terraform_organization_name', 'terraform_workspace_id', 'sub'],
-  },
-  { host: /^https:\/\/agent\.buildkite\.com\/?$/, owners: ['organization_id', 'organization_slug', 'pipeline_id', 'sub'] },
-]
+/** The counterpart that stays, by the claim that does not. */
+const stayingClaims: ReadonlyMap<string, string> = new Map([
+  ...(['actor', 'repository', 'repository_owner'] as const).map((claim) => [claim, `${claim}_id`] as const),
+  ...(['user_login', 'user_email'] as const).map((claim) => [claim, 'user_id'] as const),
+  ...([
+    ['project_path', 'project_id'],
+    ['namespace_path', 'namespace_id'],
+    ['upn', 'oid'],
+    ['unique_name', 'oid'],
+  ] as const),
+])
+
+function changingUser(record: RoleRecord, config: Config | undefined): Found {
+  const { user_claim: name = '' } = record
+  const better = stayingClaims.get(topLevel(name)) ?? issuersOf(record, config)[0]?.known.stable ?? 'sub or an id'
+  return { code: 'mutable_user_claim', field: 'user_claim', text: `user_claim ${quoted(name)} can change or be reused; prefer ${better}` }
+}
+
+type NamedIssuer = { readonly issuer: string; readonly known: KnownIssuer }
+
+/** The well-known issuers whose tokens a role takes, as far as configuration and role name them. */
+function issuersOf(record: RoleRecord, config: Config | undefined): NamedIssuer[] {
+  const bound = boundValues(record).flatMap(([claim, values]) => (topLevel(claim) === 'iss' ? values : []))
+  const named = [config?.bound_issuer, config?.oidc_discovery_url, ...bound].filter((issuer) => typeof issuer === 'string')
+  return [...new Set(named)].flatMap((issuer) => {
+    const known = knownIssuer(issuer)
+    return known === undefined ? [] : [{ issuer, known }]
+  })
+}
 
 function multiTenant(record: RoleRecord, config: Config | undefined): Found[] {
   const bound = boundNames(record)
   if ((record.bound_subject ?? '') !== '') bound.add('sub')
-  const bindsIssuer = boundValues(record).flatMap(([claim, values]) => (topLevel(claim) === 'iss' ? values : []))
-  const issuers = [config?.bound_issuer, config?.oidc_discovery_url, ...bindsIssuer].filter((issuer) => typeof issuer === 'string')
-  const shared = [...new Set(issuers)].find((issuer) =>
-    sharedIssuers.some(({ host, owners }) => host.test(issuer.slice(0, 256)) && !owners.some((owner) => bound.has(owner))),
-  )
+  const shared = issuersOf(record, config).find(({ known: { owners } }) => owners !== undefined && !owners.some((owner) => bound.has(owner)))
   if (shared === undefined) return []
-  const text = `${excerpt(shared)} serves many tenants; bind tid, hd or repository_owner_id`
+  const text = `${excerpt(shared.issuer)} serves many tenants; bind ${shared.known.bind ?? 'sub'}`
   return [{ code: 'multi_tenant_issuer', field: 'bound_claims', text }]
 }
 

@@ -24,6 +24,23 @@ const cases: readonly { name: string; config?: Fields; role?: Fields; found: Rec
     ['sub', 'project_path:acme/*', false],
     ['sub', 'system:serviceaccount:*', true],
     ['sub', 'system:serviceaccount:prod:*', false],
+    ['sub', 'organization:acme:project:shop:workspace:prod:run_phase:*', false],
+    ['sub', 'organization:acme:project:*:workspace:prod:run_phase:*', false],
+    ['sub', 'organization:acme*:project:shop:workspace:prod:run_phase:apply', true],
+    ['sub', 'organization:*:workspace:prod:run_phase:apply', true],
+    ['sub', 'spiffe://*/ns/prod/sa/shop', true],
+    ['sub', 'spiffe://acme*/ns/prod', true],
+    ['sub', 'spiffe://acme.example/ns/*', false],
+    ['sub', 'sc://*/shop/azure', true],
+    ['sub', 'sc://acme/*', false],
+    ['sub', 'org/*', true],
+    ['sub', 'org/7c1a/project/*', false],
+    ['sub', '/*', true],
+    ['sub', 'repo:*/shop:ref:refs/heads/main', true],
+    ['ci_config_ref_uri', 'gitlab.com/*', true],
+    ['ci_config_ref_uri', 'gitlab.com/acme/*', false],
+    ['iss', 'https://*', true],
+    ['terraform_organization_name', 'acme*', true],
     ['repository', '*/shop', true],
     ['repository', 'acme/*', false],
     ['repository_owner', 'acme*', true],
@@ -37,6 +54,51 @@ const cases: readonly { name: string; config?: Fields; role?: Fields; found: Rec
       string,
       string
     >,
+  })),
+  {
+    name: 'a star in a long name beside an owner that is given in full',
+    role: { bound_claims_type: 'glob', bound_claims: { sub: 'repo:*:environment:prod', repository_owner_id: '65' } },
+    found: {},
+  },
+  {
+    name: 'a star in a long name beside an owner that has one too',
+    role: { bound_claims_type: 'glob', bound_claims: { sub: 'repo:*:environment:prod', repository_owner: ['acme', 'b*'] } },
+    found: {
+      wildcard_owner: 'sub "repo:*:environment:prod" has its first `*` before the organisation ends',
+      'wildcard_owner 2': 'repository_owner "b*" has its first `*` before the organisation ends',
+    },
+  },
+  ...[
+    { claim: 'actor', issuer: 'https://token.actions.githubusercontent.com', better: 'actor_id' },
+    { claim: 'repository', issuer: 'https://github.acme.example/_services/token', better: 'repository_id' },
+    { claim: 'ref', issuer: 'https://token.actions.githubusercontent.com', better: 'repository_id' },
+    { claim: 'project_path', issuer: 'https://gitlab.acme.example', better: 'project_id' },
+    { claim: 'user_login', issuer: 'https://gitlab.com', better: 'user_id' },
+    { claim: 'preferred_username', issuer: 'https://login.microsoftonline.com/9a3d4b10-2c55-4f1e-8a77-51f0a2b6c9d3/v2.0', better: 'oid' },
+    { claim: 'name', issuer: 'https://accounts.google.com', better: 'sub' },
+    { claim: 'nickname', issuer: 'https://acme.eu.auth0.com/', better: 'sub or an id' },
+  ].map(({ claim, issuer, better }) => ({
+    name: `a name of ${issuer} that can change: ${claim}`,
+    config: { bound_issuer: issuer },
+    role: { user_claim: claim, bound_claims: { sub: 'x' } },
+    found: { mutable_user_claim: `user_claim "${claim}" can change or be reused; prefer ${better}` } as Record<string, string>,
+  })),
+  {
+    name: 'an address of an issuer that verifies none',
+    config: { bound_issuer: 'https://login.microsoftonline.com/9a3d4b10-2c55-4f1e-8a77-51f0a2b6c9d3/v2.0' },
+    role: { bound_claims: { email: 'a@b.c' } },
+    found: { email_unverified: 'email decides, but this issuer does not say whether an address is verified; decide by oid' },
+  },
+  ...[
+    { issuer: 'https://accounts.google.com', bind: 'hd' },
+    { issuer: 'https://gitlab.com', bind: 'namespace_id or project_id' },
+    { issuer: 'https://app.terraform.io', bind: 'terraform_organization_id or terraform_workspace_id' },
+    { issuer: 'https://agent.buildkite.com', bind: 'organization_id or pipeline_id' },
+  ].map(({ issuer, bind }) => ({
+    name: `the tenants of ${issuer}`,
+    config: { bound_issuer: issuer },
+    role: { bound_claims: { ref: 'refs/heads/main' } },
+    found: { multi_tenant_issuer: `${issuer} serves many tenants; bind ${bind}` } as Record<string, string>,
   })),
   {
     name: 'a name that can change',
@@ -58,13 +120,13 @@ const cases: readonly { name: string; config?: Fields; role?: Fields; found: Rec
     name: 'an issuer of many',
     config: { bound_issuer: 'https://token.actions.githubusercontent.com' },
     role: { bound_claims: { ref: 'refs/heads/main' } },
-    found: { multi_tenant_issuer: 'https://token.actions.githubusercontent.com serves many tenants; bind tid, hd or repository_owner_id' },
+    found: { multi_tenant_issuer: 'https://token.actions.githubusercontent.com serves many tenants; bind repository_owner_id or repository_id' },
   },
   { name: 'one of them', config: { bound_issuer: 'https://token.actions.githubusercontent.com' }, found: {} },
   {
     name: 'any tenant of Entra',
     config: { bound_issuer: 'https://login.microsoftonline.com/common/v2.0' },
-    found: { multi_tenant_issuer: 'https://login.microsoftonline.com/common/v2.0 serves many tenants; bind tid, hd or repository_owner_id' },
+    found: { multi_tenant_issuer: 'https://login.microsoftonline.com/common/v2.0 serves many tenants; bind tid' },
   },
   {
     name: 'redirects that never match',
@@ -144,9 +206,35 @@ describe('lint, contract jwt-oidc §11.6', () => {
     expect(answer.body['warnings']).toEqual([
       'no_audience: any token of the issuer without `aud` is accepted; set bound_audiences',
       'kept_values: [bound_claims token_policies user_claim] keep values of an earlier write',
-      'unknown_field: [policy] are not fields of a role',
+      'unknown_field: [policy] are not fields of a role; policy: did you mean "token_policies"?',
       'Endpoint ignored these unrecognized parameters: [policy]',
     ])
+  })
+
+  test.each([
+    ['bound_audience', 'bound_audiences'],
+    ['boundAudiences', 'bound_audiences'],
+    ['bound-claims', 'bound_claims'],
+    ['audiences', 'bound_audiences'],
+    ['claim_mapping', 'claim_mappings'],
+    ['allowed_redirect_urls', 'allowed_redirect_uris'],
+    ['user_clam', 'user_claim'],
+    ['group_claim', 'groups_claim'],
+    ['tok_ttl', 'token_ttl'],
+    ['tll', 'token_ttl'],
+    ['something_else', undefined],
+    ['x', undefined],
+    ['b'.repeat(4096), undefined],
+  ])('a field that is written %.40s: did you mean %s', async (name, meant) => {
+    const mount = await house.mount()
+    await house.root.write(`sys/auth/${mount}/tune`, { options: { role_lint: 'write' } })
+
+    const answer = await house.root.write(`auth/${mount}/role/new`, { role_type: 'jwt', user_claim: 'sub', bound_subject: 'x', [name]: 'x' })
+
+    const warning = String(answer.body['warnings']?.['1'])
+    expect(warning.startsWith('unknown_field: [')).toBe(true)
+    expect(/did you mean "(.*)"\?$/.exec(warning)?.[1]).toBe(meant)
+    expect(warning.length).toBeLessThan(600)
   })
 
   test('a role as it should be is a write without words even then', async () => {
