@@ -80,7 +80,7 @@ test('docs/explain.md: so does who asks why a login failed', patience, async () 
 
   expect(refused(requests)).toEqual([])
   expect(output).toContain('"hint":"differs_in_case"')
-  expect(output).toContain('FAIL  audience aud: audience_mismatch')
+  expect(output).toContain('FAIL  audience: audience_mismatch (aud)')
 })
 
 test('simulators/directory/README.md: so does who looks into the stand-in for the cloud', patience, async () => {

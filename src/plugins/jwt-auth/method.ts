@@ -7,12 +7,13 @@ import type { RenewalTerms } from '../../core/tokens/renew-token.ts'
 import type { SpentProofs } from '../../core/tokens/spent-proofs.ts'
 import type { Token } from '../../core/tokens/token.ts'
 import { ServiceError } from '../../errors.ts'
+import { Buckets } from '../../lib/buckets.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Attempt } from './attempt.ts'
 import { type Explanation, type ExplainInput, explainLogin } from './explain/explain.ts'
 import { type Finding, lintRole, lintWrite } from './explain/lint.ts'
-import { traceOf } from './explain/kept-trace.ts'
+import { bareTrace, traceOf } from './explain/kept-trace.ts'
 import { LoginFailures } from './explain/login-failures.ts'
 import type { ReportedMount } from './explain/login-reports.ts'
 import { type RefusedConfig, shownStatus } from './explain/status.ts'
@@ -93,9 +94,12 @@ export class JwtMethod {
   readonly #parts: JwtMethodParts
   readonly #keysetParts: Omit<MountStateParts, 'onFetch'>
   readonly #placeByUuid = new Map<string, Place>()
+  /** Refused logins by JWT whose checks are kept, of each mount. */
+  readonly #traces: Buckets
 
   constructor(parts: JwtMethodParts) {
     this.#parts = parts
+    this.#traces = new Buckets(parts.clock, { capacity: 200, refillMs: 50 })
     this.#keysetParts = {
       sources: new SharedSources(parts),
       gate: new VerificationGate(maxVerifications),
@@ -210,6 +214,8 @@ export class JwtMethod {
       traceOf: (login) => {
         const { outbound, clock } = this.#parts
         const { maxTokenSize } = this.#keysetParts.limits
+        // whoever sends bad tokens in a row shall not make the server walk through each of them twice
+        if (login.path === 'login' && !this.#traces.take(mount.uuid)) return Promise.resolve(bareTrace(login.reason))
         return traceOf(login, { state: place.state, outbound, maxTokenSize, now: () => clock.now() })
       },
       noteEnd: (isLogin) => {

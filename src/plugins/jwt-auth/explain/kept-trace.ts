@@ -32,6 +32,12 @@ export async function traceOf(login: RefusedLogin, context: TraceContext): Promi
   return { checks: bounded(checks), clock }
 }
 
+/** No more than which check refused. */
+export const bareTrace = (reason: string): KeptTrace => ({
+  checks: [{ ...nothing, name: checkNamed(reason), verdict: 'fail', reason }],
+  clock: undefined,
+})
+
 /** A login by JWT is not traced while it runs, so the walk is done again with what is known of its signature. */
 async function walkAgain({ attempt, reason, error, remoteAddress }: RefusedLogin, context: TraceContext): Promise<KeptTrace> {
   const check = checkNamed(reason)

@@ -30,7 +30,7 @@ const maxValues = 6
 export function reportOf(login: ReportedLogin, mountPath: string): string {
   const first = login.checks.find(({ verdict }) => verdict === 'fail')
   const lines = [
-    `${mountPath}: the login of role ${quoted(login.role)} is ${login.allowed ? 'allowed' : `refused: ${login.reason} (${login.status})`}`,
+    `${mountPath}: the login${login.role === '' ? '' : ` of role ${quoted(login.role)}`} is ${login.allowed ? 'allowed' : `refused: ${login.reason} (${login.status})`}`,
     ...(login.error === '' ? [] : [`error         ${plain(login.error)}`]),
     ...(login.cause === '' || login.cause === login.error ? [] : [`cause         ${plain(login.cause)}`]),
     ...(login.request_id === undefined
@@ -61,7 +61,7 @@ function linesOf({ name, verdict, expected, seen, reason, hint, detail }: Explai
   if (verdict === 'pass') return [`ok    ${`${name}${of}`.padEnd(column)}${seen === null ? '' : ` ${valuesText(asList(seen))}`}`.trimEnd()]
   if (verdict === 'skipped') return [`skip  ${name.padEnd(column)} ${valuesText(asList(seen))}`]
   return [
-    `FAIL  ${name}${of}: ${reason}`,
+    `FAIL  ${name}: ${reason}${detail === '' ? '' : ` (${plain(detail)})`}`,
     `${indent} expected  ${expected.length === 0 ? '-' : valuesText(expected)}`,
     `${indent} seen      ${seen === null ? '-' : valuesText(asList(seen))}`,
     ...(hint === '' ? [] : [`${indent} hint      ${hintText(hint)}`]),
@@ -81,7 +81,10 @@ function valueText(value: JsonValue): string {
 }
 
 /** Without quotes around it, but with nothing in it that a line or a terminal would act on. */
-const plain = (text: string): string => quoted(text, 2048).slice(1, -1).replaceAll('\\"', '"')
+const plain = (text: string): string =>
+  quoted(text, 2048)
+    .slice(1, -1)
+    .replaceAll(/\\(["\\])/g, '$1')
 
 /** Whether plain text is asked for rather than JSON; without a preference it is JSON. RFC 9110 §12.5.1. */
 export function wantsText(accept: string | undefined): boolean {

@@ -31,7 +31,7 @@ const contractLimits: PendingLimits = { mount: 100_000, address: 1_000 }
 
 /** Why there is no login of a state, as far as this process has seen it end. */
 export type Gone = 'used' | 'expired'
-const maxGoneKept = 10_000
+const maxGoneKept = 2_000
 
 /** A login begun, and the state the provider will bring back. */
 export type BegunLogin = { readonly state: string; readonly login: PendingLogin }

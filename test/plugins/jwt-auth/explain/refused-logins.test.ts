@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Json } from '../../../support/client.ts'
 import { errors } from '../../../support/error-bodies.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 import { begin, callback, logIn, redirectUri, startSmallProvider, withFlow, writeRole } from '../oidc/small-provider.ts'
 import { checksOf } from './checks.ts'
 import { type LoginHouse, openLoginHouse } from './house.ts'
@@ -49,6 +50,24 @@ describe('explain by the request id of a refused login by JWT', () => {
     expect(list.text).not.toContain('hunter2')
     expect(list.body['data']?.['failures']).toMatchObject([{ check: 'audience', expected: ['gatehouse'], seen: null, hint: '', detail: 'aud' }])
     expect(checksOf(explained.body['data']).find(({ verdict }) => verdict === 'fail')).toMatchObject({ seen: ['hunter2'] })
+  })
+
+  test('of very many in a row only the check that refused is kept', async () => {
+    const clock = new FakeClock()
+    await using quick = await openLoginHouse({ clock })
+    const mount = await quick.mount()
+    const jwt = await quick.sign({ aud: 'x' })
+    const checksOfNext = async () => {
+      const refused = await quick.login(mount, { jwt })
+      return checksOf((await quick.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })).body['data'])
+    }
+    for (let time = 0; time < 200; time++) await quick.login(mount, { jwt })
+
+    expect(await checksOfNext()).toEqual([
+      { name: 'audience', verdict: 'fail', reason: 'audience_mismatch', expected: [], seen: null, hint: '', detail: '' },
+    ])
+    clock.advance(1)
+    expect((await checksOfNext()).length).toBeGreaterThan(10)
   })
 
   test('a signature is not checked again, and the token not kept', async () => {

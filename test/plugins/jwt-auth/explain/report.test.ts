@@ -25,13 +25,13 @@ describe('explain for people', () => {
     const lines = answer.text.split('\n')
     expect(lines[0]).toBe(`auth/${mount}/: the login of role "ci" is refused: audience_mismatch (400)`)
     expect(lines[1]).toMatch(/^error {9}error validating token: invalid audience/)
-    const at = lines.indexOf('FAIL  audience aud: audience_mismatch')
+    const at = lines.indexOf('FAIL  audience: audience_mismatch (aud)')
     expect(lines.slice(at + 1, at + 4).map((line) => line.trim().replace(/ +/g, ' '))).toEqual([
       'expected "gatehouse"',
       'seen "Gatehouse"',
       'hint differs_in_case: the same but for upper and lower case',
     ])
-    expect(answer.text).toContain('FAIL  bound_claims ref: bound_claim_mismatch')
+    expect(answer.text).toContain('FAIL  bound_claims: bound_claim_mismatch (ref)')
     expect(lines.at(-2)).toMatch(/^What to do: Ask the platform for a token with this audience/)
     expect(lines.length).toBeGreaterThan(15)
     expect(lines.length).toBeLessThan(35)
@@ -112,7 +112,9 @@ test('a browser login that was refused', async () => {
 
   expect(text).toMatch(/^auth\/oidc\/: the login of role "test" is refused: groups_unavailable \(400\)\n/)
   expect(text).toContain(' to oidc/callback from 127.0.0.1\n')
-  expect(text).toMatch(/FAIL {2}groups groups; userinfo was left out: answered 404: groups_unavailable\n +expected +"groups"\n +seen +.*"roles"\n/)
+  expect(text).toMatch(
+    /FAIL {2}groups: groups_unavailable \(groups; userinfo was left out: answered 404\)\n +expected +"groups"\n +seen +.*"roles"\n/,
+  )
   expect(text).toMatch(/What to do: Let the provider send the claim/)
   expect(text.split('\n').length).toBeLessThan(35)
 })
