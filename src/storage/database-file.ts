@@ -61,21 +61,17 @@ export class DatabaseFile implements AsyncDisposable {
     const place = prepareFile(path)
     if (!allowNetworkDisk) await refuseNetworkDisk(dirname(place))
     opened.use(holdLock(place, path))
-    const identity = identityOf(path)
-    const logPath = `${place}-wal`
+    const files = opened.use(new FileWatch((reason) => events.fileLost(reason)))
+    for (const watched of [path, `${place}.lock`]) files.add(watched)
+    const data = { path, identity: identityOf(path), faults: faults?.shared, logGoalBytes, logLimitBytes }
+    const writer = new WriterThread(data, watchLog(events, logGoalBytes))
     const reading = openReading(path)
+    const file = new DatabaseFile({ path, logPath: `${place}-wal`, reading, writer, files, opened: opened.move() })
     try {
-      const data = { path, identity, faults: faults?.shared, logGoalBytes, logLimitBytes }
-      const writer = new WriterThread(data, watchLog(events, logGoalBytes))
-      const files = opened.use(new FileWatch((reason) => events.fileLost(reason)))
-      for (const watched of [path, `${place}.lock`]) files.add(watched)
-      const file = new DatabaseFile({ path, logPath, reading, writer, files, opened: opened.move() })
-      if (reading.isAlone) return file
-      await writer.ready()
-      files.add(logPath)
+      if (!reading.isAlone) await file.#writeToo()
       return file
     } catch (cause) {
-      reading.connection.close()
+      await file[Symbol.asyncDispose]()
       throw cause
     }
   }
@@ -91,7 +87,7 @@ export class DatabaseFile implements AsyncDisposable {
   /** All or nothing; rejects with a ServiceError. */
   async commit(rows: readonly RowWrite[]): Promise<void> {
     if (this.#files.reason !== undefined) throw storageError(ownCodes.replaced, new Error(this.#files.reason))
-    if (this.#reading.isAlone) this.#readTogether()
+    if (this.#reading.isAlone) await this.#readTogether()
     try {
       await this.#writer.commit(rows)
     } catch (cause) {
@@ -112,12 +108,17 @@ export class DatabaseFile implements AsyncDisposable {
     await this.#opened.disposeAsync()
   }
 
+  async #writeToo(): Promise<void> {
+    await this.#writer.ready()
+    this.#files.add(this.#logPath)
+  }
+
   #isWritten({ key, value, revision }: RowWrite): boolean {
     return this.reader.get(key)?.revision === (value === undefined ? undefined : revision)
   }
 
-  /** Makes way for the thread that writes. Throws a ServiceError while the disk is full. */
-  #readTogether(): void {
+  /** Makes way for the thread that writes, and starts it. Rejects with a ServiceError while the disk is full. */
+  async #readTogether(): Promise<void> {
     const { bavail, bsize } = statfsSync(this.#path)
     if (bavail * bsize < leastSharedBytes) throw storageError('SQLITE_FULL')
     this.#reading.connection.close()
@@ -127,7 +128,7 @@ export class DatabaseFile implements AsyncDisposable {
       throw storageError(engineCode(cause), cause)
     }
     if (this.#reading.isAlone) throw storageError('SQLITE_FULL')
-    this.#files.add(this.#logPath)
+    await this.#writeToo()
   }
 }
 

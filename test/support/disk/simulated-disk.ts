@@ -10,8 +10,8 @@ const source = join(import.meta.dirname, 'shim.c')
 export const noSimulatedDisk: string | undefined =
   process.platform !== 'linux' || endianness() !== 'LE'
     ? 'the simulated disk needs Linux'
-    : spawnSync('cc', ['--version'], { stdio: 'ignore' }).status !== 0
-      ? 'the simulated disk needs a C compiler (cc)'
+    : spawnSync('cc', ['-fsyntax-only', source], { stdio: 'ignore' }).status !== 0
+      ? 'the simulated disk needs a C compiler (cc) and the headers of glibc'
       : undefined
 
 /** The slots of the shim's control file, in its order. */
