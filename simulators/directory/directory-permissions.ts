@@ -31,12 +31,18 @@ function need(call: Call, wanted: readonly string[]): void {
 export const mayCaller = {
   readApplications: (call: Call) => need(call, applicationRead),
   createApplication: (call: Call) => need(call, [...applicationWrite, owned]),
-  /** With `OwnedBy` only what the caller owns; its own application is not among that, unless it was made an owner of it. */
+  /**
+   * With `OwnedBy` only what the caller owns; its own application is not among that, unless it was made an
+   * owner of it.
+   */
   changeHolder: (call: Call, holder: Holder) => {
     if (!has(call, applicationWrite) && !(has(call, [owned]) && owns(call, holder))) throw insufficient()
   },
   readGroups: (call: Call) => need(call, groupRead),
-  /** A service principal as a member takes a permission of groups and one of applications. Graph reference: group-post-members. */
+  /**
+   * A service principal as a member takes a permission of groups and one of applications. Graph reference:
+   * group-post-members.
+   */
   addMember: (call: Call, group: Group) => {
     need(call, groupWrite)
     need(call, applicationWrite)

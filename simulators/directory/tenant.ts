@@ -29,7 +29,10 @@ export type Application = Holder & {
   isLocked: boolean
 }
 export type Principal = Holder & { roles: string[] }
-/** `dynamic`: a rule decides who is a member; `on-premises`: synchronized from there, where alone it can be changed. */
+/**
+ * `dynamic`: a rule decides who is a member; `on-premises`: synchronized from there, where alone it can be
+ * changed.
+ */
 export type GroupKind = 'assigned' | 'dynamic' | 'on-premises' | 'role-assignable'
 export type Group = { seq: number; id: string; displayName: string; memberIds: Set<string>; kind: GroupKind }
 export type RoleDefinition = {

@@ -23,11 +23,17 @@ export interface LeaseBackend {
    * `invalid`, `unsupported` or `missing`, which no repetition will cure.
    */
   revoke(lease: Lease, signal: AbortSignal): Promise<void>
-  /** What the engine has to remember of a lease that is dropped by force, since it could not be revoked. Undefined: nothing. */
+  /**
+   * What the engine has to remember of a lease that is dropped by force, since it could not be revoked.
+   * Undefined: nothing.
+   */
   dropping?(lease: Lease): Dropping | undefined
 }
 
-/** `alongside` is written in the step that drops the lease; `dropped` is called after it, also when it is not known whether it is stored. */
+/**
+ * `alongside` is written in the step that drops the lease; `dropped` is called after it, also when it is not
+ * known whether it is stored.
+ */
 export type Dropping = { readonly alongside: readonly ViewEntry[]; dropped(): void }
 
 /** Contract tokens §6.6: failures that are no use trying again. */

@@ -68,7 +68,10 @@ export class LeaseRecords {
     throw tooManyChanges()
   }
 
-  /** Deletes the lease whatever it is by now. `seen` is how it was a moment ago, if that is known; `alongside` is written in the same step. */
+  /**
+   * Deletes the lease whatever it is by now. `seen` is how it was a moment ago, if that is known; `alongside`
+   * is written in the same step.
+   */
   async remove(ref: LeaseRef, seen?: StoredLease, alongside: readonly ViewEntry[] = []): Promise<void> {
     const key = leaseKey(ref)
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {

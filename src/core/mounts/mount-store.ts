@@ -24,8 +24,8 @@ export type MountStoreParts = {
   /** Ends every lease the mount has issued; tokens end by themselves. A rejection leaves the mount where it is. */
   revokeLeases(mount: Mount, how: Removal): Promise<void>
   /**
-   * Takes back what a mount must not leave behind outside of the server; called when its leases have ended, before `empty`. A rejection leaves the mount
-   * where it is, to be removed by another request.
+   * Takes back what a mount must not leave behind outside of the server; called when its leases have ended,
+   * before `empty`. A rejection leaves the mount where it is, to be removed by another request.
    */
   clear?(mount: Mount, how: Removal): Promise<void>
   /**
@@ -118,8 +118,8 @@ export class MountStore implements AsyncDisposable {
   }
 
   /**
-   * As `enter`, of a mount whose removal was refused, for the few requests that are served there all the same. Undefined while the removal goes on, which then
-   * waits for nobody any more.
+   * As `enter`, of a mount whose removal was refused, for the few requests that are served there all the
+   * same. Undefined while the removal goes on, which then waits for nobody any more.
    */
   enterRemoved(mount: Mount): (() => void) | undefined {
     const now = this.#table.byUuid(mount.uuid)

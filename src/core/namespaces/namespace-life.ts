@@ -71,8 +71,9 @@ export class NamespaceLife implements AsyncDisposable {
   }
 
   /**
-   * Marks a namespace as gone, which ends all it has issued, and takes away what is in it in the background. Throws when it has children. For one that
-   * is marked already, the work goes on at once. `abandon`: what its mounts cannot take back outside of the server is given up.
+   * Marks a namespace as gone, which ends all it has issued, and takes away what is in it in the background.
+   * Throws when it has children. For one that is marked already, the work goes on at once. `abandon`: what
+   * its mounts cannot take back outside of the server is given up.
    */
   async remove(namespace: NamespaceRecord, { abandon = false } = {}): Promise<void> {
     const tainted = await this.#inTurn(async () => {

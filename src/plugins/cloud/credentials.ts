@@ -203,8 +203,9 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   /**
-   * Before a mount goes with all that is stored in it: its debris is undone. Throws when some stays, which only the mount's own credential can remove; of a
-   * mount that cannot sign in any longer, and of one that is abandoned, each object is logged.
+   * Before a mount goes with all that is stored in it: its debris is undone. Throws when some stays, which
+   * only the mount's own credential can remove; of a mount that cannot sign in any longer, and of one that is
+   * abandoned, each object is logged.
    */
   async clear(mount: Mount, { abandon }: { readonly abandon: boolean }): Promise<void> {
     const { stateOf, leases, rootSecretUsers, clock, random } = this.#parts

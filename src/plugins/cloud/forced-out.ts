@@ -30,7 +30,10 @@ function leftOf(owned: Owned, accessor: string): Intent[] {
   ]
 }
 
-/** The debris of a lease that is dropped by force, as entries for the step that drops it: its row ends in the same step. Undefined when its data do not tell. */
+/**
+ * The debris of a lease that is dropped by force, as entries for the step that drops it: its row ends in the
+ * same step. Undefined when its data do not tell.
+ */
 export function droppedLease(
   owned: Owned,
   lease: { readonly namespace: string; readonly id: string },

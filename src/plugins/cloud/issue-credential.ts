@@ -121,7 +121,9 @@ async function make(
   return { application, principalId: principal.id, password }
 }
 
-/** Waits for all of it, then throws the failure that came first, or gives back what came of the first work. */
+/**
+ * Waits for all of it, then throws the failure that came first, or gives back what came of the first work.
+ */
 async function inParallel<First>(
   call: UpstreamCall,
   begin: (call: UpstreamCall) => readonly [Promise<First>, ...Promise<unknown>[]],
@@ -191,7 +193,10 @@ type SecretHolder = {
   remove(keyId: string): Promise<void>
 }
 
-/** A secret of the service principal; where that is locked, one of the application, which does the same and goes with it as well. */
+/**
+ * A secret of the service principal; where that is locked, one of the application, which does the same and
+ * goes with it as well.
+ */
 async function addSecret(applicationId: string, principalId: string, work: IssueWork): Promise<AddedPassword> {
   const { directory } = work.upstream
   const { call } = work

@@ -1,7 +1,10 @@
 import { dynamicGroup, roleAssignableGroup, type UpstreamCall, UpstreamError } from './upstream/index.ts'
 import type { UpstreamWork } from './upstream-work.ts'
 
-/** Makes a service principal a member of a group. A refusal is thrown with what is special about the group: the directory says only that a right is missing. */
+/**
+ * Makes a service principal a member of a group. A refusal is thrown with what is special about the group:
+ * the directory says only that a right is missing.
+ */
 export async function joinGroup(
   groupId: string,
   principalId: string,

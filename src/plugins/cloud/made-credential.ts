@@ -14,8 +14,9 @@ export type MadeCredential = {
 const daySeconds = 86_400
 
 /**
- * How many seconds a new secret of the role works upstream: `explicit_max_ttl`, else the mount's `secret_lifetime`, else as long as its lease can last and a
- * day more, in which a revocation that fails is tried again. Pure.
+ * How many seconds a new secret of the role works upstream: `explicit_max_ttl`, else the mount's
+ * `secret_lifetime`, else as long as its lease can last and a day more, in which a revocation that fails is
+ * tried again. Pure.
  */
 export function secretLifetime(
   { explicit_max_ttl: explicit, max_ttl: roleMax }: Pick<RoleRecord, 'explicit_max_ttl' | 'max_ttl'>,

@@ -11,7 +11,9 @@ export type EngineOptions = {
   readonly mostInFlight: number
   /** 0: only when it is asked for. */
   readonly reapPeriodMs: number
-  /** Seconds a secret works upstream when its role does not say; 0: as long as its lease can last, and a day. */
+  /**
+   * Seconds a secret works upstream when its role does not say; 0: as long as its lease can last, and a day.
+   */
   readonly secretLifetime: number
   /** Sent with each application that is made, where the tenant wants to know whose it is. */
   readonly serviceManagementReference: string | undefined

@@ -55,7 +55,10 @@ export async function preflight(parts: Omit<Surroundings, 'upstream'>): Promise<
   return { ok: checks.every(({ ok }) => ok), checks }
 }
 
-/** What one kind of work needs of the directory; `owning`: instead of the permission, with the one for own applications. */
+/**
+ * What one kind of work needs of the directory; `owning`: instead of the permission, with the one for own
+ * applications.
+ */
 type Wanted = { readonly needs: readonly Need[]; readonly why: string; readonly owning?: string | undefined }
 
 async function directoryPermissions(around: Surroundings): Promise<Seen> {
@@ -131,7 +134,10 @@ const neededActions = [
   'Microsoft.Authorization/roleAssignments/delete',
 ]
 
-/** Looks at each scope that roles name: who may assign roles there needs no right on the subscription. Without any, at the subscription. */
+/**
+ * Looks at each scope that roles name: who may assign roles there needs no right on the subscription. Without
+ * any, at the subscription.
+ */
 async function resourceManagerPermissions({ state, upstream, call }: Surroundings): Promise<Seen> {
   const scopes = [...new Set((await allRoles(state)).filter(grantsRights).flatMap((role) => (role.roles ?? []).map(({ scope }) => scope)))].sort()
   if (scopes.length === 0) return actionsSeen(await grantedAt(undefined), 'the subscription')

@@ -26,7 +26,10 @@ export async function resolveRoles(roles: readonly GrantedRole[], lookup: Lookup
 
 const definitionPath = /(?:^|\/)providers\/microsoft\.authorization\/roledefinitions\/[^/]+\/?$/i
 
-/** Whoever has rights below the subscription only may read definitions there: a refused look-up is made again at the scope of the role. */
+/**
+ * Whoever has rights below the subscription only may read definitions there: a refused look-up is made again
+ * at the scope of the role.
+ */
 async function atScopeIfDenied<Result>(look: (scope: string | undefined) => Promise<Result>, scope: string): Promise<Result> {
   try {
     return await look(undefined)

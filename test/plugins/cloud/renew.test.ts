@@ -51,7 +51,8 @@ describe('renewal', () => {
   })
 })
 
-// The secret was made `made` seconds ago, and works for the explicit limit or ten years. docs/cloud.md#credentials
+// The secret was made `made` seconds ago, and works for the explicit limit or ten years.
+// docs/cloud.md#credentials
 test.each([
   { role: { ttl: 20, max_ttl: 30 }, made: 0, terms: { ttl: 20, maxTtl: 30 } },
   { role: { ttl: 20, explicit_max_ttl: 60 }, made: 0, terms: { ttl: 20, maxTtl: 60 } },

@@ -135,7 +135,10 @@ export class Intents implements IntentLog, AsyncDisposable {
     return this.#stored.all()
   }
 
-  /** Tries everything that is left once, now, and gives back what stays; what is not tried yet at the signal goes on by itself. */
+  /**
+   * Tries everything that is left once, now, and gives back what stays; what is not tried yet at the signal
+   * goes on by itself.
+   */
   async undoAll(signal?: AbortSignal): Promise<Leftover[]> {
     await this.resume()
     for (const undoing of this.#undoing.values()) undoing.dueAt = 0

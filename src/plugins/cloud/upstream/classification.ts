@@ -3,10 +3,11 @@ import { missingPermissions, ownershipAdvice } from './permissions.ts'
 import type { UpstreamError, UpstreamOperation, UpstreamService } from './upstream-error.ts'
 
 /**
- * What an error means for the step it happened in:
- * `retry`: not yet replicated, will pass; `done`: what was asked for is so already; `gone`: what the request names does not exist there;
- * `denied`: a right is missing; `limit`: a quota or a number of passwords is reached; `policy`: a rule of the tenant or of the object forbids it;
- * `credential`: the root credential is not accepted; `throttled`: too many requests; `final`: anything else.
+ * What an error means for the step it happened in: `retry`: not yet replicated, will pass; `done`: what was
+ * asked for is so already; `gone`: what the request names does not exist there; `denied`: a right is missing;
+ * `limit`: a quota or a number of passwords is reached; `policy`: a rule of the tenant or of the object
+ * forbids it; `credential`: the root credential is not accepted; `throttled`: too many requests; `final`:
+ * anything else.
  */
 export type ErrorClass = {
   readonly kind: 'retry' | 'done' | 'gone' | 'denied' | 'limit' | 'policy' | 'credential' | 'throttled' | 'final'
@@ -75,7 +76,10 @@ export const onPremisesGroupAdvice =
 const lifetimeAdvice =
   "the tenant limits how long secrets live: lower max_ttl or explicit_max_ttl of the role (of a root secret, root_password_ttl), or the mount option 'secret_lifetime'"
 
-/** What rules forbid, each with the way out. They come first: the texts beside some of these codes read like others. */
+/**
+ * What rules forbid, each with the way out. They come first: the texts beside some of these codes read like
+ * others.
+ */
 const policyRows: readonly Row[] = [
   { kind: 'policy', code: 'CredentialInvalidLifetimeAsPerAppPolicy', advice: lifetimeAdvice },
   { kind: 'policy', code: 'CredentialLifetimeNotAllowedAsPerAppManagementPolicy', advice: lifetimeAdvice },

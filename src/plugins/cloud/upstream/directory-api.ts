@@ -32,8 +32,8 @@ export type NewApplication = {
   serviceManagementReference?: string | undefined
 }
 /**
- * `endDateTime` in RFC 3339. The display name must be unique: it is how a lost answer is found again. When the password begins, the directory says: by
- * its clock, not by ours.
+ * `endDateTime` in RFC 3339. The display name must be unique: it is how a lost answer is found again. When
+ * the password begins, the directory says: by its clock, not by ours.
  */
 export type NewPassword = { displayName: string; endDateTime: string }
 export type AddedPassword = { readonly keyId: string; readonly secretText: string; readonly endDateTime: string }

@@ -8,8 +8,9 @@ const ownApplications: Need = ['Application.ReadWrite.OwnedBy', everyApplication
 const groupMembers: Need = ['GroupMember.ReadWrite.All', 'Group.ReadWrite.All', 'Directory.ReadWrite.All']
 
 /**
- * What the calls of the engine need of Microsoft Graph, as application permissions with admin consent: refusals, `config/check` and docs/cloud.md#permissions-of-the-root
- * say the same. Graph reference: the pages of each operation.
+ * What the calls of the engine need of Microsoft Graph, as application permissions with admin consent:
+ * refusals, `config/check` and docs/cloud.md#permissions-of-the-root say the same. Graph reference: the pages
+ * of each operation.
  */
 export const graphNeeds = {
   /** What the root made itself, and applications it was made an owner of. */
@@ -66,8 +67,8 @@ export const unmet = (needs: readonly Need[], granted: readonly string[]): Need[
   needs.filter((need) => !need.some((permission) => granted.includes(permission)))
 
 /**
- * What is to be granted for an operation that was refused: what a token with the permissions `granted` lacks, or all that the operation needs when that is
- * not known, or explains nothing.
+ * What is to be granted for an operation that was refused: what a token with the permissions `granted` lacks,
+ * or all that the operation needs when that is not known, or explains nothing.
  */
 export function missingPermissions(
   operation: UpstreamOperation,
