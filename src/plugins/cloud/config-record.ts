@@ -46,7 +46,10 @@ export type PendingSecret = z.output<typeof pendingSecret>
 /** A mount's configuration as stored. Contract cloud-engine §2.1. */
 export type ConfigRecord = z.output<typeof storedConfig>
 
-/** Fields that Azure's engine got later: its clients compare a whole answer, so a mount of type `azure` shows only those that were set. */
+/**
+ * Fields that Azure's engine got later: its clients compare a whole answer, so a mount of type `azure` shows
+ * only those that were set.
+ */
 export const laterFields = [
   'disable_automated_rotation',
   'identity_token_audience',

@@ -137,7 +137,10 @@ export class CloudEngine implements AsyncDisposable {
     return writeRole(name, input, this.#work(mount, correlationId))
   }
 
-  /** Gives back what there is to warn of. `revoke`: its leases are revoked first, also those of a role that is gone. docs/contract/cloud.md#deleting-a-role */
+  /**
+   * Gives back what there is to warn of. `revoke`: its leases are revoked first, also those of a role that is
+   * gone. docs/contract/cloud.md#deleting-a-role
+   */
   async deleteRole(
     mount: Mount,
     name: string,

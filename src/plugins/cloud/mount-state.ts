@@ -158,7 +158,10 @@ export class MountState {
     return this.#turns.take(rolePrefix + name, work)
   }
 
-  /** Steps of a rotation of the root secret, one after the other, those of other mounts with the same root application too. */
+  /**
+   * Steps of a rotation of the root secret, one after the other, those of other mounts with the same root
+   * application too.
+   */
   inRotationTurn<T>(work: () => Promise<T>): Promise<T> {
     return this.#turns.take('rotation', async () => {
       const clientId = effectiveClientId(await this.findConfig(), this.operator)

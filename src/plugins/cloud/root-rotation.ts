@@ -121,7 +121,9 @@ export class RootRotation implements AsyncDisposable {
     if (await completeRotation(this.#work(state), this.#parts.log, isUsedElsewhere)) this.#notBefore.delete(mount.uuid)
   }
 
-  /** A secret that was typed in may have been typed in twice: it goes when the last mount has moved off it. */
+  /**
+   * A secret that was typed in may have been typed in twice: it goes when the last mount has moved off it.
+   */
   async #isUsedElsewhere({ uuid }: Mount, { client_secret }: ConfigRecord): Promise<boolean> {
     return (await this.#parts.rootSecretUsers.of(digestOf(client_secret))).some((user) => user.uuid !== uuid)
   }

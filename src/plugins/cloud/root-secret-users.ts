@@ -38,8 +38,8 @@ export class RootSecretUsers {
   }
 
   /**
-   * Of a mount that is being removed: leaves the removal of secrets that other mounts sign in with to one of those, and gives back the ids of the
-   * intents that are theirs now.
+   * Of a mount that is being removed: leaves the removal of secrets that other mounts sign in with to one of
+   * those, and gives back the ids of the intents that are theirs now.
    */
   async handOver(from: Mount): Promise<string[]> {
     const { intents } = this.#parts.stateOf(from)

@@ -170,17 +170,15 @@ async function promote({ config, pending, removals, unknown }: Promotion, { stat
     return { config: promoted(before, pending), alongside: removals.map(({ entry }) => entry) }
   })
   if (!isPromoted) return true
-  log.info({ event: 'root_rotated', mount: state.accessor, key_id: pending.key_id }, 'the new root secret counts from now on')
+  const superseded = removals.map(({ intent }) => heldAs(intent.key_id ?? '', intent.service_principal_id))
+  log.info({ event: 'root_rotated', mount: state.accessor, key_id: pending.key_id, superseded }, 'the new root secret is in use')
   if (unknown.length > 0) {
     log.warn(
       {
         event: 'root_secret_left',
         mount: state.accessor,
         key_ids: unknown.map(({ keyId }) => keyId),
-        passwords: unknown.map(({ keyId, displayName, principalId }) => ({
-          ...{ key_id: keyId, name: displayName ?? '' },
-          holder: principalId === undefined ? 'application' : 'service principal',
-        })),
+        passwords: unknown.map(({ keyId, displayName, principalId }) => ({ ...heldAs(keyId, principalId), name: displayName ?? '' })),
       },
       'which of these was the former root secret is not known: remove it by hand',
     )
@@ -191,6 +189,12 @@ async function promote({ config, pending, removals, unknown }: Promotion, { stat
   )
   return true
 }
+
+/** A password as the log names it. */
+const heldAs = (keyId: string, principalId: string | undefined) => ({
+  key_id: keyId,
+  holder: principalId === undefined ? 'application' : 'service principal',
+})
 
 export type RotationLog = {
   info(fields: object, text: string): void
@@ -213,8 +217,9 @@ const hintLength = 3
 export type HeldPassword = PasswordCredential & { readonly principalId: string | undefined }
 
 /**
- * The passwords that a promotion supersedes: those the engine made for this mount, and the one an operator typed in, on the application or on the service
- * principal, when its hint tells which that is; else the candidates. Pure. docs/contract/cloud.md#former-secrets
+ * The passwords that a promotion supersedes: those the engine made for this mount, and the one an operator
+ * typed in, on the application or on the service principal, when its hint tells which that is; else the
+ * candidates. Pure. docs/contract/cloud.md#former-secrets
  */
 export function supersededPasswords<Held extends HeldPassword>(
   passwords: readonly Held[],

@@ -176,13 +176,16 @@ describe('a root secret on the service principal', () => {
   }
 
   test('is the one that goes; passwords on the application stay', async () => {
-    const { house } = await openOnPrincipal()
+    const { house, keyId } = await openOnPrincipal()
     await using _ = house
     await rotate(house, house.mount)
     house.clock.advance(60)
 
     await look(house)
 
+    expect(house.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_rotated')).toMatchObject([
+      { fields: { superseded: [{ key_id: keyId, holder: 'service principal' }] } },
+    ])
     expect([await works(house, typed), await typedStays(house)]).toEqual([false, true])
     expect(house.directory.journal.entries({ operation: 'removeServicePrincipalPassword' })).toHaveLength(1)
     expect((await house.rootPasswords()).map(({ displayName }) => displayName)).toEqual([

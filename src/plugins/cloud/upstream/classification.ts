@@ -101,7 +101,7 @@ const policyRows: readonly Row[] = [
       ...row,
       kind: 'policy',
       steps: ['createApplication'],
-      advice: "the tenant wants a GUID with each application that says whose it is: set the mount option 'service_management_reference'",
+      advice: "the tenant requires a service management reference (a GUID) on each application: set the mount option 'service_management_reference'",
     }),
   ),
   { kind: 'policy', service: 'directory', code: dynamicGroup, advice: dynamicGroupAdvice },
