@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastif
 import type { Config } from './config.ts'
 import { Access } from './core/access.ts'
 import { type Barrier, isEmpty, openBarrier, rootKeyKey } from './core/barrier/barrier.ts'
+import { RotationSchedule } from './core/barrier/rotation-schedule.ts'
 import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
 import type { View } from './core/barrier/view.ts'
 import { CorsStore } from './core/cors/cors-store.ts'
@@ -114,6 +115,7 @@ export type Server = AsyncDisposable & {
 }
 
 const sweepIntervalMs = 5_000
+const dataKeyCheckMs = 60_000
 /** How long a stopping server serves clients that are about to use an idle connection. */
 const lingerMs = 1_000
 const pendingLoginsSweepMs = 60_000
@@ -142,6 +144,7 @@ export async function startServer(config: Config, given: ServerParts): Promise<S
   opened.use(core.tidy)
   if (config.background === 'on') {
     opened.use(core.barrier.resealing(parts.log)).start()
+    opened.use(core.rotationSchedule).start()
     core.leases.start()
     core.tidy.resume()
     opened.use(core.sweeper).start()
@@ -278,6 +281,12 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
     intervalMs: sweepIntervalMs,
     onError: (err) => log.error({ err }, 'a key of identity tokens could not be rotated'),
   })
+  const rotationSchedule = new RotationSchedule({
+    barrier,
+    clock,
+    intervalMs: dataKeyCheckMs,
+    onError: (err) => log.error({ err }, 'the data key could not be rotated'),
+  })
   const spent = await indispensable('the keys of one-time logins', SpentProofs.open({ view: core, random, clock }))
   const tokenRoles = new TokenRoleStore(core)
   const policies = await PolicyStore.open({ view: root.view('policy/'), clock })
@@ -371,6 +380,7 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
     identities,
     identityTokens,
     keyRotator,
+    rotationSchedule,
     reached,
     policies,
     cubbyholes,

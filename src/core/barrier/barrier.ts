@@ -3,7 +3,7 @@ import { ServiceError, StartError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Storage, StoredRecord } from '../../storage/storage.ts'
-import { defaultKeyLimits, firstKeyring, type KeyLimits, Keyring, type KeyStatus, keyringKey } from './keyring.ts'
+import { defaultKeyLimits, firstKeyring, type KeyLimits, Keyring, type KeyStatus, keyringKey, type RotationRules } from './keyring.ts'
 import { Resealer, type ResealerLog } from './resealer.ts'
 import { keyBytes } from './seal.ts'
 import { openValue, sealValue } from './sealed-value.ts'
@@ -112,6 +112,16 @@ export class Barrier {
   /** Seals records anew in the background that lie under older terms, and removes terms nothing is sealed with. To be started once. */
   resealing(log: ResealerLog): Resealer {
     return new Resealer({ storage: this.#storage, keyring: this.#keyring, log })
+  }
+
+  /** When new terms begin by themselves. Throws `sealed` when sealed. */
+  rotationRules(): RotationRules {
+    return this.#keyring.rotationRules()
+  }
+
+  /** `change` is pure, and may throw to refuse. */
+  changeRotationRules(change: (rules: RotationRules) => RotationRules): Promise<void> {
+    return this.#keyring.changeRotationRules(change)
   }
 
   /** Throws `sealed` when sealed. */

@@ -18,7 +18,10 @@ type Term = {
   /** Until when something that was handed out under this term must open, milliseconds; absent in rings of older versions, which did not note it. */
   out_until?: number
 }
-type Ring = { terms: Term[] }
+type Ring = { terms: Term[]; rotation?: RotationRules }
+
+/** When a new term begins by itself. `interval`: seconds after the one before, 0 for never; `max_operations`: encryptions of one term. */
+export type RotationRules = { readonly enabled: boolean; readonly interval: number; readonly max_operations: number }
 
 export type KeyLimits = {
   /** Encryptions one data key may do: random nonces of 12 bytes must not repeat. Contract core-http §7.1. */
@@ -52,6 +55,7 @@ export class Keyring {
   #reserving: Promise<void> | undefined
   #marking: Promise<void> | undefined
   #terms: readonly Term[] = []
+  #rotation: RotationRules | undefined
   /** Writes under way, by the epoch in which they began. */
   readonly #writing = [0, 0]
   #epoch = 0
@@ -97,6 +101,23 @@ export class Keyring {
 
   get hasOlderTerms(): boolean {
     return this.#terms.length > 1
+  }
+
+  /** Throws `sealed` when sealed. */
+  rotationRules(): RotationRules {
+    if (this.isDropped) throw sealedError()
+    return this.#rulesOf({ ...(this.#rotation === undefined ? {} : { rotation: this.#rotation }) })
+  }
+
+  /** They hold from the next block of encryptions on. */
+  changeRotationRules(change: (rules: RotationRules) => RotationRules): Promise<void> {
+    return this.#changeRing((ring) => {
+      ring.rotation = change(this.#rulesOf(ring))
+    })
+  }
+
+  #rulesOf({ rotation }: Pick<Ring, 'rotation'>): RotationRules {
+    return rotation ?? { enabled: true, interval: 0, max_operations: this.#parts.limits.perKey }
   }
 
   /** A write begins that seals values; call what comes back when it is durable or has failed. */
@@ -193,7 +214,8 @@ export class Keyring {
     const before = this.#active?.term
     await this.#changeRing((ring) => {
       const active = activeTerm(ring)
-      const hasBlock = !newKey && active.reserved + limits.block <= limits.perKey
+      const { enabled, max_operations } = this.#rulesOf(ring)
+      const hasBlock = !newKey && active.reserved + limits.block <= (enabled ? max_operations : limits.perKey)
       if (!hasBlock) ring.terms.push(newTerm(active.term + 1, this.#parts))
       activeTerm(ring).reserved += limits.block
     })
@@ -236,6 +258,7 @@ export class Keyring {
       this.#keys.delete(term)
     }
     this.#terms = ring.terms
+    this.#rotation = ring.rotation
     this.#active = activeTerm(ring)
     const key = this.#keys.get(this.#active.term)
     if (key !== undefined) this.#sealing = { term: this.#active.term, key, random: this.#parts.random }

@@ -115,6 +115,10 @@ export const answers = {
     output: z.object({ term: count, install_time: time, encryptions: count }),
     example: { term: 1, install_time: '2026-01-01T12:00:00Z', encryptions: 42 },
   },
+  rotationRules: {
+    output: z.object({ enabled: z.boolean(), interval: count, max_operations: count }),
+    example: { enabled: true, interval: 0, max_operations: 3_865_470_566 },
+  },
   randomBytes,
   digest,
   leaseIds: { output: z.object({ keys: texts }), example: { keys: ['deploy/'] } },

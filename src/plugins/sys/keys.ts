@@ -1,10 +1,25 @@
 import type { FastifyInstance } from 'fastify'
 import type { Barrier } from '../../core/barrier/barrier.ts'
 import { resource } from '../../http/resource.ts'
+import { z } from 'zod'
+import { defaultKeyLimits, type RotationRules } from '../../core/barrier/keyring.ts'
+import { refuse } from '../../errors.ts'
+import { boolField, durationField, intField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 
+type KeyBarrier = Pick<Barrier, 'keyStatus' | 'rotate' | 'rotationRules' | 'changeRotationRules'>
+
+const rulesInput = z.object({
+  enabled: boolField.optional().describe('Whether data keys rotate by themselves'),
+  interval: durationField.optional().describe('After how long; at least 24h, or 0 for never'),
+  max_operations: intField.optional().describe('After how many encryptions'),
+})
+
+const leastIntervalSeconds = 86_400
+const { block: leastOperations, perKey: mostOperations } = defaultKeyLimits
+
 /** The barrier's data keys. Contract core-http §6.8. */
-export function keyRoutes(app: FastifyInstance, { barrier }: { barrier: Pick<Barrier, 'keyStatus' | 'rotate'> }): void {
+export function keyRoutes(app: FastifyInstance, { barrier }: { barrier: KeyBarrier }): void {
   resource(app, '/key-status', {
     help: 'The data key that seals what is written now.',
     read: { summary: 'Read the state of the data key', ...answers.keyStatus, handle: () => ({ data: barrier.keyStatus() }) },
@@ -22,4 +37,28 @@ export function keyRoutes(app: FastifyInstance, { barrier }: { barrier: Pick<Bar
       },
     })
   }
+  for (const path of ['/rotate/config', '/rotate/keyring/config'] as const) {
+    resource(app, path, {
+      help: 'When data keys rotate by themselves.',
+      read: { summary: 'Read when data keys rotate', ...answers.rotationRules, handle: () => ({ data: barrier.rotationRules() }) },
+      write: {
+        summary: 'Set when data keys rotate',
+        input: rulesInput,
+        handle: async ({ input }) => {
+          await barrier.changeRotationRules((rules) => checkedRules(rules, input))
+          return undefined
+        },
+      },
+    })
+  }
+}
+
+/** What is not sent stays. */
+function checkedRules(rules: RotationRules, sent: z.output<typeof rulesInput>): RotationRules {
+  const { enabled = rules.enabled, interval = rules.interval, max_operations = rules.max_operations } = sent
+  if (interval !== 0 && interval < leastIntervalSeconds) throw refuse('invalid', 'interval must be greater or equal to 24h0m0s')
+  if (max_operations < leastOperations || max_operations > mostOperations) {
+    throw refuse('invalid', `max_operations must be in the range [${leastOperations},${mostOperations}]`)
+  }
+  return { enabled, interval, max_operations }
 }

@@ -49,3 +49,25 @@ test('a batch token outlives a rotation', async () => {
   const others = await Promise.all(Array.from({ length: 20 }, () => server.as(token).read('auth/token/lookup-self')))
   expect(new Set(others.map(({ status }) => status))).toEqual(new Set([200]))
 })
+
+test('when data keys rotate by themselves can be read and set', async () => {
+  await using server = await startTestServer()
+  const rules = async (path = 'sys/rotate/config') => (await server.root.read(path)).body.data
+  const set = async (body: object) => {
+    const { status, body: answer } = await server.root.write('sys/rotate/config', body)
+    return answer?.errors === undefined ? String(status) : `${status} ${String(answer.errors[0])}`
+  }
+  expect(await rules()).toEqual({ enabled: true, interval: 0, max_operations: 3_865_470_566 })
+
+  expect(await set({ interval: '23h59m59s' })).toBe('400 interval must be greater or equal to 24h0m0s')
+  for (const max_operations of [999_999, 3_865_470_567, -1, 0]) {
+    expect(await set({ max_operations })).toBe('400 max_operations must be in the range [1000000,3865470566]')
+  }
+  expect(await rules()).toEqual({ enabled: true, interval: 0, max_operations: 3_865_470_566 })
+
+  expect(await set({ interval: '24h', max_operations: 1_000_000 })).toBe('204')
+  expect(await set({ enabled: false })).toBe('204')
+  expect(await rules('sys/rotate/keyring/config')).toEqual({ enabled: false, interval: 86_400, max_operations: 1_000_000 })
+  expect(await set({ interval: 0, enabled: true })).toBe('204')
+  expect(await rules()).toEqual({ enabled: true, interval: 0, max_operations: 1_000_000 })
+})

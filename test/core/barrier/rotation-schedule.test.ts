@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { RotationSchedule } from '../../../src/core/barrier/rotation-schedule.ts'
+import { aBarrierHouse } from './barrier-house.ts'
+
+const day = 86_400
+
+async function aSchedule() {
+  const house = await aBarrierHouse()
+  const barrier = await house.open()
+  const errors: unknown[] = []
+  const schedule = new RotationSchedule({ barrier, clock: house.clock, intervalMs: 60_000, onError: (error) => void errors.push(error) })
+  const termAfter = async (seconds: number) => {
+    house.clock.advance(seconds)
+    await schedule.rotateIfDue()
+    return barrier.keyStatus().term
+  }
+  return { house, barrier, schedule, errors, termAfter, [Symbol.asyncDispose]: () => house[Symbol.asyncDispose]() }
+}
+
+test('a term ends when its interval is over, and the next one has the whole interval again', async () => {
+  await using here = await aSchedule()
+  await here.barrier.changeRotationRules((rules) => ({ ...rules, interval: 2 * day }))
+
+  expect(await here.termAfter(2 * day - 1)).toBe(1)
+  expect(await here.termAfter(1)).toBe(2)
+  expect(await here.termAfter(2 * day - 1)).toBe(2)
+  expect(await here.termAfter(5 * day)).toBe(3)
+})
+
+test('without an interval, or switched off, none ends', async () => {
+  await using here = await aSchedule()
+
+  expect(await here.termAfter(10_000 * day)).toBe(1)
+  await here.barrier.changeRotationRules(() => ({ enabled: false, interval: day, max_operations: 1_000_000 }))
+  expect(await here.termAfter(10_000 * day)).toBe(1)
+})
+
+test('the rules outlive a restart', async () => {
+  await using here = await aSchedule()
+  await here.barrier.changeRotationRules((rules) => ({ ...rules, interval: day }))
+
+  expect((await here.house.open()).rotationRules().interval).toBe(day)
+})
+
+test('a failure is told, and the next look tries again; a sealed barrier is left alone', async () => {
+  await using here = await aSchedule()
+  await here.barrier.changeRotationRules((rules) => ({ ...rules, interval: day }))
+  here.house.faults.arm('storage.before-commit', 'full')
+
+  expect(await here.termAfter(day)).toBe(1)
+  expect(here.errors).toHaveLength(1)
+  expect(await here.termAfter(0)).toBe(2)
+  here.barrier.seal()
+  await here.schedule.rotateIfDue()
+  expect(here.errors).toHaveLength(1)
+})
+
+test('a term ends after as many encryptions as the rules say', async () => {
+  await using house = await aBarrierHouse()
+  const barrier = await house.open({ limits: { perKey: 1_000, block: 10 } })
+  await barrier.changeRotationRules((rules) => ({ ...rules, max_operations: 20 }))
+
+  for (let at = 0; at < 100; at += 1) await barrier.view('n/').update(String(at), () => at)
+
+  expect(barrier.keyStatus().term).toBeGreaterThanOrEqual(5)
+})
