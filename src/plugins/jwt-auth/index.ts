@@ -11,6 +11,7 @@ import { configFields, shownConfig } from './jwt-config.ts'
 import type { JwtMethod } from './method.ts'
 import type { ProviderError } from './oidc/pending-login.ts'
 import { PendingSweeper } from './oidc/pending-sweeper.ts'
+import { refusal } from './refusal.ts'
 import { roleFields, shownRole } from './role.ts'
 
 export { JwtMethod, type JwtMethodParts } from './method.ts'
@@ -200,7 +201,9 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
               attempt.flow.login = login
             },
           })
-          return { reply: { raw: page }, ...(reason === undefined ? {} : { refused: { reason, status: page.status, text: '' } }) }
+          if (reason === undefined) return { reply: { raw: page } }
+          attempt.flow.note(refusal(reason, ''))
+          return { reply: { raw: page }, refused: { reason, status: page.status } }
         })
       },
     },

@@ -57,7 +57,8 @@ export const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', stri
   login_too_old: 'Sign in at the provider again; it must send `auth_time` where the role has `max_age`.',
   confirmation_missing: 'Press `Confirm` on the page that follows the sign-in, then ask again.',
   confirmation_invalid: 'Use the page that was shown last, or begin a new login.',
-  confirmation_denied: 'Ask the person: perhaps somebody sent them a link. `remote_address` is the browser that refused.',
+  confirmation_denied:
+    'Ask the person: perhaps somebody sent them a link. `remote_address` is the browser that refused, `detail` says where the login was begun.',
   internal: 'Look for the request id in the log.',
 }
 

@@ -32,13 +32,22 @@ const compareFlow: Readonly<Partial<Record<CheckName | 'policies', Compare>>> = 
   }),
   audience: (facts, refused) => audienceOf(facts, refused),
   times: (facts, refused) => timesOf(facts, refused),
-  confirmation: ({ login }) => ({
+  state: (_facts, refused) =>
+    refused === undefined
+      ? undefined
+      : { expected: ['the state of a login that was begun at this mount within 10 minutes and has not come back yet'], seen: null, hint: '' },
+  confirmation: ({ login }, refused) => ({
     expected: ['`Confirm` on the page that follows the sign-in'],
-    seen: login?.confirmed === true ? 'confirmed' : 'not confirmed',
-    detail: login?.redirect_uri ?? '',
+    seen: refused === undefined ? 'confirmed' : (answers.get(refused.reason) ?? 'no answer yet'),
+    detail: login === undefined ? '' : `begun from ${login.address || 'unknown'} for ${login.redirect_uri}`,
     hint: '',
   }),
 }
+
+const answers: ReadonlyMap<string, string> = new Map([
+  ['confirmation_denied', 'refused'],
+  ['confirmation_invalid', 'an old or wrong page'],
+])
 
 /** An audience of the role never stands in for the client. Contract jwt-oidc §5.8 rows 12 to 17. */
 function audienceOf({ ready, claims, login }: Facts, refused: Refusal | undefined): Compared {

@@ -5,6 +5,8 @@ import type { StrictObject } from '../strict-json.ts'
 
 /** What the beginning of a browser login has settled. */
 export type BegunFlow = {
+  /** Of the client that began it. */
+  readonly address: string
   readonly redirect_uri: string
   readonly bound_audiences: readonly string[]
   /** Seconds; 0 is none. */

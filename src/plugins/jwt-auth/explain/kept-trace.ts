@@ -91,7 +91,7 @@ const missingReasons: ReadonlySet<string> = new Set(['user_claim_missing', 'grou
 
 function refusedByCore(reason: string, facts: Facts): ExplainedCheck {
   const name = checkNamed(reason)
-  const described = name === 'policies' || name === 'confirmation' ? describe(name, facts, { refused: undefined }, 0) : nothing
+  const described = name === 'policies' ? describe(name, facts, { refused: undefined }, 0) : nothing
   const expected = name === 'policies' ? ['neither root nor a policy of the server itself'] : described.expected
   return { ...described, expected, name, verdict: 'fail', reason }
 }

@@ -180,11 +180,28 @@ test('a refusal ends the login, and is kept among the failures', async () => {
 
   expect(refused).toMatchObject({ status: 200, text: expect.stringContaining('The login was refused') })
   expect(await failuresOf(server, '?reason=confirmation_denied')).toMatchObject([
-    { path: 'oidc/callback', role: 'test', check: 'confirmation', status: 200, remote_address: '127.0.0.1' },
+    {
+      ...{ path: 'oidc/callback', role: 'test', check: 'confirmation', status: 200, remote_address: '127.0.0.1' },
+      // who began it, for whoever looks into it
+      ...{ seen: 'refused', detail: `begun from 127.0.0.1 for ${page}` },
+    },
   ])
   expect((await postForm(server.anonymous, confirm)).text).toContain('Expired or missing OAuth state.')
   expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toBe(noState)
   expect(provider.tokenCalls).toEqual([])
+})
+
+test('where origins are checked, the provider and the server itself must be among them', async () => {
+  await using provider = await startSmallProvider()
+  await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [page] } })
+  await server.root.write('sys/config/cors', { allowed_origins: ['https://idp.example', 'https://gate.example'] })
+  const login = await begin(server.anonymous, { redirect_uri: page })
+  const from = (origin: string, fields: Fields) => server.anonymous.write('auth/oidc/oidc/callback', fields, { headers: { Origin: origin } })
+  const shown = await from('https://idp.example', { state: login.get('state') ?? '', code: provider.codeFor(login) })
+
+  expect((await from('https://evil.example', buttonsOf(shown).confirm)).status).toBe(403)
+  expect((await from('null', buttonsOf(shown).confirm)).status).toBe(403)
+  expect((await from('https://gate.example', buttonsOf(shown).confirm)).text).toContain('Completing the sign-in process...')
 })
 
 test('a poll that brings the wrong client nonce ends the login, confirmed or not', async () => {
