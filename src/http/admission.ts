@@ -20,7 +20,7 @@ export type AdmissionParts = {
   /** The mount a path of a namespace belongs to. */
   resolve(namespace: string, path: string): { mount: Mount } | undefined
   jsonLimits: JsonLimits
-  /** For whoever has shown no valid token. */
+  /** On paths that need no token. */
   openJsonLimits: JsonLimits
   isSealed(): boolean
   /** Seconds a token or lease of the mount may live. */
@@ -47,8 +47,8 @@ export function admission(parts: AdmissionParts): Admit {
   const { access, namespaces, resolve, isSealed, maxTtlOf } = parts
   return async (request, rules) => {
     const call = callOf(request.raw)
-    const limits = rules.open || (isLarge(request.body) && !(await isKnown(request.raw, call))) ? parts.openJsonLimits : parts.jsonLimits
-    call.sent = fieldsOf(call, request.body, limits)
+    const isOfStranger = !rules.open && isLarge(request.body) && !(await isKnown(request.raw, call))
+    call.sent = fieldsOf(call, isOfStranger ? undefined : request.body, rules.open ? parts.openJsonLimits : parts.jsonLimits)
     request.body = undefined
     call.wrapTtl = wrapTtlOf(request.raw)
     checkMfaHeader(request.raw)
@@ -89,7 +89,7 @@ export function admission(parts: AdmissionParts): Admit {
     if (call.mount !== undefined) call.wrapTtl = Math.min(call.wrapTtl, maxTtlOf(call.mount))
   }
 
-  /** A large body costs time before its caller is known, so what it may cost depends on whether it comes with a valid token. */
+  /** To read a large body takes time. It is not read for whoever has no valid token and is refused for that in the end. */
   async function isKnown(raw: IncomingMessage, { remoteAddress, namespace }: Call): Promise<boolean> {
     return !isSealed() && (await access.findCaller(tokenOf(raw), remoteAddress, namespace)) !== undefined
   }

@@ -54,7 +54,9 @@ export function jsonNumber(text: string): JsonNumber {
  * One pass, no recursion: time grows with the length only, whatever the shape. Throws only `JsonSyntaxError`. Contract core-http §1.4.
  */
 export function parseJson(bytes: Uint8Array, limits: JsonLimits): JsonValue {
-  if (limits.maxMemory > 0 && bytes.length > countedFrom && leastSize(bytes) > limits.maxMemory) throw estimateExceeded()
+  // a limit on values ends the reading soon enough
+  const isCounted = limits.maxMemory > 0 && !limits.maxValues && bytes.length > countedFrom
+  if (isCounted && leastSize(bytes) > limits.maxMemory) throw estimateExceeded()
   const reader = new JsonReader(bytes, limits)
   const value = reader.value()
   while (!reader.atEnd()) reader.value()
