@@ -8,6 +8,7 @@ const whole = (properties: Readonly<Record<string, Schema>>, optional: readonly 
   type: 'object',
   required: Object.keys(properties).filter((name) => !optional.includes(name)),
   properties,
+  additionalProperties: true,
 })
 
 /** What answers of every operation may lead to. docs/contract/http.md */
@@ -43,6 +44,7 @@ export const sharedSchemas = {
   Errors: {
     type: 'object',
     required: ['errors'],
+    additionalProperties: true,
     properties: {
       errors: { ...texts, description: 'What was wrong; empty where there is nothing to say' },
       request_id: { type: 'string', format: 'uuid', description: 'Of a refused login: the log has it under this id' },

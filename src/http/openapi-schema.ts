@@ -26,6 +26,17 @@ export function shortNull(schema: Schema): Schema {
   return typeof inner['type'] === 'string' ? { ...inner, ...rest, type: [inner['type'], 'null'] } : schema
 }
 
+/** A format says what its pattern spells out, and some generators trip over the pattern. */
+export function withoutPattern(schema: Schema): Schema {
+  const { pattern: _, ...rest } = schema
+  return schema['format'] === undefined ? schema : rest
+}
+
+/** Later versions may add members to answers. Clients of some generators refuse what a schema does not allow in so many words. */
+export function open(schema: Schema): Schema {
+  return schema['properties'] === undefined || schema['additionalProperties'] !== undefined ? schema : { ...schema, additionalProperties: true }
+}
+
 /** An empty default says nothing, and generated clients would send it. */
 export function withoutEmptyDefault(schema: Schema): Schema {
   const { default: value, ...rest } = schema

@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import type { DocumentedAnswer, DocumentedRoute } from './documented-route.ts'
 import { carrierOf } from './mount-router.ts'
 import { envelopeOf, exampleEnvelope, sharedResponses, sharedSchemas } from './openapi-envelope.ts'
-import { changeSchemas, type Schema, shortNull, text, withoutEmptyDefault } from './openapi-schema.ts'
+import { changeSchemas, open, type Schema, shortNull, text, withoutEmptyDefault, withoutPattern } from './openapi-schema.ts'
 
 export type Parameter = {
   readonly name: string
@@ -167,7 +167,7 @@ function templateOperation(operation: SwaggerOperation, naming: Naming): Templat
   const data = operation.responses['200']?.content?.['application/json']?.schema
   const says = data !== undefined || answer.form !== undefined || verb === 'get' || verb === 'search'
   const { operationId, statuses = [says ? 200 : 204] } = answer
-  const shared = data && share(changeSchemas(data, shortNull) as Schema, 'data')
+  const shared = data && share(changeSchemas(data, (inner) => open(withoutPattern(shortNull(inner)))) as Schema, 'data')
   return {
     ...(operationId === undefined ? {} : { operationId }),
     summary: operation.summary ?? '',
@@ -175,7 +175,12 @@ function templateOperation(operation: SwaggerOperation, naming: Naming): Templat
     parameters: (operation.parameters ?? []).map((parameter) => parameterOf(parameter)),
     ...(body === undefined
       ? {}
-      : { requestBody: { content: { 'application/json': { schema: share(inputSchema(body, answer.required), 'input') } } } }),
+      : {
+          requestBody: {
+            required: (answer.required ?? []).length > 0,
+            content: { 'application/json': { schema: share(inputSchema(body, answer.required), 'input') } },
+          },
+        }),
     responses: {
       ...Object.fromEntries(statuses.map((status) => [status, status === 200 ? answerOf(answer, { ...naming, data: shared }) : wordless[status]])),
       default: { $ref: '#/components/responses/Error' },
@@ -195,7 +200,7 @@ const wordless = {
  * refused.
  */
 function inputSchema({ required: _, ...schema }: Schema, required: readonly string[] = []): Schema {
-  const fields = changeSchemas(schema, (inner) => withoutEmptyDefault(shortNull(inner))) as Schema
+  const fields = changeSchemas(schema, (inner) => withoutEmptyDefault(withoutPattern(shortNull(inner)))) as Schema
   return required.length === 0 ? fields : { ...fields, required }
 }
 

@@ -80,7 +80,11 @@ function contentAt(place: readonly string[]): Content | undefined {
 function closed(document: Json): object {
   const close = (name: string, value: unknown): unknown => {
     const isOpen =
-      !name.endsWith('-answer') && typeof value === 'object' && value !== null && 'properties' in value && !('additionalProperties' in value)
+      !name.endsWith('-answer') &&
+      typeof value === 'object' &&
+      value !== null &&
+      'properties' in value &&
+      (!('additionalProperties' in value) || value.additionalProperties === true)
     return isOpen && 'type' in value && value.type === 'object'
       ? { ...value, additionalProperties: name === 'Auth' ? { type: 'null' } : false }
       : value
