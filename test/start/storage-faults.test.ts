@@ -112,7 +112,7 @@ test('a checkpoint that fails shows in the metrics and in the log, and so does i
 
   await server.root.write('cubbyhole/large', { text: 'x'.repeat(300_000) })
 
-  await expect.poll(() => reading(server, 'storage_errors_total{kind="checkpoint"}')).toBe(1)
+  await expect.poll(() => reading(server, 'storage_errors_total{kind="checkpoint"}'), { timeout: 10_000 }).toBe(1)
   expect(await reading(server, 'storage_bytes{part="wal"}')).toBeGreaterThan(300_000)
   const event = () => lines.map((line) => line['event']).filter((name) => String(name).startsWith('checkpoints_'))
   await expect.poll(event, { timeout: 10_000 }).toEqual(['checkpoints_lost', 'checkpoints_back'])
