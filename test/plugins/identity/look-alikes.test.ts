@@ -158,3 +158,22 @@ describe('what withholds rights compares widely', () => {
     expect((await client.read('identity/entity/name/nobody')).status).toBe(404)
   })
 })
+
+test('group names from a provider keep their spaces', async () => {
+  const { accessor, login } = await aLoginMount(server, 'secure')
+  const { body: config } = await server.root.read('auth/secure/config')
+  const { jwt_validation_pubkeys } = config.data ?? {}
+  await server.root.write('auth/secure/config', { jwt_validation_pubkeys, provider_config: { provider: 'secureauth' } })
+  for (const name of ['b', ' b', 'a']) {
+    const { body } = await server.root.write('identity/group', {
+      name: `of "${name}"`,
+      type: 'external',
+      policies: [`p-${name.length}-${name.trim()}`],
+    })
+    await server.root.write('identity/group-alias', { name, mount_accessor: accessor, canonical_id: body.data?.['id'] })
+  }
+
+  const { answer } = await login('person', { groups: 'a, b' })
+
+  expect(answer.body.auth?.['identity_policies']).toEqual(['p-1-a', 'p-2-b'])
+})

@@ -409,6 +409,8 @@ describe('providers, contract jwt-oidc §6', () => {
     { provider: 'secureauth', groups: 'a-group,another-group', bound: 'another-group', ok: true },
     { provider: 'secureauth', groups: 'a-group another-group', bound: 'another-group', ok: false },
     { provider: 'secureauth', groups: ['a,b'], bound: 'a,b', ok: true },
+    { provider: 'secureauth', groups: 'a, b', bound: ' b', ok: true },
+    { provider: 'secureauth', groups: 'a, b', bound: 'b', ok: false },
     { provider: 'ibmisam', groups: 'a-group another-group', bound: 'another-group', ok: true },
     { provider: 'ibmisam', groups: 'a-group,another-group', bound: 'another-group', ok: false },
   ])('P6: $provider splits $groups', async ({ provider, groups, bound, ok }) => {
