@@ -1,4 +1,3 @@
-import type { Clock } from '../../lib/clock.ts'
 import { type DiscoveryDocument, DiscoveryError } from './discovery.ts'
 import { JwksKeyset, type Keyset, type KeysetParts, type KeysetSource, unavailableKeys, type VerifiedToken } from './keyset.ts'
 import type { Refusal } from './refusal.ts'
@@ -7,8 +6,6 @@ import type { SharedSource } from './shared-sources.ts'
 
 /** A provider that could be reached: its metadata and its keys. */
 export type ReadyProvider = { readonly document: DiscoveryDocument; readonly keys: JwksKeyset }
-
-export type DiscoveredProviderParts = KeysetParts & { readonly clock: Clock }
 
 /** A mount that has no document yet takes one of another mount that is not older. */
 const recentMs = 3_600_000
@@ -19,10 +16,10 @@ const recentMs = 3_600_000
  */
 export class DiscoveredProvider implements Keyset {
   readonly #shared: SharedSource<DiscoveryDocument>
-  readonly #parts: DiscoveredProviderParts
+  readonly #parts: KeysetParts
   #ready: ReadyProvider | undefined
 
-  constructor(source: KeySource, parts: DiscoveredProviderParts) {
+  constructor(source: KeySource, parts: KeysetParts) {
     this.#shared = parts.sources.document(source)
     this.#parts = parts
   }

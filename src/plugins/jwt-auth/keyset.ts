@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto'
+import type { Clock } from '../../lib/clock.ts'
 import { excerpt, quoted } from '../../lib/go-text.ts'
 import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from './algorithms.ts'
 import type { JwkSet, SkippedKey, UsableKey } from './jwk-set.ts'
@@ -8,13 +9,14 @@ import { discreetRefusal, type Refusal, refusal, reworded } from './refusal.ts'
 import { KeyFetchError, type KeySource } from './fetch-jwk-set.ts'
 import { RemoteKeys, type RemoteKeysParts } from './remote-keys.ts'
 import { verifyWithAny } from './signature.ts'
-import type { SourceHistory } from './source-history.ts'
+import { SourceHistory } from './source-history.ts'
 import type { StrictObject } from './strict-json.ts'
 import { malformedToken } from './token-shape.ts'
 import type { VerificationGate } from './verification-gate.ts'
 
 /** What all key sets share. */
 export type KeysetParts = RemoteKeysParts & {
+  readonly clock: Clock
   readonly gate: VerificationGate
   readonly limits: JwsLimits
 }
@@ -55,12 +57,15 @@ const keysUnavailable = 'keys of the provider are unavailable'
 export class StaticKeyset implements Keyset {
   readonly #keys: readonly KeyObject[]
   readonly #skipped: readonly SkippedKey[]
+  /** Nothing is fetched; it keeps how far the clock of the tokens is off. */
+  readonly #history: SourceHistory
   readonly #parts: KeysetParts
 
   /** A configuration may be older than a rule that one of its keys breaks: that key is skipped. */
   constructor(keys: readonly ParsedPublicKey[], parts: KeysetParts) {
     this.#keys = keys.flatMap((parsed) => ('key' in parsed ? [parsed.key] : []))
     this.#skipped = keys.flatMap((parsed) => ('error' in parsed ? [{ id: '', problem: parsed.error }] : []))
+    this.#history = new SourceHistory(parts.clock)
     this.#parts = parts
   }
 
@@ -69,11 +74,19 @@ export class StaticKeyset implements Keyset {
     if ('malformed' in jws) return prefixed(signing, malformedToken(jws.malformed, token))
     if (!isSupportedAlgorithm(jws.algorithm)) return refusal('algorithm_unsupported', signing + noStaticKey)
     if (!(await verifyWithAny(jws, jws.algorithm, this.#keys, this.#parts.gate))) return refusal('signature_invalid', signing + noStaticKey)
-    return prefixed(signing, verified(jws, jws.algorithm, noStaticKey))
+    return prefixed(signing, verified(jws, { algorithm: jws.algorithm, otherwise: noStaticKey, history: this.#history }))
   }
 
   sources(): readonly KeysetSource[] {
-    return [{ kind: 'static', url: '', keys: this.#keys.map((key) => ({ id: '', algorithm: '', key })), skipped: this.#skipped, histories: [] }]
+    return [
+      {
+        kind: 'static',
+        url: '',
+        keys: this.#keys.map((key) => ({ id: '', algorithm: '', key })),
+        skipped: this.#skipped,
+        histories: [this.#history],
+      },
+    ]
   }
 
   async refresh(): Promise<void> {
@@ -218,11 +231,12 @@ export const unavailableKeys = (cause: string): Refusal =>
 /** Cached keys first; only if none verifies, keys fetched now. Contract jwt-oidc §2.5. */
 async function verifyWithRemote(jws: ReadableJws, keys: RemoteKeys, gate: VerificationGate): Promise<VerifiedToken | Refusal> {
   const signedBy = (set: JwkSet) => verifyWithAny(jws, jws.algorithm, set.candidates(jws.keyId), gate)
+  const read = { algorithm: jws.algorithm, otherwise: `${malformed}payload is not a JSON object`, history: keys.history }
   const cached = keys.current
-  if (cached !== undefined && (await signedBy(cached))) return verified(jws, jws.algorithm, `${malformed}payload is not a JSON object`)
+  if (cached !== undefined && (await signedBy(cached))) return verified(jws, read)
   try {
     const fresh = await keys.newerThan(cached)
-    if (fresh !== undefined && (await signedBy(fresh))) return verified(jws, jws.algorithm, `${malformed}payload is not a JSON object`)
+    if (fresh !== undefined && (await signedBy(fresh))) return verified(jws, read)
   } catch (error) {
     if (!(error instanceof KeyFetchError)) throw error
     return discreetRefusal('keys_unavailable', { text: keysUnavailable, cause: `fetching keys oidc: ${error.message}` })
@@ -231,7 +245,16 @@ async function verifyWithRemote(jws: ReadableJws, keys: RemoteKeys, gate: Verifi
   return refusal(isKnown ? 'signature_invalid' : 'key_unknown', noRemoteKey)
 }
 
-function verified(jws: Jws, algorithm: Algorithm, otherwise: string): VerifiedToken | Refusal {
+type Reading = {
+  readonly algorithm: Algorithm /** What a payload that is no object is refused with. */
+  readonly otherwise: string
+  readonly history: SourceHistory
+}
+
+/** The claims of a token whose signature is good. */
+function verified(jws: Jws, { algorithm, otherwise, history }: Reading): VerifiedToken | Refusal {
   const claims = parseClaims(jws.payload)
-  return claims === undefined ? refusal('token_malformed', otherwise) : { claims, algorithm, signingInput: jws.signingInput }
+  if (claims === undefined) return refusal('token_malformed', otherwise)
+  history.noteIssued(Object.hasOwn(claims, 'iat') ? claims['iat'] : undefined)
+  return { claims, algorithm, signingInput: jws.signingInput }
 }

@@ -1,7 +1,7 @@
 import type { View } from '../../core/barrier/view.ts'
 import { RecordCache } from '../../core/record-cache.ts'
 import { type Config, jwksPairs, readConfig } from './jwt-config.ts'
-import { DiscoveredProvider, type DiscoveredProviderParts } from './discovered-provider.ts'
+import { DiscoveredProvider } from './discovered-provider.ts'
 import { JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from './keyset.ts'
 import { parsePublicKeyPem } from './public-key-pem.ts'
 import { type Role, readRole } from './role.ts'
@@ -9,7 +9,7 @@ import { type Role, readRole } from './role.ts'
 /** A mount's configuration with the keys it names, and the provider people log in through where it is found by discovery. */
 export type ReadyConfig = { readonly config: Config; readonly keyset: Keyset; readonly provider: DiscoveredProvider | undefined }
 
-export type MountStateParts = Omit<DiscoveredProviderParts, 'fetchedAfter'>
+export type MountStateParts = Omit<KeysetParts, 'fetchedAfter'>
 
 const maxCachedRoles = 10_000
 const configKey = 'config'
@@ -106,7 +106,7 @@ export class MountState {
 const changed = (current: unknown, record: object): object => (typeof current === 'object' ? { ...current, ...record } : record)
 
 /** Contract jwt-oidc §2.1: which source verifies a JWT. */
-function readyConfig(config: Config, parts: DiscoveredProviderParts): ReadyConfig {
+function readyConfig(config: Config, parts: KeysetParts): ReadyConfig {
   if (config.oidc_discovery_url !== '') {
     const provider = new DiscoveredProvider({ url: config.oidc_discovery_url, caPem: config.oidc_discovery_ca_pem }, parts)
     return { config, keyset: provider, provider }

@@ -1,11 +1,10 @@
 import { excerpt } from '../../lib/go-text.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { ClockOffset } from './clock-offset.ts'
+import { IssuedTimes } from './issued-times.ts'
 
 /** Told of each answer while it is made use of. */
 export type AnswerNote = { date: string | undefined }
-
-/** How far another clock is ahead of ours, in whole seconds (negative: behind), and when that was seen. */
-export type ClockOffset = { readonly seconds: number; readonly measuredAt: number }
 
 /** What became of the fetches from one place. Times are milliseconds since the epoch. */
 export class SourceHistory {
@@ -15,6 +14,7 @@ export class SourceHistory {
   #fetchedAt: number | undefined
   #lastError: { readonly time: number; readonly text: string } | undefined
   #offset: ClockOffset | undefined
+  readonly #issued = new IssuedTimes()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -38,8 +38,14 @@ export class SourceHistory {
     return this.#lastError
   }
 
+  /** By the `Date` of the last answer that had one, else estimated from tokens. */
   get offset(): ClockOffset | undefined {
-    return this.#offset
+    return this.#offset ?? this.#issued.estimate
+  }
+
+  /** Takes note of a token from there whose signature was good. */
+  noteIssued(iat: unknown): void {
+    if (this.#offset === undefined) this.#issued.note(iat, this.#clock.now())
   }
 
   /** Makes one fetch, remembers how it went and tells `onFetch`. */
@@ -70,5 +76,5 @@ function measured(date: string | undefined, sent: number, received: number): Clo
   const told = date === undefined ? Number.NaN : Date.parse(date)
   if (Number.isNaN(told)) return undefined
   // plus 0, so that there is no -0
-  return { seconds: Math.ceil((told - (sent + received) / 2) / 1000) + 0, measuredAt: received }
+  return { seconds: Math.ceil((told - (sent + received) / 2) / 1000) + 0, measuredAt: received, isEstimate: false, isCertain: true }
 }

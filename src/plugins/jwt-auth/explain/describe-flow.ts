@@ -73,7 +73,7 @@ function timesOf({ claims, nowMs, offset, login }: Facts, refused: Refusal | und
       hint: '',
     }
   }
-  if (refused === undefined || offset === undefined || offset.seconds === 0) return undefined
+  if (refused === undefined || offset?.isCertain !== true || offset.seconds === 0) return undefined
   const [exp, nbf, iat] = ['exp', 'nbf', 'iat'].map((name) => Number(own(claims, name) ?? 0))
   const theirs = nowMs / 1000 + offset.seconds
   const isInTime = (exp ?? 0) >= theirs && (nbf ?? 0) <= theirs + 300 && (iat ?? 0) <= theirs + 60

@@ -178,7 +178,7 @@ function timesOf(facts: Facts, refused: Refusal | undefined): Compared {
 }
 
 function isInTimeElsewhere({ ready, role, claims, nowMs, offset }: Facts): boolean {
-  if (ready === undefined || role === undefined || claims === undefined || offset === undefined || offset.seconds === 0) return false
+  if (ready === undefined || role === undefined || claims === undefined || offset?.isCertain !== true || offset.seconds === 0) return false
   let isInTime = false
   checkToken(claims, tokenRules(role, ready.config), nowMs + offset.seconds * 1000, (name, refused) => {
     if (name === 'times') isInTime = refused === undefined

@@ -15,7 +15,7 @@ const check = z.object({
   hint: text,
   detail: text,
 })
-const clock = z.object({ offset_seconds: count, source: text, measured_at: text })
+const clock = z.object({ offset_seconds: count, estimated: z.boolean(), source: text, measured_at: text })
 const login = z.object({
   display_name: text,
   alias: z.object({ name: text, mount_accessor: text, metadata: z.record(text, text), entity_id: text }),
@@ -64,6 +64,7 @@ const source = z.object({
   age_seconds: count.nullable(),
   fetches: count,
   clock_offset_seconds: count.nullable(),
+  clock_offset_estimated: z.boolean(),
   last_error: z.object({ time: text, text }).nullable(),
 })
 const finding = z.object({ role: text, code: text, field: text, text })
@@ -97,7 +98,7 @@ export const explainAnswers = {
       cause: '',
       reason: 'audience_mismatch',
       role: 'ci',
-      clock: { offset_seconds: 0, source: 'https://ci.example.com', measured_at: time },
+      clock: { offset_seconds: 0, estimated: false, source: 'https://ci.example.com', measured_at: time },
       checks: [
         {
           name: 'audience',
@@ -170,6 +171,7 @@ export const explainAnswers = {
           age_seconds: 12,
           fetches: 2,
           clock_offset_seconds: 0,
+          clock_offset_estimated: false,
           last_error: null,
         },
       ],

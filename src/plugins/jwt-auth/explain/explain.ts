@@ -5,7 +5,7 @@ import { type Jws, parseClaims, parseJws } from '../jws.ts'
 import type { KeysetSource } from '../keyset.ts'
 import { examineJwt, type LoginContext } from '../login.ts'
 import { type CheckName, checkNamed } from '../refusal.ts'
-import type { ClockOffset } from '../source-history.ts'
+import { bestOffset, type ClockOffset } from '../clock-offset.ts'
 import { parseStrictObject } from '../strict-json.ts'
 import { type ReadToken, thrown } from '../trace.ts'
 import { AskedForVouched } from '../asked-for-vouched.ts'
@@ -119,7 +119,7 @@ export function clockOf(sources: readonly KeysetSource[]): MeasuredClock | undef
   const measured = sources.flatMap(({ url, histories }) =>
     histories.flatMap(({ offset }) => (offset === undefined ? [] : [{ ...offset, source: URL.parse(url)?.origin ?? url }])),
   )
-  return measured.reduce<MeasuredClock | undefined>((last, one) => (last === undefined || one.measuredAt >= last.measuredAt ? one : last), undefined)
+  return bestOffset(measured)
 }
 
 /** A check that is told of; `index` counts those of one name. */

@@ -1,6 +1,6 @@
 import type { ReadyConfig } from '../mount-state.ts'
 import type { Role } from '../role.ts'
-import type { ClockOffset } from '../source-history.ts'
+import type { ClockOffset } from '../clock-offset.ts'
 import type { StrictObject } from '../strict-json.ts'
 
 /** What the beginning of a browser login has settled. */

@@ -12,7 +12,7 @@ export type ReportedLogin = {
   readonly cause: string
   readonly reason: string
   readonly role: string
-  readonly clock: { readonly offset_seconds: number; readonly source: string } | null
+  readonly clock: { readonly offset_seconds: number; readonly estimated: boolean; readonly source: string } | null
   readonly checks: readonly ExplainedCheck[]
   /** Of a login that was refused, not of one that is tried. */
   readonly request_id?: string
@@ -36,14 +36,19 @@ export function reportOf(login: ReportedLogin, mountPath: string): string {
     ...(login.request_id === undefined
       ? []
       : [`request       ${plain(login.request_id)} at ${login.time ?? ''} to ${login.path ?? ''} from ${plain(login.remote_address ?? '')}`]),
-    ...(login.clock === null || login.clock.offset_seconds === 0
-      ? []
-      : [`clock         ${plain(login.clock.source)} is ${clockText(login.clock.offset_seconds)}`]),
+    ...clockLines(login.clock),
     '',
     ...checkLines(login.checks),
     ...(first === undefined ? [] : ['', `What to do: ${adviceFor(login.reason, login.cause)}`]),
   ]
   return `${lines.join('\n')}\n`
+}
+
+/** An estimate is told only of a clock that must be ahead: tokens may be older than they look. */
+function clockLines(clock: ReportedLogin['clock']): string[] {
+  if (clock === null || clock.offset_seconds === 0 || (clock.estimated && clock.offset_seconds < 0)) return []
+  const whose = clock.source === '' ? 'the issuer' : plain(clock.source)
+  return [`clock         ${whose} is ${clock.estimated ? 'at least ' : ''}${clockText(clock.offset_seconds)}`]
 }
 
 const clockText = (seconds: number): string => `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} this server`

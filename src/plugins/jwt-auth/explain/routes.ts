@@ -168,8 +168,9 @@ function shownExplanation({ refused, role, clock, checks, login }: Explanation, 
   }
 }
 
-const shownClock = ({ seconds, source, measuredAt }: MeasuredClock) => ({
+const shownClock = ({ seconds, isEstimate, source, measuredAt }: MeasuredClock) => ({
   offset_seconds: seconds,
+  estimated: isEstimate,
   source,
   measured_at: formatTime(measuredAt),
 })

@@ -5,6 +5,7 @@ import type { UsableKey } from '../jwk-set.ts'
 import type { KeysetSource } from '../keyset.ts'
 import type { ReadyConfig } from '../mount-state.ts'
 import { algorithmsOf } from '../signature.ts'
+import { bestOffset } from '../clock-offset.ts'
 import { shownUrl } from '../shown-url.ts'
 import { isSupportedAlgorithm, supportedAlgorithms } from '../algorithms.ts'
 import { shown, shownList } from './shown.ts'
@@ -55,7 +56,7 @@ function shownSource({ kind, url, keys, skipped, histories }: KeysetSource, now:
   const last = <T>(values: readonly T[]): T | undefined => values.at(-1)
   const tried = histories.filter(({ isReachable }) => isReachable !== null)
   const fetchedAt = last(histories.flatMap(({ fetchedAt }) => fetchedAt ?? []))
-  const offset = last(histories.flatMap(({ offset }) => offset ?? []).toSorted((one, other) => one.measuredAt - other.measuredAt))
+  const offset = bestOffset(histories.flatMap((history) => history.offset ?? []))
   const error = last(histories.flatMap(({ lastError }) => lastError ?? []).toSorted((one, other) => one.time - other.time))
   return {
     kind,
@@ -69,6 +70,7 @@ function shownSource({ kind, url, keys, skipped, histories }: KeysetSource, now:
     age_seconds: fetchedAt === undefined ? null : Math.max(0, Math.floor((now - fetchedAt) / 1000)),
     fetches: histories.reduce((sum, { fetches }) => sum + fetches, 0),
     clock_offset_seconds: offset?.seconds ?? null,
+    clock_offset_estimated: offset?.isEstimate ?? false,
     last_error: error === undefined ? null : { time: formatTime(error.time), text: error.text },
   }
 }

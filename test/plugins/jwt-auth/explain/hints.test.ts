@@ -57,7 +57,7 @@ describe("another's clock, contract jwt-oidc §11.1", () => {
       (succeeded) => void fetches.push(succeeded),
     )
 
-    expect(history.offset).toEqual({ seconds: offset, measuredAt: now + took * 1000 })
+    expect(history.offset).toEqual({ seconds: offset, measuredAt: now + took * 1000, isEstimate: false, isCertain: true })
     expect(history).toMatchObject({ fetches: 1, isReachable: true, fetchedAt: now + took * 1000, lastError: undefined })
     expect(fetches).toEqual([true])
   })

@@ -21,7 +21,12 @@ describe('status, contract jwt-oidc §11.3', () => {
       sources: [
         {
           ...{ kind: 'static', url: '', reachable: null, keys: 1, kids: [], fetched_at: null, age_seconds: null, fetches: 0 },
-          ...{ algorithms: ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'], clock_offset_seconds: null, last_error: null },
+          ...{
+            algorithms: ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+            clock_offset_seconds: null,
+            clock_offset_estimated: false,
+            last_error: null,
+          },
           skipped_keys: [],
         },
       ],

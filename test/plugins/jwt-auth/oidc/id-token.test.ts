@@ -24,6 +24,7 @@ async function verdict({ claims = {}, config = {}, login = {}, token = (all) => 
   const house = {
     sources: new SharedSources({ outbound: new OutboundClient({ deny: [] }), clock: new FakeClock() }),
     fetchedAfter: 0,
+    clock: new FakeClock(),
     gate: new VerificationGate(8),
     limits,
     onFetch: () => {},

@@ -1,0 +1,40 @@
+import type { ClockOffset } from './clock-offset.ts'
+
+const keptMs = 600_000
+const maxKept = 16
+/** Seconds between tokens that are as fresh as each other. */
+const agreementSeconds = 5
+const leastAgreeing = 3
+/** A token that is further off has a wrong `iat`, which says nothing of a clock. */
+const farthestSeconds = 86_400
+
+type Issued = { readonly iat: number; readonly aheadSeconds: number; readonly at: number }
+
+/**
+ * How far an issuer's clock is ahead, from `iat` of its tokens where it sends no `Date`. A token cannot be used before it is issued, so the clock is at
+ * least as far ahead as the freshest token says; how old that one was is not known.
+ */
+export class IssuedTimes {
+  /** One for each `iat`, oldest first. */
+  #recent: Issued[] = []
+
+  /** Takes note of a token whose signature was good; `now` is milliseconds since the epoch. */
+  note(iat: unknown, now: number): void {
+    if (typeof iat !== 'number' || this.#recent.at(-1)?.iat === iat) return
+    const aheadSeconds = Math.ceil(iat - now / 1000) + 0
+    if (!(Math.abs(aheadSeconds) <= farthestSeconds)) return
+    this.#recent = [...this.#recent.filter((one) => one.iat !== iat && now - one.at < keptMs).slice(1 - maxKept), { iat, aheadSeconds, at: now }]
+  }
+
+  /** Undefined until a token was seen. It is certain when the clock must be ahead, or when several tokens were as fresh as each other. */
+  get estimate(): ClockOffset | undefined {
+    const freshest = this.#recent.reduce<Issued | undefined>(
+      (best, one) => (best === undefined || one.aheadSeconds >= best.aheadSeconds ? one : best),
+      undefined,
+    )
+    if (freshest === undefined) return undefined
+    const { aheadSeconds, at } = freshest
+    const agreeing = this.#recent.filter((one) => one.aheadSeconds >= aheadSeconds - agreementSeconds)
+    return { seconds: aheadSeconds, measuredAt: at, isEstimate: true, isCertain: aheadSeconds > 0 || agreeing.length >= leastAgreeing }
+  }
+}

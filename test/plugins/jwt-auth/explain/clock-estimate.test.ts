@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest'
+import { IssuedTimes } from '../../../../src/plugins/jwt-auth/issued-times.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
+import { startTestServer } from '../../../support/start-server.ts'
+import { jwksOf, startProvider } from '../provider.ts'
+import { aSigner } from '../signer.ts'
+import { checksOf } from './checks.ts'
+
+const signer = aSigner('ES256', { kid: 'a' })
+const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'bob' }
+
+/** A mount whose provider sends no `Date`, or one with a key of its own. */
+async function startHouse({ hasKey = false, sendsDate = false } = {}) {
+  await using opened = new AsyncDisposableStack()
+  const clock = new FakeClock(Date.now())
+  const provider = opened.use(
+    await startProvider({
+      '/keys': (answer) => {
+        answer.sendDate = sendsDate
+        answer.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(jwksOf(signer)))
+      },
+    }),
+  )
+  const server = opened.use(await startTestServer({ clock }))
+  await server.root.write('auth/jwt/config', hasKey ? { jwt_validation_pubkeys: [signer.pem] } : { jwks_url: `${provider.url}/keys` })
+  await server.root.write('auth/jwt/role/ci', role)
+  const held = opened.move()
+  /** A token that its issuer made `age` seconds ago, by a clock that is `ahead`. */
+  const token = ({ age = 0, ahead = 0, lifetime = 300 }) => {
+    const iat = Math.floor(clock.now() / 1000) + ahead - age
+    return signer.sign({ sub: 'bob', iat, exp: iat + lifetime })
+  }
+  return {
+    clock,
+    token,
+    logIn: async (made: Parameters<typeof token>[0]) => (await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: token(made) })).status,
+    explain: async (made: Parameters<typeof token>[0]) => (await server.root.write('auth/jwt/explain', { role: 'ci', jwt: token(made) })).body.data,
+    source: async () => (await server.root.read('auth/jwt/status')).body.data?.['sources']?.['0'],
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  }
+}
+
+describe('the offset of a clock whose provider sends no Date', () => {
+  test.each([
+    { name: 'the same', ahead: 0 },
+    { name: 'ten minutes ahead', ahead: 600 },
+    { name: 'ten minutes behind', ahead: -600 },
+  ])('is estimated from fresh tokens, and marked: $name', async ({ ahead }) => {
+    await using house = await startHouse()
+    expect(await house.source()).toMatchObject({ clock_offset_seconds: null, clock_offset_estimated: false })
+
+    await house.logIn({ ahead })
+
+    expect(await house.source()).toMatchObject({ clock_offset_seconds: ahead, clock_offset_estimated: true })
+    expect(await house.explain({ ahead })).toMatchObject({
+      clock: { offset_seconds: ahead, estimated: true, source: expect.stringMatching(/^http:/) },
+    })
+  })
+
+  test('keys of the configuration have one too', async () => {
+    await using house = await startHouse({ hasKey: true })
+
+    expect(await house.explain({ ahead: 600 })).toMatchObject({
+      reason: 'not_yet_valid',
+      clock: { offset_seconds: 600, estimated: true, source: '' },
+      report: expect.stringMatching(/^clock +the issuer is at least 600 s ahead of this server$/m),
+    })
+  })
+
+  test('a clock that is ahead explains a token from the future at once', async () => {
+    await using house = await startHouse()
+
+    const times = checksOf(await house.explain({ ahead: 600 })).find(({ name }) => name === 'times')
+    expect(times).toMatchObject({ verdict: 'fail', hint: 'clock_offset' })
+  })
+
+  test('one old token tells of no clock; several that were as fresh as each other do', async () => {
+    await using house = await startHouse()
+    const expectHint = async (hint: string, made: { age?: number; ahead?: number }) => {
+      const times = checksOf(await house.explain(made)).find(({ name }) => name === 'times')
+      expect(times).toMatchObject({ verdict: 'fail', reason: 'expired', hint })
+    }
+
+    await expectHint('', { age: 3600 })
+    for (let count = 0; count < 3; count++) {
+      house.clock.advance(60)
+      expect(await house.logIn({ ahead: -3000 })).toBe(400)
+    }
+    await expectHint('clock_offset', { ahead: -3000 })
+  })
+
+  test('a Date counts more than tokens', async () => {
+    await using house = await startHouse({ sendsDate: true })
+
+    await house.logIn({ age: 120 })
+
+    expect(await house.source()).toMatchObject({ clock_offset_estimated: false })
+    expect(Math.abs(Number((await house.source())?.['clock_offset_seconds']))).toBeLessThan(60)
+  })
+})
+
+describe('the freshest token of the last ten minutes decides', () => {
+  const now = Date.UTC(2026, 0, 2)
+  const noted = (...tokens: { iat: unknown; at?: number }[]) => {
+    const times = new IssuedTimes()
+    for (const { iat, at = 0 } of tokens) times.note(typeof iat === 'number' ? now / 1000 + iat : iat, now + at * 1000)
+    return times.estimate
+  }
+
+  test.each([
+    { name: 'the fresher of two', tokens: [{ iat: -30 }, { iat: -3 }, { iat: -400 }], seconds: -3, isCertain: false },
+    { name: 'the same token again is no other', tokens: [{ iat: -30 }, { iat: -30, at: 1 }, { iat: -30, at: 2 }], seconds: -30, isCertain: false },
+    { name: 'three that agree', tokens: [{ iat: -30 }, { iat: -29, at: 1 }, { iat: -28, at: 2 }], seconds: -30, isCertain: true },
+    { name: 'one from the future', tokens: [{ iat: 90 }], seconds: 90, isCertain: true },
+    { name: 'an older one counts no more', tokens: [{ iat: 90 }, { iat: 590, at: 600 }], seconds: -10, isCertain: false },
+  ])('$name', ({ tokens, seconds, isCertain }) => {
+    expect(noted(...tokens)).toMatchObject({ seconds, isEstimate: true, isCertain })
+  })
+
+  test.each([undefined, null, '1700000000', Number.NaN, Number.POSITIVE_INFINITY, 10n, 1e300, -1e300, 100_000, -100_000])(
+    'an iat of %s says nothing',
+    (iat) => {
+      expect(noted({ iat })).toBeUndefined()
+    },
+  )
+
+  test('however many there are, few are kept', () => {
+    const times = new IssuedTimes()
+    for (let at = 0; at < 10_000; at++) times.note(now / 1000 + at, now + at * 10)
+    expect(times.estimate?.seconds).toBe(9_900)
+  })
+})
