@@ -176,5 +176,5 @@ function checkOptions(config: ConfigInput): void {
   if (problem !== undefined) throw refuse('invalid', `invalid provider_config: ${problem}`)
 }
 
-/** The algorithms of the flow; those of a JWT login are others. Contract jwt-oidc §7.1. */
+/** The algorithms of the flow; those of a JWT login are others. docs/contract/oidc.md#configuration */
 export const flowAlgorithms = (config: Config): readonly string[] => (config.jwt_supported_algs.length > 0 ? config.jwt_supported_algs : ['RS256'])

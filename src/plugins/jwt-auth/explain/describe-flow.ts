@@ -49,7 +49,7 @@ const answers: ReadonlyMap<string, string> = new Map([
   ['confirmation_invalid', 'an old or wrong page'],
 ])
 
-/** An audience of the role never stands in for the client. Contract jwt-oidc §5.8 rows 12 to 17. */
+/** An audience of the role never stands in for the client. docs/contract/oidc.md#the-callback-in-this-order */
 function audienceOf({ ready, claims, login }: Facts, refused: Refusal | undefined): Compared {
   const clientId = ready?.config.oidc_client_id ?? ''
   const aud = own(claims, 'aud') ?? []

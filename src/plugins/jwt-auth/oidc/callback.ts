@@ -131,7 +131,7 @@ async function checkConfirmed(login: PendingLogin, input: CallbackInput, { state
   throw attempt.flow.refused(refused)
 }
 
-/** Whether a token would be given for what a form brought, not for a code that the caller has. Contract jwt-oidc §5.6 step 7. */
+/** Whether a token would be given for what a form brought, not for a code that the caller has. docs/contract/oidc.md#the-page-of-a-form */
 const usesForm = (login: PendingLogin, code: string): boolean =>
   (code === codeOfForm && login.code !== '') || ((code === codeOfForm || code === '') && login.id_token !== '')
 

@@ -41,7 +41,7 @@ export function pageOfForm({
   return confirmationPage({ state, confirmation, address, begunAt: created, role: login.role, mount: mountPath })
 }
 
-/** Where the login goes on; a command line takes what was kept although it is shown an error. Contract jwt-oidc §5.5 row 5. */
+/** Where the login goes on; a command line takes what was kept although it is shown an error. docs/contract/oidc.md#the-page-of-a-form */
 function wayOn({ redirect_uri }: PendingLogin, state: string): Page {
   const mount = mountInPath(redirect_uri)
   return mount === undefined ? errorPage(loginFailed, 'Invalid redirect path.') : completedPage({ mount, state })

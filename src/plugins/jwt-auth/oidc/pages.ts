@@ -65,7 +65,7 @@ export const errorPage = (summary: string, detail: string): Page => page({ statu
 /** Tells a person how something ended. */
 export const plainPage = (title: string, text: string): Page => page({ title, content: titled(title, text) })
 
-/** Tells the window that opened the login that what the provider sent may be used. Contract jwt-oidc §5.5 row 6. */
+/** Tells the window that opened the login that what the provider sent may be used. docs/contract/oidc.md#the-page-of-a-form */
 export function completedPage({ mount, state }: { mount: string; state: string }): Page {
   const message = `{source: "oidc-callback", path: ${scriptText(mount)}, code: "no_code", state: ${scriptText(state)}}`
   return page({

@@ -45,7 +45,7 @@ export async function answerPosted(input: PostedInput, context: PostedContext): 
   return confirmation === undefined ? keepPosted(input, context) : answerConfirmation({ ...input, confirmation }, context)
 }
 
-/** Keeps a form of the provider; the login is finished by the GET that follows. Nothing is checked here but the state. Contract jwt-oidc §5.5. */
+/** Keeps a form of the provider; the login is finished by the GET that follows. Only the state is checked here. docs/contract/oidc.md#the-page-of-a-form */
 async function keepPosted({ state, code, id_token, iss }: PostedInput, context: PostedContext): Promise<Page> {
   if (code.length > maxCodeSize || id_token.length > maxIdTokenSize || iss.length > maxIssuerSize)
     return errorPage(loginFailed, 'The answer of the provider is too long.')

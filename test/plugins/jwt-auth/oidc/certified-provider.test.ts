@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { Browser } from '../../../../simulators/openid-provider/browser.ts'
 import { type OpenIdProvider, startOpenIdProvider } from '../../../../simulators/openid-provider/openid-provider.ts'
 import { startTestServer, type TestServer } from '../../../support/start-server.ts'
+import { checksOf } from '../explain/checks.ts'
 import { callback, formsOf, postForm, verdict } from './small-provider.ts'
 
 const uiPage = 'https://gatehouse.example/ui/vault/auth/oidc/oidc/callback'
@@ -119,4 +120,22 @@ test('what a certified provider refuses reaches the caller as a login without a 
   expect(verdict(await callback(server.anonymous, Object.fromEntries(url.searchParams)))).toBe(
     '400 Vault login failed. No code or id_token received.',
   )
+  const { failures } = (await server.root.read('auth/oidc/failures?reason=provider_refused')).body.data ?? {}
+  expect(failures).toMatchObject([{ expected: ['code'], seen: ['login_required', expect.stringMatching(/End-User/i)] }])
+})
+
+test('what a certified provider says to a wrong secret is told to the operator, for each way it was shown', async () => {
+  await using provider = await startOpenIdProvider({ clients: [client], person })
+  await using server = await withProvider(provider, { oidc_client_secret: 'another one' })
+  const { url } = await new Browser().walk(await authUrl(server, { redirect_uri: uiPage }), { login: 'ada', password: 'any' })
+
+  const refused = await callback(server.anonymous, { state: url.searchParams.get('state'), code: url.searchParams.get('code') })
+
+  const { data } = (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id })).body
+  expect(checksOf(data).find(({ verdict }) => verdict === 'fail')).toMatchObject({
+    reason: 'exchange_failed',
+    expected: [`client_id ${client.client_id}`, `redirect_uri ${uiPage}`],
+    seen: [expect.stringMatching(/^client_secret_basic: .*invalid_client/), expect.stringMatching(/^client_secret_post: .*invalid_client/)],
+  })
+  expect(JSON.stringify(data)).not.toContain('another one')
 })
