@@ -107,7 +107,10 @@ class Run {
     const one = this.#pick(this.held.filter(({ state }) => state === 'live'))
     if (one === undefined) return
     one.state = 'unsure'
-    const answer = await this.#ask('revoked', 'PUT', 'sys/leases/revoke', { lease_id: one.lease, sync: this.#random() < 0.7 })
+    const dice = this.#random()
+    const answer = await (dice < 0.2
+      ? this.#ask('forced', 'PUT', `sys/leases/revoke-force/${one.lease}`)
+      : this.#ask('revoked', 'PUT', 'sys/leases/revoke', { lease_id: one.lease, sync: dice < 0.75 }))
     if (answer !== undefined && answer.status < 300) one.state = 'ended'
   }
 
