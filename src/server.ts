@@ -35,6 +35,7 @@ import { issueLogin, type Lookalike, planLogin } from './core/tokens/issue-login
 import { createInitialRootToken, ensureDevRootToken, takeRootTokenNote, tellInitialRootToken } from './core/tokens/root-token.ts'
 import { TokenRevoker } from './core/tokens/token-revoker.ts'
 import { TokenStore } from './core/tokens/token-store.ts'
+import { TimeKeeper } from './core/time-keeper.ts'
 import { TokenTidy } from './core/tokens/token-tidy.ts'
 import { TokenRoleStore } from './core/tokens/token-role-store.ts'
 import { SpentProofs } from './core/tokens/spent-proofs.ts'
@@ -58,7 +59,7 @@ import { readyRead } from './http/ready-read.ts'
 import { tokenOf } from './http/request-headers.ts'
 import { countedAddress } from './lib/address.ts'
 import { Buckets } from './lib/buckets.ts'
-import { type Clock, systemClock } from './lib/clock.ts'
+import { type Clock, type ClockStep, MachineClock, machineClock } from './lib/clock.ts'
 import { systemCode } from './lib/private-file.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import type { Log } from './log.ts'
@@ -123,7 +124,7 @@ const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)
 
 /** A running server out of all parts. Throws a StartError when settings, storage or seal key do not let it start; then nothing is left open. */
 export async function startServer(config: Config, given: ServerParts): Promise<Server> {
-  const parts = { ...given, watch: new StorageWatch(given.log) }
+  const parts = { ...given, clock: given.clock ?? machineClock(), watch: new StorageWatch(given.log) }
   await using opened = new AsyncDisposableStack()
   let running: { state: NodeState; metrics: Metrics } | undefined
   // taken before anything is made: an address in use must not cost the first root token
@@ -152,7 +153,8 @@ export async function startServer(config: Config, given: ServerParts): Promise<S
     core.cloudEngine.start()
   }
   const state = nodeState(config, core, storage, parts.watch)
-  const { app, metrics } = await buildApp(config, parts, core, state, storage)
+  const { app, metrics, sweepLogins } = await buildApp(config, parts, core, state, storage)
+  if (parts.clock instanceof MachineClock) opened.use(await keepTime(parts.clock, { config, log: parts.log, core, metrics, sweepLogins }))
   // requests that wait are ended by the plugins' own `preClose`, before the listener has seen the last one answered
   opened.defer(async () => {
     await Promise.all([app.close(), listener.close()])
@@ -177,6 +179,30 @@ export async function startServer(config: Config, given: ServerParts): Promise<S
   }
 }
 
+type TimedParts = { config: Config; log: Log; core: Core; metrics: Metrics; sweepLogins(): Promise<void> }
+
+function keepTime(clock: MachineClock, { config, log, core, metrics, sweepLogins }: TimedParts): Promise<TimeKeeper> {
+  return TimeKeeper.start({
+    clock,
+    view: core.core,
+    settle: async () => {
+      if (config.background === 'off') return
+      await core.sweeper.sweep()
+      await core.leases.expiry.endDue()
+      await sweepLogins()
+    },
+    onStep: ({ before, after }: ClockStep) => {
+      const direction = after < before ? 'back' : 'forward'
+      metrics.clockStepped(direction)
+      const times = { before: new Date(before).toISOString(), after: new Date(after).toISOString() }
+      log.warn({ event: 'clock_step', direction, ...times, seconds: (after - before) / 1000 }, `the clock of this machine was set ${direction}`)
+      // whoever waits for a moment would wait for the wrong one
+      core.messageWaits.lookAgain()
+    },
+    onError: (err) => log.error({ err }, 'what had expired could not be ended before the clock was set back'),
+  })
+}
+
 /** `setting` names the one that asks for the address. */
 function listening<T>(setting: string, { host, port }: ListenAt, bound: Promise<T>): Promise<T> {
   return bound.catch((cause: unknown) => {
@@ -184,7 +210,7 @@ function listening<T>(setting: string, { host, port }: ListenAt, bound: Promise<
   })
 }
 
-type WatchedParts = ServerParts & { readonly watch: StorageWatch }
+type WatchedParts = ServerParts & { readonly clock: Clock; readonly watch: StorageWatch }
 
 function openStorage({ storage, allowNetworkDisk }: Config, { faults, watch: { events } }: WatchedParts): Promise<SqliteStorage> {
   return storage.kind === 'memory' ? openMemory({ faults, events }) : openSqlite({ path: storage.path, allowNetworkDisk, events, faults })
@@ -194,7 +220,7 @@ function openStorage({ storage, allowNetworkDisk }: Config, { faults, watch: { e
 type Core = Awaited<ReturnType<typeof openCore>>
 
 async function openCore(config: Config, parts: WatchedParts, storage: SqliteStorage) {
-  const { log, clock = systemClock, random = systemRandom } = parts
+  const { log, clock, random = systemRandom } = parts
   const system = { defaultTtl: seconds(config.defaultLeaseTtlMs), maxTtl: seconds(config.maxLeaseTtlMs) }
   // whatever a setting can be wrong about is known before a store is made
   const outbound = new OutboundClient({ deny: config.outboundDeny, httpsProxy: config.httpsProxy, noProxy: config.noProxy })
@@ -538,7 +564,7 @@ async function buildApp(
   core: Core,
   state: NodeState,
   storage: SqliteStorage,
-): Promise<{ app: FastifyInstance; metrics: Metrics }> {
+): Promise<{ app: FastifyInstance; metrics: Metrics; sweepLogins(): Promise<void> }> {
   const {
     namespaces,
     namespaceLife,
@@ -572,6 +598,7 @@ async function buildApp(
       isStorageUp: () => state.isStorageUp(),
       storageSize: () => storage.size(),
       barrierTerm: () => core.barrier.keyStatus().term,
+      clockOffset: () => (clock instanceof MachineClock ? clock.offset() / 1000 : 0),
       inFlight: () => app.inFlight(),
       connections: () => connectionsOf(app),
       keysets: async () => (await jwtMethod.keysets()).map((keyset) => ({ ...keyset, mount: metrics.mountLabel(mountName(keyset.mount)) })),
@@ -782,7 +809,7 @@ async function buildApp(
     sweepIntervalMs: config.background === 'on' ? pendingLoginsSweepMs : undefined,
   })
   await app.ready()
-  return { app, metrics }
+  return { app, metrics, sweepLogins: () => jwtMethod.sweep() }
 }
 
 /** Whoever may read `sys/metrics`, by whichever path. Contract operations §1 METRICS. */

@@ -35,6 +35,7 @@ export class Metrics {
   readonly #loginSpans = new SpanTally()
   readonly #lookalikes = new CountTally()
   readonly #keyFetches = new CountTally()
+  readonly #clockSteps = new CountTally()
   #registry: Promise<Registry> | undefined
 
   constructor(gauges: readonly ReadGauge[], storage: StorageTallies) {
@@ -65,6 +66,10 @@ export class Metrics {
 
   keysFetched(mount: string, succeeded: boolean): void {
     this.#keyFetches.add({ mount: this.mountLabel(mount), result: succeeded ? 'ok' : 'failed' })
+  }
+
+  clockStepped(direction: 'back' | 'forward'): void {
+    this.#clockSteps.add({ direction })
   }
 
   /** The path of a mount, or `other` once there are too many. */
@@ -108,6 +113,8 @@ export class Metrics {
     showCounts(library, registry, lookalikes, this.#lookalikes)
     const fetches = { name: 'key_fetches_total', help: 'Fetches of keys and discovery documents', labels: ['mount', 'result'] }
     showCounts(library, registry, fetches, this.#keyFetches)
+    const steps = { name: 'clock_steps_total', help: 'Times the machine’s clock was set by more than 5 minutes', labels: ['direction'] }
+    showCounts(library, registry, steps, this.#clockSteps)
     this.#storage.show(library, registry)
     for (const gauge of this.#gauges) showGauge(library, registry, gauge)
     showRuntime(library, registry)

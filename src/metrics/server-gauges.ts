@@ -9,6 +9,8 @@ export type GaugeSources = {
   storageSize(): { readonly databaseBytes: number; readonly logBytes: number; readonly freeBytes: number }
   /** Of the data key that seals what is written. */
   barrierTerm(): number
+  /** Seconds the machine's clock is ahead of the server's time. */
+  clockOffset(): number
   inFlight(): number
   connections(): Promise<number>
   /** Of the mounts that were used since the start. `ageSeconds` is undefined where nothing was fetched. */
@@ -71,6 +73,12 @@ export function serverGauges(sources: GaugeSources): ReadGauge[] {
       },
     },
     { name: 'barrier_term', help: 'Number of the data key that seals what is written', labels: [], read: () => one(sources.barrierTerm()) },
+    {
+      name: 'clock_offset_seconds',
+      help: 'How far the machine’s clock is ahead of the server’s time',
+      labels: ['source'],
+      read: () => [{ labels: { source: 'machine' }, value: sources.clockOffset() }],
+    },
     { name: 'http_in_flight_requests', help: 'Requests under way', labels: [], read: () => one(sources.inFlight()) },
     {
       name: 'http_connections',

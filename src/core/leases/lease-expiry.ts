@@ -3,7 +3,8 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View } from '../barrier/view.ts'
 import { isUnreadable } from '../stored-record.ts'
-import { irrevocablePrefix, readScheduled, retryPrefix, scheduleKey } from './lease-keys.ts'
+import { isOver } from './lease.ts'
+import { duePrefix, irrevocablePrefix, lanePrefix, readScheduled, retryPrefix, scheduleKey } from './lease-keys.ts'
 import { type DueRow, findLanes, LeaseLane } from './lease-lane.ts'
 import type { LeaseRecords } from './lease-records.ts'
 import { type LeaseRevoker, RevocationFailure } from './lease-revoker.ts'
@@ -68,6 +69,28 @@ export class LeaseExpiry implements AsyncDisposable {
     await this.#begin()
     this.#wake()
     await this.#settled()
+  }
+
+  /** Marks what is due as ended, so that it stays due whatever the clock says later. */
+  async endDue(): Promise<void> {
+    const { view, records, clock } = this.#parts
+    const now = clock.now()
+    for (const accessor of await findLanes(view)) {
+      const prefix = lanePrefix(duePrefix, accessor)
+      for (let after: string | undefined; !this.#stopped; await nextTurn()) {
+        const page: string[] = await view.listKeys(prefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+        const due = page.map((key) => ({ key, ...readScheduled(key.slice(prefix.length)) })).filter(({ time }) => time <= now)
+        await Promise.all(
+          due.map((row) =>
+            records
+              .change(row, (lease) => (isOver(lease, now) && lease.ended !== true ? { ...lease, ended: true } : undefined))
+              .catch((error: unknown) => this.#leaveOut(error)),
+          ),
+        )
+        after = due.at(-1)?.key
+        if (due.length < pageSize) break
+      }
+    }
   }
 
   /** A lease of this mount is to be worked on at that time. */

@@ -28,6 +28,7 @@ type BatchRecord = Pick<
   | 'mount_moves'
   | 'role'
   | 'cut_off'
+  | 'clock_steps'
 >
 
 const place = 'out/batch-token'

@@ -93,6 +93,7 @@ async function issue(parts: LoginParts, request: LoginRequest, login: LoginIdent
   const { draft, warnings } = loginDraft(parts, request, login)
   const minted = draft.type === 'batch' ? await parts.tokens.mintBatch(draft) : parts.tokens.mint(draft)
   const { proof } = request.auth
+  if (proof !== undefined && parts.spent.hadEnded(proof)) throw spentAlready()
   const spending = proof === undefined ? [] : parts.spent.entriesOf(request.mount.uuid, proof)
   if (!(await writeWithIdentity(parts.view, minted, login, spending))) {
     if (await isSpent(parts, request)) throw spentAlready()

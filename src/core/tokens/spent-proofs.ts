@@ -10,6 +10,8 @@ export type OneTimeProof = {
   readonly of: string
   /** When it ends by what it says itself, milliseconds since the epoch; what the roles of its mount tolerate comes on top. */
   readonly endsAt: number
+  /** When it was issued by what it says itself, likewise. */
+  readonly issuedAt?: number
 }
 
 export type SpentProofsParts = { readonly view: View; readonly random: Random; readonly clock: Clock }
@@ -48,8 +50,16 @@ export class SpentProofs {
     ]
   }
 
+  /**
+   * Whether it had ended before the clock was set back: it may have been used, and forgotten since. One that was issued after the step by a provider
+   * whose clock is right is good.
+   */
+  hadEnded({ endsAt, issuedAt = 0 }: OneTimeProof): boolean {
+    return (this.#parts.clock.stepsBack ?? []).some(({ before, after }) => endsAt < before && issuedAt < after)
+  }
+
   async isSpent(mount: string, proof: OneTimeProof): Promise<boolean> {
-    return (await this.#parts.view.get(`${root}${mount}/${this.#idOf(proof)}`)) !== undefined
+    return this.hadEnded(proof) || (await this.#parts.view.get(`${root}${mount}/${this.#idOf(proof)}`)) !== undefined
   }
 
   #idOf({ of }: OneTimeProof): string {

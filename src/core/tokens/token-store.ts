@@ -126,7 +126,13 @@ export class TokenStore {
   /** A batch token still lives in its last instant. Contract tokens §1.6. */
   isExpired(token: Token): boolean {
     if (token.expire_time === null) return false
-    return token.type === 'batch' ? token.expire_time < this.#clock.now() : token.expire_time <= this.#clock.now()
+    return token.type === 'batch' ? this.#isBatchExpired(token, token.expire_time) : token.expire_time <= this.#clock.now()
+  }
+
+  /** Nothing can be deleted of a batch token: one that had expired before the clock was set back is known by the steps since it was issued. */
+  #isBatchExpired({ clock_steps = 0 }: Token, expireTime: number): boolean {
+    const { stepsBack = [] } = this.#clock
+    return expireTime < this.#clock.now() || stepsBack.slice(clock_steps).some(({ before }) => expireTime < before)
   }
 
   /** Whether nothing in the token itself ends it: the mount that issued it still stands and has not been moved since, its entity was not cut off. */
@@ -224,6 +230,7 @@ export class TokenStore {
       ...(parent_cubbyhole === undefined ? {} : { parent_cubbyhole }),
       ...this.#cutOffOf(draft),
       ...this.#mountMovesOf(draft),
+      ...this.#clockStepsNow(),
       creation_time: this.#clock.now(),
     }
     return { id: await this.#batch.seal(record), token: batchToken(record), entries: [] }
@@ -232,6 +239,11 @@ export class TokenStore {
   #mountMovesOf({ mount_accessor }: TokenDraft): Pick<Token, 'mount_moves'> {
     const { moves = 0 } = this.#mountOf(mount_accessor) ?? {}
     return moves === 0 ? {} : { mount_moves: moves }
+  }
+
+  #clockStepsNow(): Pick<Token, 'clock_steps'> {
+    const { stepsBack = [] } = this.#clock
+    return stepsBack.length === 0 ? {} : { clock_steps: stepsBack.length }
   }
 
   #cutOffOf({ entity_id }: TokenDraft): Pick<Token, 'cut_off'> {

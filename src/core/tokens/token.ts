@@ -55,6 +55,8 @@ export type Token = {
   readonly group_aliases?: readonly string[]
   /** How many cut-offs its entity had when it was issued; absent is none. */
   readonly cut_off?: number
+  /** Of a batch token: how many large steps backward the clock had made when it was issued; absent is none. */
+  readonly clock_steps?: number
   /** Its maker chose its id: once it is gone, another token may have the same id and accessor. */
   readonly chosen_id?: true
   /** The token the server was initialised with: it has no lease. */

@@ -11,10 +11,11 @@ import type { ReadToken } from './trace.ts'
 export function oneTimeProof({ claims, signingInput }: ReadToken): OneTimeProof | undefined {
   const issuer = textClaim(claims, 'iss')
   const id = textClaim(claims, 'jti')
-  const endsAt = claimedEnd(claims) * 1000
-  if (id !== '') return { of: `${issuer}\0${id}`, endsAt }
+  const issuedAt = Number(Object.hasOwn(claims, 'iat') ? claims['iat'] : Number.NaN) * 1000
+  const times = { endsAt: claimedEnd(claims) * 1000, ...(issuedAt > 0 ? { issuedAt } : {}) }
+  if (id !== '') return { of: `${issuer}\0${id}`, ...times }
   // without the zero byte: never the same as an issuer and an id
-  return signingInput && { of: createHash('sha256').update(signingInput).digest('hex'), endsAt }
+  return signingInput && { of: createHash('sha256').update(signingInput).digest('hex'), ...times }
 }
 
 const textClaim = (claims: ReadToken['claims'], name: string): string => {
