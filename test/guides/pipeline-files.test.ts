@@ -119,7 +119,8 @@ describe.skipIf(absent.length > 0)(`the pipeline files do what they say (needs $
       await writeFile(file, script)
       const command = shell === 'bash' ? ['bash', '--noprofile', '--norc', '-eo', 'pipefail', file] : ['bash', '-e', file]
       const ran = await runIn(folder, command, { ...environment, ...variables, GITHUB_ENV: shared })
-      for (const line of ran.output.split('\n')) {
+      // a runner shows the environment of each step, the variables of earlier steps among it
+      for (const line of [...Object.entries(variables).map(([key, value]) => `${key}: ${value}`), ...ran.output.split('\n')]) {
         const [, hidden] = /^::add-mask::(.*)$/.exec(line) ?? []
         if (hidden === undefined) shown += `${masked.reduce((text, mask) => text.replaceAll(mask, '***'), line)}\n`
         else masked.push(hidden)
