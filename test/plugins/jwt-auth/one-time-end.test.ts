@@ -131,6 +131,6 @@ test('claims that no token brought have a proof only with an id', () => {
 
   expect(oneTimeProof({ claims, algorithm: '' })).toBeUndefined()
   expect(oneTimeProof({ claims: { ...claims, jti: 'j' }, algorithm: '' })).toEqual({ of: 'i\0j', endsAt: 5000 })
-  expect(oneTimeProof({ claims: { jti: 'j', iat: 3n, nbf: 2.9 }, algorithm: '', signingInput })).toEqual({ of: '\0j', endsAt: 3000 })
+  expect(oneTimeProof({ claims: { jti: 'j', iat: 3n, nbf: 2.9 }, algorithm: '', signingInput })).toEqual({ of: '\0j', endsAt: 3000, issuedAt: 3000 })
   expect(oneTimeProof({ claims, algorithm: '', signingInput })?.of).toMatch(/^[0-9a-f]{64}$/)
 })
