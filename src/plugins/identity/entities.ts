@@ -66,7 +66,7 @@ export async function listed<T extends { readonly id: string }>(items: AsyncIter
   return { data: { keys }, dataText: `{"keys":${JSON.stringify(keys)},"key_info":{${infos.join(',')}}}`, paged: true }
 }
 
-/** Names compare in their canonical form, and so does what rules deny by a name in a path. */
+/** What a rule denies by a name in a path, it denies to every name that looks alike. */
 export const byName = (folder: string) => (below: string) => folder + canonicalName(below.slice(folder.length))
 
 const created = (entity: Entity | undefined): Reply | undefined => entity && { data: { id: entity.id, name: entity.name, aliases: null } }
