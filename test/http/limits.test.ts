@@ -494,6 +494,22 @@ describe('MAX_CONNECTIONS', () => {
     await pong(next)
   })
 
+  test('a connection is idle from its last answer on, not from its last request', async () => {
+    await using gated = await startGatedServer({ MAX_CONNECTIONS: '2', ...everyone })
+    const { gate, server } = gated
+    using slow = await openWire(server.url)
+    slow.send(waiting)
+    await gate.holds(1)
+    using quick = await served(server)
+    gate.open()
+    expect((await slow.answer())?.status).toBe(200)
+
+    using next = await served(server)
+
+    expect(await quick.untilClosed()).toEqual([])
+    for (const wire of [slow, next]) await pong(wire)
+  })
+
   test('while requests are handled on all of them, only state, sealing and revoking tokens are served beyond', async () => {
     await using gated = await startGatedServer({ MAX_CONNECTIONS: '2', ...everyone })
     const { gate, server } = gated
