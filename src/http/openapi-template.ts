@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import type { DocumentedAnswer, DocumentedRoute } from './documented-route.ts'
 import { carrierOf } from './mount-router.ts'
 import { envelopeOf, exampleEnvelope, sharedResponses, sharedSchemas } from './openapi-envelope.ts'
+import { captures, explainFields } from './openapi-words.ts'
 import { changeSchemas, open, type Schema, shortNull, text, withoutEmptyDefault, withoutPattern } from './openapi-schema.ts'
 
 export type Parameter = {
@@ -11,6 +12,7 @@ export type Parameter = {
   readonly in: 'path' | 'query'
   readonly required?: boolean
   readonly description?: string
+  readonly example?: string | number
   readonly schema: Schema
 }
 
@@ -151,6 +153,12 @@ function arranged(paths: Readonly<Record<string, SwaggerItem>>, routeOf: Readonl
     })
     if (read !== undefined && list !== undefined) group.push({ path: `${below}/`, at: route.at, operations: { get: list } })
   }
+  for (const group of byGroup.keys()) {
+    const samples = [...routeOf.values()].flatMap((route) =>
+      route.group === group && route.answer?.example !== undefined ? [route.answer.example] : [],
+    )
+    explainFields(schemas, group, samples)
+  }
   return { paths: byGroup, components: { schemas, responses: sharedResponses } }
 }
 
@@ -206,7 +214,8 @@ function inputSchema({ required: _, ...schema }: Schema, required: readonly stri
 
 function parameterOf({ name, in: place, description, schema }: Parameter): Parameter {
   const { description: said = description, ...rest } = schema
-  const shown = typeof said === 'string' ? { description: said } : {}
+  const known = place === 'path' ? captures[name] : undefined
+  const shown = { ...(typeof said === 'string' ? { description: said } : {}), ...known }
   return { name, in: place, ...(place === 'path' ? { required: true } : {}), ...shown, schema: withoutEmptyDefault(rest) }
 }
 

@@ -19,7 +19,7 @@ export function capabilityRoutes(app: FastifyInstance, { access }: { access: Acc
     write: {
       summary: 'Capabilities of the caller',
       ...answers.capabilities,
-      input: paths.extend({ token: stringField.optional() }),
+      input: paths.extend({ token: stringField.optional().describe('Counts for nothing: the calling token is judged') }),
       handle: ({ input, caller }) => judged(caller?.acl, input),
     },
   })
@@ -29,7 +29,7 @@ export function capabilityRoutes(app: FastifyInstance, { access }: { access: Acc
       summary: 'Capabilities of a token',
       required: ['token'],
       ...answers.capabilities,
-      input: paths.extend({ token: stringField.default('') }),
+      input: paths.extend({ token: stringField.default('').describe('The token to judge') }),
       handle: async ({ input, call }) => {
         if (input.token === '') throw refuse('invalid', 'no token found')
         wanted(input)
@@ -43,7 +43,7 @@ export function capabilityRoutes(app: FastifyInstance, { access }: { access: Acc
       summary: 'Capabilities of a token, by its accessor',
       required: ['accessor'],
       ...answers.capabilities,
-      input: paths.extend({ accessor: stringField.default('') }),
+      input: paths.extend({ accessor: stringField.default('').describe('Accessor of the token to judge') }),
       handle: async ({ input, call }) => {
         if (input.accessor === '') throw refuse('invalid', 'missing accessor')
         return judged(await access.aclOfAccessor(input.accessor, namespaceOf(call)), input)

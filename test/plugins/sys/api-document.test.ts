@@ -1,4 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { roleFields } from '../../../src/plugins/jwt-auth/role.ts'
 import type { Client, Json } from '../../support/client.ts'
@@ -302,6 +303,25 @@ describe('operations', () => {
       expect({ name, allOf, anyOf, oneOf }).toEqual({ name })
       expect(Object.values(properties ?? {}).filter((member) => JSON.stringify(member['type']) === '["object","null"]')).toEqual([])
     }
+  })
+
+  test('every parameter and every field that is sent is described, and captures have an example', async () => {
+    const document = await documentFor(server.root)
+    const parameters = operationsOf(document).flatMap(({ operation }) => listOf(operation['parameters']))
+    const inputs = Object.entries(document.components?.['schemas'] ?? {}).filter(([name]) => name.endsWith('-input'))
+    const fields = inputs.flatMap(([name, input]) =>
+      Object.entries((input as Json)['properties'] ?? {}).map(([field, one]) => ({ name, field, one: one as Json })),
+    )
+
+    expect(parameters.filter((one) => typeof one['description'] !== 'string')).toEqual([])
+    expect(parameters.filter((one) => String(one['in']) === 'path' && one['example'] === undefined)).toEqual([])
+    expect(fields.filter(({ one }) => typeof one['description'] !== 'string').map(({ name, field }) => `${name} ${field}`)).toEqual([])
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    const examples = fields.flatMap(({ name, field, one }) =>
+      listOf(one['examples']).map((example) => ({ name, field, valid: ajv.validate({ ...one }, example) })),
+    )
+    expect(examples.length).toBeGreaterThan(200)
+    expect(examples.filter(({ valid }) => !valid)).toEqual([])
   })
 
   test('no default is empty: a generated client would send it', async () => {
