@@ -10,7 +10,7 @@ export const captures: Readonly<Record<string, Told>> = {
   name: { description: 'Name of the object', example: 'deploy' },
   path: { description: 'The rest of the path, slashes included', example: 'team/shop' },
   role_name: { description: 'Name of the token role', example: 'deploy' },
-  source: { description: 'Where the bytes come from: `platform` or `all`', example: 'platform' },
+  source: { description: 'Where the bytes come from: `platform`, `seal` or `all`, which are one here', example: 'platform' },
   urlalgorithm: { description: 'Digest to compute', example: 'sha2-256' },
   urlbytes: { description: 'How many bytes', example: '32' },
 }
