@@ -116,7 +116,7 @@ const setting = <Schema extends z.ZodType, Fallback extends string | undefined>(
   schema,
 })
 
-/** Every setting: environment name `GATEHOUSE_<name>`, default, meaning. `secret`: never printed. Contract operations §1. */
+/** Every setting: environment name `GATEHOUSE_<name>`, default, meaning. `secret`: never printed. docs/settings.md */
 export const settings = {
   listen: setting(listen, 'LISTEN', '127.0.0.1:8200', 'host:port to listen on'),
   apiAddr: setting(origin, 'API_ADDR', undefined, 'public base URL of this server, part of the issuer of its identity tokens (the listen address)'),
@@ -191,7 +191,7 @@ export const settings = {
 
 /**
  * What the environment gives the cloud engine, by the names its users know; empty counts as unset.
- * Contract cloud-engine §2.3, §2.4.
+ * docs/contract/cloud.md#effective-settings, docs/contract/cloud.md#endpoints.
  */
 export const cloudSettings = {
   subscriptionId: setting(z.string(), 'CLOUD_SUBSCRIPTION_ID', undefined, 'subscription of every cloud mount, instead of its config'),
@@ -229,7 +229,7 @@ export function logSettings(environment: Readonly<Record<string, string | undefi
 
 /**
  * The environment as a frozen config. Throws a SettingError that names the first wrong setting; names nobody knows go to `warn`.
- * Contract operations §1.
+ * docs/settings.md.
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>, options: { dev: boolean; warn(text: string): void }): Config {
   const known = new Set<string>()

@@ -14,9 +14,9 @@ export type ErrorKind =
   | 'overloaded'
 
 export type ServiceErrorOptions = ErrorOptions & {
-  /** True when something failed (the text goes out as a list of causes on authenticated paths), false when a handler refused. Contract tokens §0.2. */
+  /** True when something failed (the text goes out as a list of causes on authenticated paths), false when a handler refused. docs/contract/http.md#errors */
   wrapped?: boolean
-  /** Stable word for logs, audit and metrics. Contract jwt-oidc §11.7. Never part of the answer. */
+  /** Stable word for logs, audit and metrics. docs/explain.md#reasons. Never part of the answer. */
   reason?: string
   /** The cause in words for the operator: in the log and in `failures`. Never part of the answer to the caller. */
   operatorText?: string | undefined
@@ -43,7 +43,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** Several causes as one text, in the form clients match. Contract core-http §0.1, `M(x)`. */
+/** Several causes as one text, in the form clients match. docs/contract/http.md#errors, `M(x)`. */
 export function causeList(...causes: string[]): string {
   const head = causes.length === 1 ? '1 error occurred:' : `${causes.length} errors occurred:`
   return `${head}\n${causes.map((cause) => `\t* ${cause}\n`).join('')}\n`
@@ -57,7 +57,7 @@ export const fail = (kind: ErrorKind, message: string, options: ServiceErrorOpti
   new ServiceError(kind, message, { ...options, wrapped: true })
 
 /**
- * Why the server does not start: its process prints the text and ends with the code. Contract operations §1: 2 setting, 3 held, 4 too new, 5 seal key;
+ * Why the server does not start: its process prints the text and ends with the code. docs/settings.md: 2 setting, 3 held, 4 too new, 5 seal key;
  * 1 is a store that is damaged where nothing works without it.
  */
 export class StartError extends Error {

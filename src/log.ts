@@ -9,7 +9,7 @@ const maxWaitingBytes = 1 << 20
 
 /**
  * One JSON object a line on standard error: `time` (RFC 3339), `level` (word), `event`, `msg`, `replica`. A reader that does not keep up loses
- * lines, it never holds the server up; nor does a log that cannot be written, on a full disk or a closed terminal. Contract operations §6.
+ * lines, it never holds the server up; nor does a log that cannot be written, on a full disk or a closed terminal. docs/operations.md#metrics.
  */
 export async function openLog(config: Pick<Config, 'logFormat' | 'replicaName'> & Partial<Pick<Config, 'logLevel'>>): Promise<Log> {
   const destination = standardError()

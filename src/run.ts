@@ -15,7 +15,7 @@ const exitCodes = { bug: 1, setting: 2, stopTimeout: 6 } as const
 const logEndMs = 250
 const lookForParentMs = 500
 
-/** The server's process: settings from the environment, one server, a signal, an orderly end. Its exit codes are in docs/operations.md. */
+/** The server's process: settings from the environment, one server, a signal, an orderly end. Its exit codes are in docs/operations.md */
 export async function run(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
   const log = await openLog(logSettings(environment, isDev(args)))
   logWhatNodeWouldPrint(log)

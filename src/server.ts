@@ -111,7 +111,7 @@ export type Server = AsyncDisposable & {
   readonly url: string
   /** Of the listener for metrics, if there is one. */
   readonly metricsPort: number | undefined
-  /** Says not ready from now on, and waits with the listener open. Contract operations §5. */
+  /** Says not ready from now on, and waits with the listener open. docs/operations.md#start-stop-restart */
   drain(delayMs: number): Promise<void>
 }
 
@@ -429,7 +429,7 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
   }
 }
 
-/** What the operator gives the cloud engine. Contract cloud-engine §2.4. */
+/** What the operator gives the cloud engine. docs/contract/cloud.md#endpoints */
 async function operatorSettings({ cloud }: Config): Promise<OperatorSettings> {
   if (cloud.caFile === undefined) return cloud
   try {
@@ -447,7 +447,7 @@ async function told(teller: RootTokenTeller, id: string, isKept: boolean): Promi
   await teller.tell(id)
 }
 
-/** A root token made while the server stood still must not go unnoticed. Contract operations §3. */
+/** A root token made while the server stood still must not go unnoticed. docs/operations.md#commands */
 async function logRootTokenNote(core: View, log: Log): Promise<void> {
   try {
     const time = await takeRootTokenNote(core)
@@ -484,7 +484,7 @@ function mountsOf(config: Config, random: Random, system: SystemTtls): Mount[] {
   }
 }
 
-/** The seal key as the settings say; of a store in memory, one that dies with it. Contract operations §2. */
+/** The seal key as the settings say; of a store in memory, one that dies with it. docs/storage.md#seal-key */
 async function sealKeys(config: Config, log: Log, storage: Storage): Promise<{ sealKey: Uint8Array; previousSealKey?: Uint8Array }> {
   if (config.storage.kind === 'memory') return { sealKey: systemRandom.bytes(32) }
   const allowOpen = config.allowOpenKeyFile
@@ -519,7 +519,7 @@ async function clusterIdOf(root: View): Promise<string> {
   return typeof id === 'string' ? id : unknownCluster
 }
 
-/** What nothing works without. Contract README decisions (store at start). */
+/** Opens what the server cannot run without. docs/operations.md#what-a-damaged-store-does */
 async function indispensable<T>(what: string, opened: Promise<T>): Promise<T> {
   try {
     return await opened
@@ -812,7 +812,7 @@ async function buildApp(
   return { app, metrics, sweepLogins: () => jwtMethod.sweep() }
 }
 
-/** Whoever may read `sys/metrics`, by whichever path. Contract operations §1 METRICS. */
+/** Whoever may read `sys/metrics`, by whichever path. docs/settings.md */
 async function checkMetricsReader({ access, barrier }: Core, request: FastifyRequest, call: Call): Promise<void> {
   if (barrier.isSealed()) throw refuse('sealed', 'Vault is sealed')
   const caller = await access.authenticate(tokenOf(request.raw), call.remoteAddress)
@@ -823,7 +823,7 @@ async function checkMetricsReader({ access, barrier }: Core, request: FastifyReq
 const connectionsOf = (app: FastifyInstance): Promise<number> =>
   new Promise((settle, reject) => app.server.getConnections((error, count) => (error === null ? settle(count) : reject(error))))
 
-/** `sys/seal` and its like look at the token themselves. Contract tokens §4.10. */
+/** `sys/seal` and its like look at the token themselves. docs/contract/tokens-and-policies.md#protected-paths */
 async function checkSudo(access: Access, request: FastifyRequest, call: Call): Promise<void> {
   const caller = await access.authenticate(tokenOf(request.raw), call.remoteAddress)
   call.caller = caller

@@ -43,9 +43,9 @@ describe('.env.example', () => {
   })
 })
 
-test('the README has each setting of the table, in its order, with its default and its meaning', () => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-  const rows = readme.match(/^\| `GATEHOUSE_.*$/gm)
+test('the settings page has each setting, in order, with its default and its meaning', () => {
+  const page = readFileSync(new URL('../docs/settings.md', import.meta.url), 'utf8')
+  const rows = page.match(/^\| `GATEHOUSE_.*$/gm)
 
   expect(rows).toEqual(
     Object.values(settings).map(
@@ -331,9 +331,9 @@ describe('what the environment says about the cloud', () => {
     for (const { name, about } of Object.values(cloudSettings)) expect(lines[lines.indexOf(`#${name}=`) - 1]).toBe(`# ${about}`)
   })
 
-  test('stands in the README', () => {
-    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  test('is on the settings page', () => {
+    const page = readFileSync(new URL('../docs/settings.md', import.meta.url), 'utf8')
 
-    for (const { name, about } of Object.values(cloudSettings)) expect(readme).toContain(`| \`${name}\` | | ${about} |`)
+    for (const { name, about } of Object.values(cloudSettings)) expect(page).toContain(`| \`${name}\` | | ${about} |`)
   })
 })

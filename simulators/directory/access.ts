@@ -13,7 +13,7 @@ export function permissionsAt(tenant: Tenant, principalId: string, scope: string
     .flatMap(({ roleDefinitionName }) => tenant.roleDefinitions.get(roleDefinitionName)?.permissions ?? [])
 }
 
-/** Throws `AuthorizationFailed` unless the caller may do this there. Contract cloud-engine §7.3. */
+/** Throws `AuthorizationFailed` unless the caller may do this there. simulators/directory/README.md. */
 export function checkAccess(tenant: Tenant, call: Call, { action, scope }: { action: string; scope: string }): void {
   const { appid = '', oid = '' } = call.caller ?? {}
   if (permissionsAt(tenant, oid, scope).some((permission) => allows(permission, action))) return

@@ -28,6 +28,6 @@ export function makeConcurrencyGuard(isStrict: () => boolean): ConcurrencyGuard 
   }
 }
 
-/** Contract cloud-engine §7.2. */
+/** simulators/directory/README.md. */
 export const concurrencyViolation = () =>
   new ApiError(409, 'Directory_ConcurrencyViolation', 'Error due to concurrent requests being made to the tenant. Please wait briefly and retry.')

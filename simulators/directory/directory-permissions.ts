@@ -27,7 +27,7 @@ function need(call: Call, wanted: readonly string[]): void {
   if (!has(call, wanted)) throw insufficient()
 }
 
-/** The checks of the directory API, each throws the 403 of Contract cloud-engine §7.2. They go by the roles in the token, as the real one does. */
+/** The checks of the directory API, each throws the 403 of simulators/directory/README.md. They go by the roles in the token, as the real one does. */
 export const mayCaller = {
   readApplications: (call: Call) => need(call, applicationRead),
   createApplication: (call: Call) => need(call, [...applicationWrite, owned]),

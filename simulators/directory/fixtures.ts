@@ -7,7 +7,7 @@ const yearMs = 365 * 86_400_000
 
 const everything = { actions: ['*'], notActions: [], dataActions: [], notDataActions: [] }
 
-/** Contract cloud-engine §7.4: five definitions of the real cloud, and two that share a name. */
+/** simulators/directory/README.md: five definitions of the real cloud, and two that share a name. */
 const roleDefinitions: Omit<RoleDefinition, 'seq'>[] = [
   {
     name: '8e3af657-a8ff-443c-a75c-2fe8c4bcb635',

@@ -11,7 +11,7 @@ import type { Application } from './tenant.ts'
 const audiences = ['AzureADMyOrg', 'AzureADMultipleOrgs', 'AzureADandPersonalMicrosoftAccount', 'PersonalMicrosoftAccount']
 const longestName = 256
 
-/** Applications and their passwords. Contract cloud-engine §7.2. */
+/** Applications and their passwords. simulators/directory/README.md. */
 export function applicationRoutes(parts: GraphParts): Route[] {
   const { tenant, settings } = parts
   const changed = (call: Call): Application => {
@@ -157,7 +157,7 @@ function list({ tenant, settings }: GraphParts, call: Call): Reply {
   })
 }
 
-/** Contract cloud-engine §7.2: 403 when the directory is full. */
+/** simulators/directory/README.md: 403 when the directory is full. */
 export function checkQuota(used: number, most: number | null): void {
   if (most === null || used < most) return
   const message =

@@ -7,7 +7,7 @@ import { principalNames, principalProperties, showPrincipal } from './graph-serv
 import type { Call, Route } from './service.ts'
 import type { Application, Holder, Principal } from './tenant.ts'
 
-/** What was deleted and can still be purged. Contract cloud-engine §7.2. */
+/** What was deleted and can still be purged. simulators/directory/README.md. */
 export function deletedRoutes({ tenant, settings }: GraphParts): Route[] {
   const inBin = (call: Call) => (holder: Holder) => holder.deletedAt !== undefined && hasHeard(call.view, holder.deletedAt, 'deletedToBin')
   const find = (call: Call): { application?: Application; principal?: Principal } => {

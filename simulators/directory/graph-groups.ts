@@ -7,7 +7,7 @@ import { principalNames, principalProperties, showPrincipal } from './graph-serv
 import type { Call, Reply, Route } from './service.ts'
 import type { Group } from './tenant.ts'
 
-/** Groups, their members, and what the organization says of its quota. Contract cloud-engine §7.2. */
+/** Groups, their members, and what the organization says of its quota. simulators/directory/README.md. */
 export function groupRoutes(parts: GraphParts): Route[] {
   const { tenant, settings } = parts
   const groupOf = (call: Call): Group => {
@@ -119,7 +119,7 @@ function addMember({ tenant }: GraphParts, call: Call, groupOf: (call: Call) => 
   const named = memberReference.exec(url?.pathname ?? '')?.[1]
   if (url === null || named === undefined)
     throw new ApiError(400, 'Request_BadRequest', "The value of '@odata.id' is not a reference to a directory object.")
-  // DEV-13: a reference to another cloud's host points at nothing here
+  // a reference to another cloud's host points at nothing here
   if (url.origin !== call.origin) throw new ApiError(400, 'Request_BadRequest', `Resource '${reference}' is not of this directory.`)
   const id = readId(named)
   const member = tenant.principals.get(id)

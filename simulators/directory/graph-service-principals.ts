@@ -9,7 +9,7 @@ import type { Call, Reply, Route } from './service.ts'
 import type { Delays } from './settings.ts'
 import type { Principal } from './tenant.ts'
 
-/** Service principals and their passwords. Contract cloud-engine §7.2. */
+/** Service principals and their passwords. simulators/directory/README.md. */
 export function principalRoutes(parts: GraphParts): Route[] {
   const { tenant, settings } = parts
   const changed = (call: Call): Principal => {

@@ -15,7 +15,7 @@ export type GraphParts = {
   caller(call: Call): TokenClaims | 'missing' | 'expired' | 'stranger' | 'audience'
 }
 
-/** Microsoft Graph v1.0, as far as Contract cloud-engine §7.2 goes. */
+/** Microsoft Graph v1.0, as far as simulators/directory/README.md goes. */
 export function graphService(parts: GraphParts): Service {
   return {
     name: 'directory',

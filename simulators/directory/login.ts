@@ -18,7 +18,7 @@ export type LoginParts = {
 const defaultScope = '/.default'
 const jwtBearer = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
-/** Discovery and client credentials of the identity platform. Contract cloud-engine §7.1. */
+/** Discovery and client credentials of the identity platform. simulators/directory/README.md. */
 export function loginService(parts: LoginParts): Service {
   const routes: Route[] = [
     {

@@ -11,7 +11,7 @@ const forgottenMs = 600_000
 const policyId = '3f1c2f2e-58a2-4c3e-9a4e-51f0b2a0b6d7'
 const personalAudiences = ['AzureADandPersonalMicrosoftAccount', 'PersonalMicrosoftAccount']
 
-/** Adds the password the request asks for and gives it back with its text, which no other answer has. Contract cloud-engine §7.2. */
+/** Adds the password the request asks for and gives it back with its text, which no other answer has. simulators/directory/README.md. */
 export function addPassword(call: Call, holder: Holder, settings: Settings): Record<string, unknown> {
   const asked = call.body.passwordCredential ?? {}
   if (typeof asked !== 'object' || asked === null || Array.isArray(asked)) throw invalidValue('passwordCredential')
@@ -26,7 +26,7 @@ export function addPassword(call: Call, holder: Holder, settings: Settings): Rec
   return { ...showPassword(password), secretText: password.secretText }
 }
 
-/** Contract cloud-engine §7.2: 400 for a key that is not there. */
+/** simulators/directory/README.md: 400 for a key that is not there. */
 export function removePassword(call: Call, holder: Holder): void {
   const { keyId } = call.body
   if (typeof keyId !== 'string') throw invalidValue('keyId')

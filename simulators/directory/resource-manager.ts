@@ -27,7 +27,7 @@ const versions = [
   '2022-12-01',
 ]
 
-/** Azure Resource Manager, as far as Contract cloud-engine §7.3 goes. */
+/** Azure Resource Manager, as far as simulators/directory/README.md goes. */
 export function resourceManagerService(parts: ResourceManagerParts): Service {
   return {
     name: 'resource-manager',

@@ -12,7 +12,7 @@ const provider = '/providers/Microsoft.Authorization/roleAssignments'
 const guid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 const definitionPath = /^(?:\/.*)?\/providers\/Microsoft\.Authorization\/roleDefinitions\/([^/]+)$/i
 
-/** Role assignments. Contract cloud-engine §7.3. */
+/** Role assignments. simulators/directory/README.md. */
 export function assignmentRoutes(parts: ResourceManagerParts): Route[] {
   const { tenant, settings } = parts
   return [
@@ -119,7 +119,7 @@ function readProperties({ body }: Call): Asked {
   return { roleDefinitionId, principalId: principalId.toLowerCase(), principalType: typeof principalType === 'string' ? principalType : undefined }
 }
 
-/** With the type given the resource manager takes the caller's word that a new principal is there. Contract cloud-engine §7.3. */
+/** With the type given the resource manager takes the caller's word that a new principal is there. simulators/directory/README.md. */
 function checkPrincipal(tenant: Tenant, call: Call, { principalId, principalType }: Asked): void {
   const principal = tenant.principals.get(principalId)
   if (principal === undefined || principal.deletedAt !== undefined || (principalType === undefined && !isReplicated(call, principal))) {

@@ -9,7 +9,7 @@ import type { RoleDefinition, Tenant } from './tenant.ts'
 const provider = '/providers/Microsoft.Authorization/roleDefinitions'
 const action = 'Microsoft.Authorization/roleDefinitions/read'
 
-/** Role definitions, which are fixtures here. Contract cloud-engine §7.3. */
+/** Role definitions, which are fixtures here. simulators/directory/README.md. */
 export function definitionRoutes({ tenant, settings }: ResourceManagerParts): Route[] {
   return [
     {

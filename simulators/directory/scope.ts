@@ -14,7 +14,7 @@ export function covers(outer: string, inner: string): boolean {
   return out === '/' || into === out || into.startsWith(`${out}/`)
 }
 
-/** Contract cloud-engine §7.3: 404 for a subscription or resource group that is not there. A management group or the root is taken as it is. */
+/** simulators/directory/README.md: 404 for a subscription or resource group that is not there. A management group or the root is taken as it is. */
 export function checkScope(tenant: Tenant, scope: string): void {
   const [kind, subscription, groupKind, group] = scope.split('/').filter((part) => part !== '')
   if (kind?.toLowerCase() !== 'subscriptions') {

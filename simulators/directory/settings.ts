@@ -4,9 +4,9 @@ import { faultFields } from './fault-fields.ts'
 const seconds = z.number().min(0).default(0)
 const limit = z.int().min(0).nullable().default(null)
 
-/** Contract cloud-engine §7.4: how long one part of the cloud does not know what another has done, in seconds (fractions too). */
+/** simulators/directory/README.md: how long one part of the cloud does not know what another has done, in seconds (fractions too). */
 export const delayFields = z.strictObject({
-  applicationToServicePrincipal: seconds.describe('a new application cannot get a service principal: the three errors of §7.2 in turn'),
+  applicationToServicePrincipal: seconds.describe('a new application cannot get a service principal: three different errors in turn'),
   applicationToToken: seconds.describe('a new application is unknown to the token endpoint: 700016'),
   servicePrincipalToPassword: seconds.describe('a new service principal is not found by its addPassword'),
   servicePrincipalToResourceManager: seconds.describe('PrincipalNotFound, unless the principalType is sent'),

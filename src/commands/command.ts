@@ -11,7 +11,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Runs a command to its exit code: 0 done, 1 failed, 2 usage or setting, 3 storage held. Failures are one line on standard error. Contract operations §3. */
+/** Runs a command to its exit code: 0 done, 1 failed, 2 usage or setting, 3 storage held. Failures are one line on standard error. docs/operations.md#commands */
 export async function runCommand(work: () => Promise<void>): Promise<void> {
   try {
     await work()

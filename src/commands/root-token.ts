@@ -17,7 +17,7 @@ import { CommandError, runCommand, UsageError } from './command.ts'
 
 /**
  * `npm run root-token -- [--out FILE]`: a new root token for who lost theirs, with the settings of the server, which must be stopped. Old ones stay valid.
- * The next start says in its log that it was made. Contract operations §2, §3.
+ * The next start says in its log that it was made. docs/storage.md#seal-key, docs/operations.md#commands.
  */
 await runCommand(async () => {
   const { out } = readArguments(process.argv.slice(2))

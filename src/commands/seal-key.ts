@@ -2,7 +2,7 @@ import { makeSealKeyFile } from '../core/barrier/seal.ts'
 import { systemCode } from '../lib/private-file.ts'
 import { CommandError, runCommand, UsageError } from './command.ts'
 
-/** `npm run seal:key -- FILE`: makes a seal key that only its owner can read; never overwrites. Contract operations §3. */
+/** `npm run seal:key -- FILE`: makes a seal key that only its owner can read; never overwrites. docs/operations.md#commands */
 await runCommand(async () => {
   const [file, ...more] = process.argv.slice(2)
   if (file === undefined || file.startsWith('-') || more.length > 0) throw new UsageError('usage: npm run seal:key -- FILE')

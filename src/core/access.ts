@@ -27,7 +27,7 @@ const groupsOf = ({ policiesByNamespace }: Identity, namespace: string) => polic
 
 const denied = () => refuse('denied', 'permission denied')
 
-/** From a token id to a caller with rights. Contract tokens §0.4 steps 6–12. */
+/** From a token id to a caller with rights. docs/contract/http.md#the-order-of-refusals */
 export class Access {
   readonly #parts: AccessParts
 
@@ -43,7 +43,7 @@ export class Access {
     return this.#callerOf(tokenId, remoteAddress, namespace, true)
   }
 
-  /** The same on a path that needs no token: it costs no use. Contract tokens §1.7. */
+  /** The same on a path that needs no token: it costs no use. docs/contract/tokens-and-policies.md#creating-a-token */
   recognise(tokenId: string, remoteAddress: string, namespace: Namespace = rootNamespace): Promise<Caller> {
     return this.#callerOf(tokenId, remoteAddress, namespace, false)
   }
@@ -103,7 +103,7 @@ export class Access {
     return this.#parts.namespaces.pathBelow(upper, lower)
   }
 
-  /** A token acts in its own namespace and below, by its own namespace's policies; that of the policy `root` everywhere. Contract core-http §5.3. */
+  /** A token acts in its own namespace and below, by its own namespace's policies; that of the policy `root` everywhere. docs/contract/namespaces.md#isolation */
   #seenFrom(namespace: Namespace, token: Token, acl: Acl): Acl {
     if (acl === rootAcl) return acl
     const prefix = this.#parts.namespaces.pathBelow(token.namespace, namespace)
@@ -130,7 +130,7 @@ export class Access {
     return { identityPolicies: here.policies, acl }
   }
 
-  /** What groups of namespaces below the token's add. Contract core-http §5.3. */
+  /** What groups of namespaces below the token's add. docs/contract/namespaces.md#isolation */
   #policiesBelow({ namespace }: Token, { policiesByNamespace }: Identity): PolicySet[] {
     const { namespaces } = this.#parts
     return policiesByNamespace.flatMap((set) => {

@@ -72,7 +72,7 @@ const redirectsOfPost: ReadonlySet<number> = new Set([307, 308])
  * The one way out: over http and https, without cookies, with limits on time and size, and never to a denied network. The address really
  * connected to is the one checked, at each redirect anew; redirects stay on the same scheme, host and port. Names are resolved by the system's
  * resolver, which cannot be interrupted: the request ends at its time limit all the same. Through a proxy, names are the proxy's to resolve.
- * Contract README "limits", operations §1 OUTBOUND_DENY.
+ * docs/contract/jwt.md#limits, docs/settings.md
  */
 export class OutboundClient {
   readonly #isDenied: (address: Address) => boolean
@@ -241,7 +241,7 @@ export class OutboundClient {
   }
 }
 
-/** The certificates of a text of PEM blocks; other blocks and what does not parse are left out. Contract jwt-oidc §7.3. */
+/** The certificates of a text of PEM blocks; other blocks and what does not parse are left out. docs/contract/jwt.md#keys */
 export function caCertificates(pem: string): string[] {
   const [begin, end] = ['-----BEGIN CERTIFICATE-----', '-----END CERTIFICATE-----']
   const certificates: string[] = []

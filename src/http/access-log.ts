@@ -1,7 +1,7 @@
 import type { Call } from './call.ts'
 import { noRoute } from './mount-router.ts'
 
-/** What the log says of a request that is over; never its query, body, headers or tokens. Contract operations §6. */
+/** What the log says of a request that is over; never its query, body, headers or tokens. docs/operations.md#metrics */
 export type AccessLine = {
   request_id: string
   method: string

@@ -40,7 +40,7 @@ export type UnreadRequest = RoutedRequest & {
 export type Admit = (request: UnreadRequest, rules: RouteRules) => Promise<void>
 
 /**
- * Everything between a routed request and its handler, in the order of contract core-http §1.1 steps 10–22: the first refusal wins. Afterwards the
+ * Everything between a routed request and its handler, in the order of docs/contract/http.md#the-order-of-refusals: the first refusal wins. Afterwards the
  * call holds its fields and its caller.
  */
 export function admission(parts: AdmissionParts): Admit {
@@ -94,7 +94,7 @@ export function admission(parts: AdmissionParts): Admit {
     return !isSealed() && (await access.findCaller(tokenOf(raw), remoteAddress, namespace)) !== undefined
   }
 
-  /** Contract core-http §5.2.4. What unlocks a namespace is served in a locked one. */
+  /** docs/contract/namespaces.md#locked-namespaces. What unlocks a namespace is served in a locked one. */
   function checkServed(call: Call, namespace: Namespace): void {
     if (!namespaces.isLive(namespace.id)) throw taintedRefusal(call)
     const isUnlocking = call.operation === 'write' && unlockPath.test(call.path)
@@ -102,7 +102,7 @@ export function admission(parts: AdmissionParts): Admit {
     if (refusal !== undefined) throw refusal
   }
 
-  /** The same path in the namespace of this id, where there is such a one: there it has the same fixed mount. Contract core-http §5.2.3. */
+  /** The same path in the namespace of this id, where there is such a one: there it has the same fixed mount. docs/contract/namespaces.md#calls-that-follow-an-id */
   function follow(call: Call, id: string | undefined): void {
     const namespace = id === undefined || id === call.namespace?.id ? undefined : namespaces.byId(id)
     const mount = namespace && resolve(namespace.id, call.path)?.mount
@@ -117,11 +117,11 @@ const isLarge = (body: unknown): boolean => body instanceof Uint8Array && body.l
 
 const unlockPath = /^sys\/namespaces\/api-lock\/unlock(?:\/|$)/
 
-/** The mount is on its way out. Contract core-http §1.8. */
+/** The mount is on its way out. docs/contract/http.md#errors */
 export const taintedRefusal = (call: Call) =>
   refuse('missing', `no handler for route "${call.path}" on namespace "${call.namespace?.path ?? ''}". route entry or namespace is tainted.`)
 
-/** Contract core-http §1.2, §1.4: where the fields of an operation come from. */
+/** docs/contract/http.md#verbs-and-paths, docs/contract/http.md#bodies: where the fields of an operation come from. */
 function fieldsOf(call: Call, sent: unknown, limits: JsonLimits): Record<string, JsonValue> {
   if (call.operation === undefined) throw new ServiceError(call.refusedStatus === 400 ? 'invalid' : 'unsupported', '')
   const body = sent instanceof Uint8Array ? sent : undefined
@@ -190,7 +190,7 @@ const aclOperation: Record<Operation, AclOperation> = {
   preflight: 'read',
 }
 
-/** Step 20: conversion and the existence check come before the rights, but not for a caller who could not write there at all (D-5). */
+/** Conversion and the existence check come before the policies, but not for a caller who may not write there at all. docs/contract/http.md#the-order-of-refusals */
 async function lookForTarget(
   call: Call,
   rules: RouteRules,

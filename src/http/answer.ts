@@ -46,7 +46,7 @@ export async function answerRequest(house: House, request: RoutedRequest, { oper
   return { status: result.status ?? 200, contentType: 'application/json', headers: result.headers, body }
 }
 
-/** Contract tokens §6.2: a secret goes out with the lease it was given, or not at all. */
+/** docs/contract/leases.md#lifetime-and-renewal: a secret goes out with the lease it was given, or not at all. */
 async function withLease(house: House, call: Call, reply: Reply, secret: NonNullable<Reply['secret']>): Promise<Reply> {
   const { warnings, ...lease } = await house.leaseSecret(call, secret)
   return { ...reply, lease, warnings: [...(reply.warnings ?? []), ...warnings] }
@@ -63,7 +63,7 @@ function warningsOf({ unknown, replaced }: Converted): string[] {
   return warnings
 }
 
-/** Contract core-http §1.2: a list of nothing is 404, unless there is something to say; `after` and `limit` cut it. */
+/** docs/contract/http.md#verbs-and-paths: a list of nothing is 404, unless there is something to say; `after` and `limit` cut it. */
 async function listAnswer(house: House, call: Call, result: Reply | undefined, warnings: string[]): Promise<Answer> {
   const data = result?.paged === true ? (result.data ?? {}) : page(result?.data ?? {}, call.sent)
   const keys = 'keys' in data ? data.keys : undefined
@@ -107,7 +107,7 @@ export function limitOf(sent: JsonValue | undefined): number {
 
 const json = (body: string): Answer => ({ status: 200, contentType: 'application/json', body })
 
-/** Contract core-http §9.1: the answer is kept, and a token for it goes out. */
+/** docs/contract/wrapping.md#wrapping: the answer is kept, and a token for it goes out. */
 async function wrapped(house: House, call: Call, body: string, made: MadeByCall = {}): Promise<Answer> {
   return json(wrappedEnvelope(await house.wrapAnswer(call, body, made)))
 }

@@ -34,11 +34,11 @@ export type AppParts = {
     maxInFlight: number
   }
   route(request: IncomingMessage): string
-  /** Contract core-http §1.11; undefined while requests of other origins are not looked at. */
+  /** docs/contract/http.md#pages-of-other-origins; undefined while requests of other origins are not looked at. */
   cors(): CorsRules | undefined
   /** Asked first; what it does not serve goes through all that follows. */
   readyRead: ReadyRead
-  /** Contract core-http §1.1 steps 10–22. */
+  /** docs/contract/http.md#the-order-of-refusals */
   admit: Admit
   /** Told of every failure that is ours. */
   onBug(error: unknown, requestId: string): void
@@ -90,7 +90,7 @@ const noCompilers = {
   // a whole ajv function is declared where Fastify calls the result only
 } as unknown as NonNullable<FastifyServerOptions['schemaController']>
 
-/** Fastify as this house needs it: every verb, one body rule, no answer of its own shape. Contract core-http §1. */
+/** Fastify as this house needs it: every verb, one body rule, no answer of its own shape. docs/contract/http.md */
 export function createApp(parts: AppParts): FastifyInstance {
   let inFlight = 0
   let closing = false
@@ -308,13 +308,13 @@ const crossingReply: Record<Exclude<CorsVerdict, 'served'>, EarlyReply> = {
   'bad-preflight': { kind: 'empty', status: 405 },
 }
 
-/** Settled by the head, and no refusal: what other origins get is looked at first. Contract core-http §1.1 steps 1–7. */
+/** Settled by the head, and no refusal: what other origins get is looked at first. docs/contract/http.md#the-order-of-refusals */
 const isServed = ({ kind }: EarlyReply): boolean => kind === 'redirect' || kind === 'text'
 
 /** On a path that needs no token, or that looks at the token itself and takes no body worth mentioning. */
 const isOpen = ({ routeOptions: { config } }: FastifyRequest): boolean => config.rules?.open !== false
 
-/** Served whatever the load: state, sealing, and revoking tokens. docs/contract/http.md#limits. */
+/** Served whatever the load: state, sealing, and revoking tokens. docs/contract/http.md#limits */
 const isExempt = (url: string, call: Call) =>
   url.startsWith('/-/node/') || url.startsWith('/-/health/') || (call.mount?.plugin === 'token' && call.below.startsWith('revoke'))
 

@@ -10,7 +10,7 @@ export type ArrivingBody = {
   refuse(): void
 }
 
-/** Bytes of all request bodies and large answers that are held at once. MAX_BUFFERED: docs/contract/http.md#limits. */
+/** Bytes of all request bodies and large answers that are held at once. MAX_BUFFERED: docs/contract/http.md#limits */
 export class BodyBudget {
   readonly #most: number
   readonly #arriving = new Set<ArrivingBody>()
@@ -73,7 +73,7 @@ const alwaysReadBytes = 16 * 1024
 export type BodyLimits = {
   maxBytes: number
   budget: BodyBudget
-  /** Served whatever the load: sealing, and revoking tokens. docs/contract/http.md#limits. */
+  /** Served whatever the load: sealing, and revoking tokens. docs/contract/http.md#limits */
   exempt: boolean
 }
 

@@ -9,7 +9,7 @@ const mergePatchType = 'application/merge-patch+json'
 
 /**
  * The fields of a POST or PUT: a JSON object whatever its media type, or a form that says it is one. Throws `ServiceError`.
- * Contract core-http §1.4.
+ * docs/contract/http.md#bodies.
  */
 export function readFields(raw: Uint8Array | undefined, contentType: string | undefined, limits: JsonLimits): Record<string, JsonValue> {
   const first = raw?.find((byte) => !isBlank(byte))
@@ -18,7 +18,7 @@ export function readFields(raw: Uint8Array | undefined, contentType: string | un
   return isForm ? readForm(raw, limits) : readObject(raw, limits)
 }
 
-/** The fields of a PATCH, which has one media type only. Throws `ServiceError`. Contract core-http §1.4. */
+/** The fields of a PATCH, which has one media type only. Throws `ServiceError`. docs/contract/http.md#bodies */
 export function readPatchFields(raw: Uint8Array | undefined, contentType: string | undefined, limits: JsonLimits): Record<string, JsonValue> {
   if (contentType === undefined || contentType.trim() === '') throw refuse('invalid', 'mime: no media type')
   const given = mediaType(contentType)
@@ -28,7 +28,7 @@ export function readPatchFields(raw: Uint8Array | undefined, contentType: string
 
 /**
  * The fields of a read, list or delete: a key given once is its text, given several times the list of them; `help` is dropped, and
- * so is every pair that cannot be decoded. Contract core-http §1.2.
+ * so is every pair that cannot be decoded. docs/contract/http.md#verbs-and-paths.
  */
 export function queryFields(search: string): Record<string, JsonValue> {
   const fields = noFields()

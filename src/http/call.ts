@@ -4,7 +4,7 @@ import type { Mount } from '../core/mounts/mount.ts'
 import type { Namespace } from '../core/namespaces/namespace.ts'
 import type { JsonValue } from '../lib/json.ts'
 
-/** What a verb asks for. Contract core-http §1.2. `write` becomes create or update once the target's existence is known. */
+/** What a verb asks for. docs/contract/http.md#verbs-and-paths. `write` becomes create or update once the target's existence is known. */
 export type Operation = 'read' | 'list' | 'scan' | 'write' | 'patch' | 'delete' | 'header' | 'help' | 'preflight'
 
 /** An answer settled by the request's head alone. */
@@ -29,7 +29,7 @@ export type Call = {
   readonly query: string
   /** `admit` moves a call that follows an id, with its mount. */
   namespace: Namespace | undefined
-  /** The namespace was written into the path: no copies at the top level of the envelope. Contract core-http §1.5. */
+  /** The namespace was written into the path: no copies at the top level of the envelope. docs/contract/http.md#answers */
   readonly namespaceInPath: boolean
   mount: Mount | undefined
   /** Path below the mount. */
@@ -37,9 +37,9 @@ export type Call = {
   readonly early: EarlyReply | undefined
   /** `Content-Type` as sent. */
   readonly contentType: string | undefined
-  /** Of a page of another origin that may read the answer: what that has to say. Contract core-http §1.11. */
+  /** Of a page of another origin that may read the answer: what that has to say. docs/contract/http.md#pages-of-other-origins */
   crossOrigin: CrossOrigin | undefined
-  /** Address that counts as the client's. Contract core-http §1.10. */
+  /** Address that counts as the client's. docs/contract/http.md#client-address */
   remoteAddress: string
   /** Seconds for which the answer is to be kept behind a token instead of given, part of one too; 0: it is not. Set by `admit`. */
   wrapTtl: number
@@ -52,7 +52,7 @@ export type Call = {
   creates: boolean
   /** Converted fields, when the existence check had to convert them. */
   converted: Converted | undefined
-  /** Why it was refused, as one stable word; "" for most requests. Contract jwt-oidc §11.7. */
+  /** Why it was refused, as one stable word; "" for most requests. docs/explain.md#reasons */
   reason: string
   /** Memory its body takes, and its answer where that is large. */
   bodyBytes: number

@@ -1,15 +1,15 @@
 import { Buffer } from 'node:buffer'
 
-/** On every answer, unless it says otherwise. Contract core-http §1.9. */
+/** On every answer, unless it says otherwise. docs/contract/http.md#headers */
 export const commonHeaders = {
   'cache-control': 'no-store',
   'strict-transport-security': 'max-age=31536000; includeSubDomains',
 }
 
-/** On every answer: the id that logs, audit and the envelope have for its request. Contract jwt-oidc §11. */
+/** On every answer: the id that logs, audit and the envelope have for its request. docs/explain.md */
 export const requestIdHeader = 'x-gatehouse-request-id'
 
-/** What the headers of every answer begin with: the common ones, the id of its request, and the namespace that was named. Contract core-http §1.7. */
+/** What the headers of every answer begin with: the common ones, the id of its request, and the namespace that was named. docs/contract/http.md#headers */
 export function firstHeaders(requestId: string, namespace: string | string[] | undefined): Record<string, string> {
   const headers: Record<string, string> = { ...commonHeaders, [requestIdHeader]: requestId }
   if (typeof namespace === 'string' && namespace !== '') headers['x-vault-namespace'] = namespace
@@ -20,7 +20,7 @@ const beyondAscii = /[^\x00-\x7f]/
 
 /**
  * A body beside which the namespace goes back as it came. Node writes a head together with the text behind it, and then in the coding of the text: bytes
- * that are no ASCII would go back coded twice. Contract core-http §1.9.
+ * that are no ASCII would go back coded twice. docs/contract/http.md#headers.
  */
 export function bodyBeside<T>(namespace: string | string[] | undefined, body: T): T | Buffer {
   return typeof body === 'string' && typeof namespace === 'string' && beyondAscii.test(namespace) ? Buffer.from(body) : body

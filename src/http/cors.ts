@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { allowedHeaders, type CorsSettings } from '../core/cors/cors-settings.ts'
 import type { CrossOrigin } from './call.ts'
 
-/** What is said to pages of other origins; made once for each change of the settings. Contract core-http §1.11. */
+/** What is said to pages of other origins; made once for each change of the settings. docs/contract/http.md#pages-of-other-origins */
 export type CorsRules = {
   /** Undefined: every origin. */
   readonly origins: ReadonlySet<string> | undefined
@@ -15,7 +15,7 @@ export type CorsVerdict = 'refused' | 'served' | 'preflight' | 'bad-preflight'
 
 const methods = ['DELETE', 'GET', 'OPTIONS', 'POST', 'PUT', 'LIST', 'SCAN', 'PATCH']
 
-/** Contract core-http §1.11; custom-messages §7.3 adds the headers that are exposed. */
+/** docs/contract/http.md#pages-of-other-origins, docs/contract/messages.md#entity-tags adds the headers that are exposed. */
 export function corsRules(settings: CorsSettings): CorsRules {
   const answer = {
     'access-control-expose-headers': 'ETag, X-Next-Change-At',

@@ -4,7 +4,7 @@ import type { WrapInfo } from '../core/wrapping/wrapper.ts'
 import { stringifyJson } from '../lib/json.ts'
 import type { Call } from './call.ts'
 
-/** What a handler gives back; `undefined` instead of it: nothing. Contract core-http §1.5. */
+/** What a handler gives back; `undefined` instead of it: nothing. docs/contract/http.md#answers */
 export type Reply = {
   data?: object | null
   /** `data` as JSON text, where that is written already. */
@@ -61,7 +61,7 @@ const copied = new Set([
 ])
 const copiedBelow = ['sys/audit/', 'sys/audit-hash/', 'sys/auth/', 'sys/config/auditing/request-headers/', 'sys/mounts/', 'sys/policy/']
 
-/** Does this path repeat the keys of `data` at the top level? Contract core-http §1.5. */
+/** Does this path repeat the keys of `data` at the top level? docs/contract/http.md#answers */
 function copiesData(call: Answered): boolean {
   if (!call.path.startsWith('sys/') || call.namespaceInPath) return false
   const path = call.path
@@ -82,7 +82,7 @@ const leaseText = ({ id, renewable, duration }: ShownLease): string =>
 
 const noLease = '"lease_id":"","renewable":false,"lease_duration":0'
 
-/** What is sent in place of an answer that was wrapped. Contract core-http §9.2. */
+/** What is sent in place of an answer that was wrapped. docs/contract/wrapping.md#wrapping */
 export function wrappedEnvelope(info: WrapInfo): string {
   const head = `"request_id":"",${noLease},"data":null`
   return `{${head},"wrap_info":${JSON.stringify(info)},"warnings":null,"auth":null,"mount_type":""}\n`

@@ -1,6 +1,6 @@
 import { causeList, type ErrorKind, ServiceError } from '../errors.ts'
 
-/** The one place that knows statuses; a new kind without one does not compile. Contract core-http §1.8. */
+/** The one place that knows statuses; a new kind without one does not compile. docs/contract/http.md#errors */
 const statusOf: Record<ErrorKind, number> = {
   invalid: 400,
   denied: 403,
@@ -20,7 +20,7 @@ export type ErrorReply = { status: number; body: string; retryAfter: string | un
 
 export const errorBody = (...errors: string[]): string => `${JSON.stringify({ errors })}\n`
 
-/** Status and body of a failure. `open`: the path needs no token, so causes go out bare. Contract tokens §0.2. */
+/** Status and body of a failure. `open`: the path needs no token, so causes go out bare. docs/contract/http.md#errors */
 export function errorReply(error: ServiceError, open: boolean): ErrorReply {
   const text = error.wrapped && !open ? causeList(error.message) : error.message
   const status = statusOf[error.kind]

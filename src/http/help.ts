@@ -46,7 +46,7 @@ const needs: Record<HelpPage['needs'], string> = {
   nothing: 'Needs no token.',
 }
 
-/** What a path is for, its verbs and their fields, in plain text. Contract core-http §1.12. */
+/** What a path is for, its verbs and their fields, in plain text. docs/contract/http.md#help-counters-tools */
 export function pageText(page: HelpPage, mountPath: string): string {
   const verbs = page.verbs.map(({ verb, summary, input, anyFields }) => {
     const fields = fieldLines(input)

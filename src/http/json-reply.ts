@@ -6,7 +6,7 @@ export const largeAnswer = 1024 * 1024
 
 const asWritten = (body: string): string => body
 
-/** Sends a body under exactly this content type: left alone, Fastify adds a charset, and clients that compare the type then see no JSON. Contract core-http §0.2. */
+/** Sends a body under exactly this content type: left alone, Fastify adds a charset, and clients that compare the type then see no JSON. docs/contract/http.md#answers */
 export function sendText(reply: FastifyReply, status: number, contentType: string, body: string): FastifyReply {
   return reply.code(status).header('content-type', contentType).serializer(asWritten).send(body)
 }

@@ -9,7 +9,7 @@ import { type RawStatus, statusOfParserError } from './raw-errors.ts'
 import { RequestFeed } from './request-feed.ts'
 import { readShared } from './shared-read.ts'
 
-/** What an operator sets about connections. Contract operations §1. */
+/** What an operator sets about connections. docs/settings.md */
 export type ListServerOptions = {
   /** From the first byte of a request to the end of its head. */
   headerTimeoutMs?: number
@@ -37,7 +37,7 @@ const maxHeaders = 1000
 /**
  * An HTTP server whose handler sees every method token as the client sent it: `LIST`, which Node's parser refuses, and
  * whatever else RFC 9110 §9.1 allows, up to 32 bytes. What no handler can be given is answered here with `E[]`.
- * Contract core-http §1.2, §1.13. Throws `StartError` on a Node.js it is not made for.
+ * docs/contract/http.md#verbs-and-paths, docs/decisions/0001-list-verb.md. Throws `StartError` on a Node.js it is not made for.
  */
 export function createListServer(options: ListServerOptions, handler: RequestListener): Server {
   checkParser()
@@ -128,7 +128,7 @@ function feedOf(socket: Socket, { headerTimeoutMs, onRefused, onBytes }: FeedOpt
   return feed
 }
 
-/** What is wrong with a head that the parser let through. Contract core-http §1.13. */
+/** What is wrong with a head that the parser let through. docs/decisions/0001-list-verb.md */
 function headRefusal(request: IncomingMessage, maxTargetBytes: number): RawStatus | undefined {
   if (request.rawHeaders.length > 2 * maxHeaders) return 431
   if ((request.url ?? '').length > maxTargetBytes) return 414

@@ -9,9 +9,9 @@ import { cleanTarget, decodePath, firstOf, hasUnprintable, isRelative } from './
 
 export type RouterParts = {
   random: Random
-  /** The namespace of a request by its header and path; undefined when the header names none. Contract core-http §5.2. */
+  /** The namespace of a request by its header and path; undefined when the header names none. docs/contract/namespaces.md#the-namespace-of-a-request */
   namespaceOf(header: string | undefined, path: string): NamespacePlace | undefined
-  /** The mount a path of a namespace belongs to. Contract core-http §4.10. */
+  /** The mount a path of a namespace belongs to. docs/contract/mounts.md#routing */
   resolve(namespace: string, path: string): { mount: Mount; below: string } | undefined
   clientAddress(request: IncomingMessage): string | EarlyReply
 }
@@ -47,7 +47,7 @@ const outside: ReadonlyMap<string, string> = new Map([
 
 /**
  * Fastify's `rewriteUrl`: reads verb and target, finds namespace and mount, hangs the call on the request and answers with the canonical path of
- * the mount's plugin. Contract core-http §1.1 steps 1–9, §1.3, §4.10.
+ * the mount's plugin. docs/contract/http.md#the-order-of-refusals, docs/contract/http.md#verbs-and-paths, docs/contract/mounts.md#routing.
  */
 export function mountRouter({ random, namespaceOf, resolve, clientAddress }: RouterParts): (request: IncomingMessage) => string {
   const places = { namespaceOf, resolve }
@@ -195,7 +195,7 @@ export const isKnownVerb = (verb: string): boolean => Object.hasOwn(verbs, verb)
 const truths = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
 const falsehoods = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False'])
 
-/** Contract core-http §1.2: the verb, and for GET what `list` and `scan` ask for. */
+/** docs/contract/http.md#verbs-and-paths: the verb, and for GET what `list` and `scan` ask for. */
 function operationOf(verb: string, query: string): { operation: Operation | undefined; status: number } {
   const plain = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
   if (plain === undefined) return { operation: undefined, status: 405 }

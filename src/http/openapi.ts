@@ -13,7 +13,7 @@ export type DocumentedPlace = {
   readonly before?: string
 }
 
-/** OpenAPI documents of the served routes, one for each caller's view of the mounts. Contract core-http §6.3. */
+/** OpenAPI documents of the served routes, one for each caller's view of the mounts. docs/operations.md#health */
 export class ApiDocument {
   readonly #routes: readonly DocumentedRoute[]
   readonly #version: string

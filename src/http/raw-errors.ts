@@ -15,10 +15,10 @@ const reasonOf: Record<RawStatus, string> = {
   431: 'Request Header Fields Too Large',
 }
 
-/** The body of an answer that has nothing to say. Contract core-http §0.1, `E[]`. */
+/** The body of an answer that has nothing to say. docs/contract/http.md#errors, `E[]`. */
 const emptyErrors = '{"errors":[]}\n'
 
-/** Contract core-http §1.9. */
+/** docs/contract/http.md#headers */
 const headerLines = [
   'Content-Type: application/json',
   'Cache-Control: no-store',

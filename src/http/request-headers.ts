@@ -19,7 +19,7 @@ export function firstValueOf(request: IncomingMessage, name: string): string {
   return sent.includes(',') ? (valuesOf(request, name)[0] ?? '') : String(sent)
 }
 
-/** The token of a request: `X-Vault-Token`, else the first `Authorization: Bearer`; empty if neither. Contract core-http §1.7. */
+/** The token of a request: `X-Vault-Token`, else the first `Authorization: Bearer`; empty if neither. docs/contract/http.md#headers */
 export function tokenOf(request: IncomingMessage): string {
   const token = headerText(firstValueOf(request, 'x-vault-token')).trim()
   if (token !== '') return token
@@ -29,7 +29,7 @@ export function tokenOf(request: IncomingMessage): string {
   return bearer === undefined ? '' : headerText(bearer.slice(7)).trim()
 }
 
-/** Seconds asked for by `X-Vault-Wrap-TTL`, 0 for none. Contract core-http §1.7. */
+/** Seconds asked for by `X-Vault-Wrap-TTL`, 0 for none. docs/contract/http.md#headers */
 export function wrapTtlOf(request: IncomingMessage): number {
   const sent = headerText(firstValueOf(request, 'x-vault-wrap-ttl'))
   if (sent === '') return 0

@@ -23,7 +23,7 @@ export { errorReply, followsCaller, followsField, followsFieldOrCaller, limitOf 
 /** Where routes of a plugin are registered. */
 export type RouteHost = FastifyInstance
 
-/** Captures of a path template: `:name` is a generic name (contract core-http §3.1), a final `*` or `*name` is the rest, slashes included. */
+/** Captures of a path template: `:name` is a generic name (docs/contract/http.md#verbs-and-paths), a final `*` or `*name` is the rest, slashes included. */
 export type Captures<Path extends string> = Path extends `${infer Head}/${infer Tail}`
   ? Captures<Head> & Captures<Tail>
   : Path extends `:${infer Name}`
@@ -58,21 +58,21 @@ export type ResourceSpec<
 > = {
   /** What the path is for, in one sentence: the head of its help. */
   help: string
-  /** Needs no token. Contract core-http §3.2 rule 6. */
+  /** Needs no token. docs/contract/http.md#verbs-and-paths */
   open?: boolean
   /** Open, but a token that is sent must be a good one (`sys/internal/ui/mounts`), or counts only if it is: the handler then sees its caller. */
   caller?: 'optional' | 'if-good' | 'required-inside'
-  /** Root-protected: the deciding rule must have `sudo` too. Contract tokens §4.10. */
+  /** Root-protected: the deciding rule must have `sudo` too. docs/contract/tokens-and-policies.md#protected-paths */
   sudo?: boolean
-  /** Looks at the fields before anyone looks at the caller; throws to refuse. Contract tokens §0.4 step 4, core-http §1.1 step 18. */
+  /** Looks at the fields before anyone looks at the caller; throws to refuse. docs/contract/http.md#the-order-of-refusals */
   precheck?: Precheck
-  /** Of a call that is served in the namespace of an id it brings, whatever namespace it was sent to. Contract core-http §5.2.3. */
+  /** Of a call that is served in the namespace of an id it brings, whatever namespace it was sent to. docs/contract/namespaces.md#calls-that-follow-an-id */
   follows?: Follows
   /** What a caller who is not accepted is told instead of `permission denied`, if anything. */
   refusedCaller?(sent: Sent, presented: string): ServiceError | undefined
   /** The path below the mount as it counts, where other spellings mean the same thing: what a rule withholds there it withholds in every spelling. */
   canonical?(below: string): string
-  /** A refusal says which request it was: `request_id` beside `errors`. Contract jwt-oidc §11. */
+  /** A refusal says which request it was: `request_id` beside `errors`. docs/explain.md */
   namesRequest?: boolean
   /** Of an open path: a caller without a token may have its answer wrapped. docs/contract/wrapping.md#wrapping */
   wrapsWithoutToken?: boolean
@@ -80,9 +80,9 @@ export type ResourceSpec<
   whileRemoved?: boolean
   /** Also served with a slash at the end: a collection. */
   collection?: boolean
-  /** A slash at the end of a path counts for nothing, for the rights neither, but where it asks for a list. Contract core-http §0.3 D-1. */
+  /** A slash at the end of a path counts for nothing, for the rights neither, but where it asks for a list. docs/contract/http.md#verbs-and-paths */
   dropsSlash?: boolean
-  /** Existence check of writes. Contract core-http §2.1, tokens §4.7. */
+  /** Existence check of writes. docs/contract/http.md#field-types, docs/contract/tokens-and-policies.md#capabilities */
   exists?(exchange: Exchange<z.output<Write>, Params>): Promise<boolean> | boolean
   read?: VerbSpec<Read, Params>
   write?: VerbSpec<Write, Params>
@@ -252,7 +252,7 @@ function capturesOf(params: unknown, captures: readonly string[], dropsSlash: bo
   return { ...named, [captures.at(-1) ?? 'rest']: dropsSlash && rest.endsWith('/') ? rest.slice(0, -1) : rest }
 }
 
-/** `after` and `limit` are fields of every list. Contract README: decisions. */
+/** Every list takes `after` and `limit`. docs/contract/http.md#verbs-and-paths */
 const paging = z.object({
   after: z.unknown().meta({ type: 'string', description: 'List the names after this one' }).optional(),
   limit: z.unknown().meta({ type: 'integer', description: 'List at most so many names; 0 for all' }).optional(),
@@ -270,7 +270,7 @@ function convert(schema: z.ZodObject, sent: Record<string, JsonValue>, captures:
   return { values, unknown: anyFields ? [] : unknown, replaced }
 }
 
-/** Contract core-http §1.12. */
+/** docs/contract/http.md#help-counters-tools */
 async function sendHelp(reply: FastifyReply, call: Call, page: HelpPage): Promise<FastifyReply> {
   const { plugin = '', path = '' } = call.mount ?? {}
   const place = page.isOfNode ? { group: 'node', path: '' } : { group: plugin, path }

@@ -1,4 +1,4 @@
-/** Pure reading of a request target. Contract core-http §1.1 step 1, §1.3. */
+/** Pure reading of a request target. docs/contract/http.md#the-order-of-refusals, docs/contract/http.md#verbs-and-paths */
 
 const plain = /^[!-$&-~]*$/
 

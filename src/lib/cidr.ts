@@ -7,7 +7,7 @@ export type ParsedBoundCidr = { cidr: string } | { error: string }
 
 /**
  * An address, a network (bits beyond its prefix may be set), or a UNIX socket path, which no client matches: `/32` and `/128` are cut,
- * the rest is kept as written. Contract tokens §1.10, jwt-oidc §3.2.
+ * the rest is kept as written. docs/contract/tokens-and-policies.md#token-roles, docs/contract/jwt.md#roles.
  */
 export function parseBoundCidr(text: string): ParsedBoundCidr {
   const network = parseNetwork(text)
@@ -17,7 +17,7 @@ export function parseBoundCidr(text: string): ParsedBoundCidr {
   return { error: `error parsing address "${shown}": Unable to convert "${shown}" to an IPv4 or IPv6 address, or a UNIX Socket` }
 }
 
-/** May a peer use what is bound to these addresses? Everyone may when there are none. Contract tokens §1.10. */
+/** May a peer use what is bound to these addresses? Everyone may when there are none. docs/contract/tokens-and-policies.md#token-roles */
 export const addressMatches = (cidrs: readonly string[] | null | undefined, remoteAddress: string): boolean =>
   cidrs === null || cidrs === undefined || cidrs.length === 0 || inNetworks(remoteAddress, cidrs)
 

@@ -4,7 +4,7 @@ import { isJsonNumber, type JsonValue } from './json.ts'
 import { parseFloatingPoint, parseWholeNumber } from './numbers.ts'
 import { parseTime } from './time.ts'
 
-/** What the wire form of a field means, or the text that says why it means nothing. Contract core-http §2. */
+/** What the wire form of a field means, or the text that says why it means nothing. docs/contract/http.md#field-types */
 export type Coerced<T> = { value: T } | { error: string }
 
 /** Values of unknown shape by key. Has no prototype. */
@@ -67,7 +67,7 @@ export function toLowerText(wire: unknown): Coerced<string> {
   return 'error' in text ? text : { value: text.value.toLowerCase() }
 }
 
-/** Null is an error, absent is the empty name. Contract core-http §2.2. */
+/** Null is an error, absent is the empty name. docs/contract/http.md#field-types */
 export function toName(wire: unknown): Coerced<string> {
   if (wire === undefined) return { value: '' }
   const text = toText(wire)

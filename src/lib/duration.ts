@@ -22,7 +22,7 @@ const nanosecondsOf: ReadonlyMap<string, bigint> = new Map([
 
 /**
  * A duration as it comes over the wire: a number or text of seconds, `7d`, or `1h30m`. Fractions are cut toward zero, with `exact` those of a
- * millisecond only; below zero only when `signed`. Contract core-http §2.5.
+ * millisecond only; below zero only when `signed`. docs/contract/http.md#field-types.
  */
 export function parseDuration(input: unknown, { signed = false, exact = false }: { signed?: boolean; exact?: boolean } = {}): ParsedDuration {
   const text = durationText(input)
@@ -32,7 +32,7 @@ export function parseDuration(input: unknown, { signed = false, exact = false }:
   return parsed
 }
 
-/** `768h0m0s`, `1m0s`, `1.5s`, `500ms`, `0s`: the plain text form of Contract core-http §2.5, to the millisecond. */
+/** `768h0m0s`, `1m0s`, `1.5s`, `500ms`, `0s`: the plain text form of docs/contract/http.md#field-types, to the millisecond. */
 export function goDuration(seconds: number): string {
   const total = Math.round(Math.abs(seconds) * 1000)
   const sign = seconds < 0 && total > 0 ? '-' : ''
@@ -45,7 +45,7 @@ export function goDuration(seconds: number): string {
   return minutes > 0 ? `${sign}${minutes}m${rest}` : `${sign}${rest}`
 }
 
-/** `768h`, `1h30m`, `1h5s`, `0s`: whole seconds without the parts that are zero. Contract tokens §1.9. */
+/** `768h`, `1h30m`, `1h5s`, `0s`: whole seconds without the parts that are zero. docs/contract/tokens-and-policies.md#lifetimes */
 export function shortDuration(seconds: number): string {
   const total = Math.trunc(Math.abs(seconds))
   if (total === 0) return '0s'

@@ -24,7 +24,7 @@ type Coercion<T> = (wire: unknown) => Coerced<T>
 /** The coercion behind a field's transform: `convertFields` calls it without zod's machinery around it. */
 const coercions = new WeakMap<object, Coercion<unknown>>()
 
-/** Fields for which null means "not sent". Contract core-http §2.2. */
+/** Fields for which null means "not sent". docs/contract/http.md#field-types */
 const nullIsAbsent = new WeakSet<object>()
 
 /** A field type: its wire form for the OpenAPI document, what it means, and the typed result, which is a wire form of itself. */
@@ -48,54 +48,54 @@ const listOf = (type: string) => ({ type: 'array', items: { type } })
 // generated clients want one form of a field: where several may be sent, the document has the most expressive one
 const durationWire = { type: 'string', examples: ['1h30m', '3600'] }
 
-/** `true`, `1`, `"t"`, … Contract core-http §2.3. */
+/** `true`, `1`, `"t"`, … docs/contract/http.md#field-types */
 export const boolField = field({ type: 'boolean' }, toBool, z.boolean())
 
-/** A whole number, also as text with a base prefix. Contract core-http §2.3. */
+/** A whole number, also as text with a base prefix. docs/contract/http.md#field-types */
 export const intField = field({ type: 'integer' }, (wire) => toWholeNumber(wire, 'int'), z.int())
 
 /** As `intField`; only the type named in its texts differs. */
 export const int64Field = field({ type: 'integer' }, (wire) => toWholeNumber(wire, 'int64'), z.int())
 
-/** Contract core-http §2.3. */
+/** docs/contract/http.md#field-types */
 export const floatField = field({ type: 'number' }, toFloat, z.number())
 
-/** Text, never trimmed; numbers are their literal text, booleans `1` and `0`. Contract core-http §2.3. */
+/** Text, never trimmed; numbers are their literal text, booleans `1` and `0`. docs/contract/http.md#field-types */
 export const stringField = field({ type: 'string' }, toText, z.string())
 
 /** As `stringField`, in lower case. */
 export const lowerStringField = field({ type: 'string' }, toLowerText, z.string())
 
-/** A name that can stand in a path. Contract core-http §2.3. */
+/** A name that can stand in a path. docs/contract/http.md#field-types */
 export const nameStringField = field({ type: 'string' }, toName, z.string())
 
-/** Trimmed texts; a single text is one element, whatever it holds. Contract core-http §2.4. */
+/** Trimmed texts; a single text is one element, whatever it holds. docs/contract/http.md#field-types */
 export const stringListField = field(listOf('string'), toTextList, z.array(z.string()))
 
-/** Trimmed texts; on the wire `"a, b"` or `["a", "b"]`. Contract core-http §2.4. */
+/** Trimmed texts; on the wire `"a, b"` or `["a", "b"]`. docs/contract/http.md#field-types */
 export const commaListField = field(listOf('string'), toCommaList, z.array(z.string()))
 
-/** On the wire `"1,2"` or `[1, 2]`. Contract core-http §2.4. */
+/** On the wire `"1,2"` or `[1, 2]`. docs/contract/http.md#field-types */
 export const commaIntListField = field(listOf('integer'), toCommaIntList, z.array(z.int()))
 
-/** A JSON object whose values keep their form, numbers their text; null is kept. Contract core-http §2.4. */
+/** A JSON object whose values keep their form, numbers their text; null is kept. docs/contract/http.md#field-types */
 export const mapField = field(
   { type: 'object', additionalProperties: true },
   toMap,
   settled<FieldMap | null>({ type: ['object', 'null'], additionalProperties: true }),
 )
 
-/** A list whose elements keep their form. Contract core-http §2.4. */
+/** A list whose elements keep their form. docs/contract/http.md#field-types */
 export const sliceField = field({ type: 'array', items: {} }, toSlice, settled<JsonValue[]>({ type: 'array', items: {} }))
 
-/** Texts by key; on the wire also `"key=value"` or a list of those. Contract core-http §2.4. */
+/** Texts by key; on the wire also `"key=value"` or a list of those. docs/contract/http.md#field-types */
 export const kvField = field(
   { type: 'object', additionalProperties: { type: 'string' } },
   toPairs,
   settled<FieldMap<string> | null>({ type: ['object', 'null'], additionalProperties: { type: 'string' } }),
 )
 
-/** Whole seconds, not negative; on the wire also `"1h30m"` or `"7d"`. Null is "not sent". Contract core-http §2.5. */
+/** Whole seconds, not negative; on the wire also `"1h30m"` or `"7d"`. Null is "not sent". docs/contract/http.md#field-types */
 export const durationField = field(durationWire, toDuration(), z.int())
 
 /** As `durationField`, negative ones too. */
@@ -106,13 +106,13 @@ export const exactDurationField = field(durationWire, toDuration({ exact: true }
 
 /**
  * RFC 3339 text in UTC, nanoseconds kept (see `time.ts`); on the wire also seconds since 1970. Null is "not sent".
- * There is no zero time: make it `.optional()` or give it a default. Contract core-http §2.6.
+ * There is no zero time: make it `.optional()` or give it a default. docs/contract/http.md#field-types.
  */
 export const timeField = field({ type: 'string', format: 'date-time' }, toTime, z.string().meta({ format: 'date-time' }))
 
 for (const { def } of [durationField, signedDurationField, exactDurationField, timeField]) nullIsAbsent.add(def.in)
 
-/** A declared field whose value has another form than its type. Contract core-http §2.1 says which text it is part of. */
+/** A declared field whose value has another form than its type. docs/contract/http.md#field-types says which text it is part of. */
 export class FieldError extends Error {
   override readonly name = 'FieldError'
   readonly field: string
@@ -140,7 +140,7 @@ export type ConvertedFields<Schema extends z.ZodObject> = {
 /**
  * The declared fields of a request, each by its own type; throws `FieldError`. A field that was not sent has its default, is left
  * out if optional, and is the zero value of its type otherwise. Rules across fields (`refine` on the object) are the caller's to check.
- * Contract core-http §2.1, §2.2.
+ * docs/contract/http.md#field-types.
  */
 export function convertFields<Schema extends z.ZodObject>(schema: Schema, input: Readonly<Record<string, unknown>>): ConvertedFields<Schema> {
   const converters = convertersOf(schema)

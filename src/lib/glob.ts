@@ -1,6 +1,6 @@
 /**
  * Whether `*` in the pattern, each standing for any run of characters, makes it the whole text. Takes the leftmost place for each piece
- * between the stars, and never goes back: no pattern makes it slow. Contract jwt-oidc §4.9.
+ * between the stars, and never goes back: no pattern makes it slow. docs/contract/jwt.md#roles.
  */
 export function globMatches(pattern: string, text: string): boolean {
   const pieces = pattern.split('*')
@@ -18,7 +18,7 @@ export function globMatches(pattern: string, text: string): boolean {
   return true
 }
 
-/** As `globMatches` with `*` at the start and the end of the pattern only; a pattern of one character stands for itself. Contract tokens §4.6. */
+/** As `globMatches` with `*` at the start and the end of the pattern only; a pattern of one character stands for itself. docs/contract/tokens-and-policies.md#parameters-wrapping-expiration */
 export function edgeGlobMatches(pattern: string, text: string): boolean {
   if (pattern.length < 2) return pattern === text
   const isOpenStart = pattern.startsWith('*')

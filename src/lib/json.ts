@@ -15,7 +15,7 @@ export type JsonObject = { [key: string]: JsonValue }
 
 export type JsonValue = null | boolean | string | JsonNumber | JsonValue[] | JsonObject
 
-/** Bounds on a document from outside; 0 or less switches one off. Contract core-http §1.4. */
+/** Bounds on a document from outside; 0 or less switches one off. docs/contract/http.md#bodies */
 export type JsonLimits = {
   /** Keys and string values together. */
   maxStrings: number
@@ -26,7 +26,7 @@ export type JsonLimits = {
   maxDepth: number
 }
 
-/** What may be thrown at a reader of JSON; `detail` words follow Contract core-http §1.4. */
+/** What may be thrown at a reader of JSON; `detail` words follow docs/contract/http.md#bodies */
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError'
   /** True when the document was well-formed so far, but larger than the limits allow. */
@@ -51,7 +51,7 @@ export function jsonNumber(text: string): JsonNumber {
 
 /**
  * The first JSON value of a document from outside. What follows must be well-formed JSON too, and is ignored.
- * One pass, no recursion: time grows with the length only, whatever the shape. Throws only `JsonSyntaxError`. Contract core-http §1.4.
+ * One pass, no recursion: time grows with the length only, whatever the shape. Throws only `JsonSyntaxError`. docs/contract/http.md#bodies.
  */
 export function parseJson(bytes: Uint8Array, limits: JsonLimits): JsonValue {
   // a limit on values ends the reading soon enough

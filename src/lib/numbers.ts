@@ -10,7 +10,7 @@ const longestText = 4096
 const wholeNumber = /^([+-]?)(?:(0[xX](?:_?[\dA-Fa-f])+)|(0[bB](?:_?[01])+)|0[oO]?((?:_?[0-7])+)|(0|[1-9](?:_?\d)*))$/
 
 /**
- * A whole number in base 10, 16 (`0x`), 8 (`0o` or a leading 0) or 2 (`0b`), with `_` between digits. Contract core-http §2.3.
+ * A whole number in base 10, 16 (`0x`), 8 (`0o` or a leading 0) or 2 (`0b`), with `_` between digits. docs/contract/http.md#field-types.
  * Beyond 2^53 - 1 it is out of range: we never keep another number than was sent.
  */
 export function parseWholeNumber(text: string): ParsedNumber {
@@ -27,7 +27,7 @@ export function parseWholeNumber(text: string): ParsedNumber {
   return Number.isSafeInteger(number) ? { number: (sign === '-' ? -number : number) || 0 } : outOfRange
 }
 
-/** A decimal, or hexadecimal with a binary exponent. Infinity and NaN are out of range: no answer could carry them. Contract core-http §2.3. */
+/** A decimal, or hexadecimal with a binary exponent. Infinity and NaN are out of range: no answer could carry them. docs/contract/http.md#field-types */
 export function parseFloatingPoint(text: string): ParsedNumber {
   if (text.length > longestText) return outOfRange
   if (/^[+-]?(?:inf(?:inity)?|nan)$/i.test(text)) return outOfRange

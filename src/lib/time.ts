@@ -9,7 +9,7 @@ const maxDateSeconds = 8_640_000_000_000
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d?):([0-5]\d):([0-5]\d)(?:[.,](\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
 /**
- * A time as it comes over the wire: RFC 3339 text, or whole seconds since 1970. Contract core-http §2.6.
+ * A time as it comes over the wire: RFC 3339 text, or whole seconds since 1970. docs/contract/http.md#field-types.
  * The result may lie outside of the years 0 to 9999 (an offset moved it there): `hasFourDigitYear` tells.
  */
 export function parseTime(input: unknown): ParsedTime {
@@ -19,7 +19,7 @@ export function parseTime(input: unknown): ParsedTime {
   return isWholeNumber(input) ? { time: fromSeconds(Number(input)) } : parseText(input)
 }
 
-/** An instant as answers print it: UTC, `Z`, no trailing zeros in the fraction. Contract core-http §2.6. */
+/** An instant as answers print it: UTC, `Z`, no trailing zeros in the fraction. docs/contract/http.md#field-types */
 export function formatTime(milliseconds: number): string {
   if (milliseconds < 0 || milliseconds > lastFourDigitYear)
     return printTime(Math.floor(milliseconds / 1000), String(mod(milliseconds, 1000)).padStart(3, '0'))

@@ -4,7 +4,7 @@ import type { CountTally, Labels, SpanTally } from './tally.ts'
 /** The library, loaded when it is first needed. */
 export type Library = typeof import('prom-client')
 
-/** Name without `gatehouse_`, help and labels, by contract operations §6. */
+/** Name without `gatehouse_`, help and labels, by docs/operations.md#metrics */
 export type Described = { readonly name: string; readonly help: string; readonly labels: readonly string[] }
 
 const named = ({ name, help, labels }: Described, registry: Registry) => ({

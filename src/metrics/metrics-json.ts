@@ -2,7 +2,7 @@ import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 
 type Metric = MetricObjectWithValues<MetricValue<string>>
 
-/** What was counted, in the form of `sys/metrics`. Contract core-http §6.3. `now` is milliseconds since the epoch. */
+/** What was counted, in the form of `sys/metrics`. docs/operations.md#health. `now` is milliseconds since the epoch. */
 export function metricsJson(metrics: readonly Metric[], now: number): object {
   const valuesOf = (type: string) =>
     metrics.filter((metric) => String(metric.type) === type).flatMap(({ name, values }) => values.map((one) => ({ ...one, name })))

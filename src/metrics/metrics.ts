@@ -22,7 +22,7 @@ const maxMounts = 200
 
 /**
  * Counts what happens in one server, and says it in Prometheus' words when asked; only then the library that does is loaded. No label holds what a
- * client may choose freely. Contract operations §6.
+ * client may choose freely. docs/operations.md#metrics.
  */
 export class Metrics {
   readonly #gauges: readonly ReadGauge[]
@@ -86,7 +86,7 @@ export class Metrics {
     return { contentType: registry.contentType, body: await registry.metrics() }
   }
 
-  /** As `sys/metrics` tells it. `now` is milliseconds since the epoch. Contract core-http §6.3. */
+  /** As `sys/metrics` tells it. `now` is milliseconds since the epoch. docs/operations.md#health */
   async json(now: number): Promise<object> {
     const registry = await this.#asked()
     return metricsJson(await registry.getMetricsAsJSON(), now)

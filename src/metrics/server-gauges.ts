@@ -44,7 +44,7 @@ function readings<Source extends { readonly mount: string }>(
   return [...byMount].map(([mount, read]) => ({ labels: { mount }, value: read }))
 }
 
-/** Gauges by the names of contract operations §6. */
+/** Gauges by the names of docs/operations.md#metrics */
 export function serverGauges(sources: GaugeSources): ReadGauge[] {
   const { version, storageType: storage } = sources
   const perMount = (value: (keyset: Keyset) => number | undefined, together: Together) => async () =>

@@ -6,7 +6,7 @@ const sqliteMigrations = new URL('../../migrations/sqlite/', import.meta.url)
 
 /**
  * Brings a database up to this program's schema: each file of `migrations/` once, in order of its number, one transaction each.
- * Throws a StartError (4) when the database asks for a newer program, (2) when it belongs to another one. Contract operations §7.
+ * Throws a StartError (4) when the database asks for a newer program, (2) when it belongs to another one. docs/operations.md#backup-and-restore.
  */
 export function migrate(connection: Database.Database, folder: URL = sqliteMigrations): void {
   const files = readdirSync(folder)

@@ -16,7 +16,7 @@ const networkTypes = new Map([
 /** The kind of network disk a `statfs` type stands for; undefined for a local one. */
 export const networkDisk = (type: number): string | undefined => networkTypes.get(type >>> 0)
 
-/** Throws a StartError (2) when `folder` lies on a network disk. Contract operations §1, ALLOW_NETWORK_DISK. */
+/** Throws a StartError (2) when `folder` lies on a network disk. docs/settings.md, ALLOW_NETWORK_DISK. */
 export async function refuseNetworkDisk(folder: string, readType = async (path: string) => (await statfs(path)).type): Promise<void> {
   const kind = networkDisk(await readType(folder))
   if (kind === undefined) return

@@ -13,7 +13,7 @@ import { noEvents, type StorageEvents } from './storage-events.ts'
 
 export type SqliteOptions = {
   path: string
-  /** Contract operations §1, ALLOW_NETWORK_DISK. */
+  /** docs/settings.md, ALLOW_NETWORK_DISK. */
   allowNetworkDisk?: boolean
   /** Log size after which a checkpoint follows a commit. */
   logGoalBytes?: number

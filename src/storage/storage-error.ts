@@ -11,7 +11,7 @@ export const ownCodes = {
   replaced: 'FILE_REPLACED',
 } as const
 
-/** What goes out for a failure of the engine: the same words for every adapter. See docs/storage.md#when-the-disk-fails. */
+/** What goes out for a failure of the engine: the same words for every adapter. See docs/storage.md#when-the-disk-fails */
 export function storageError(code: string, cause?: unknown): ServiceError {
   const options = { cause, reason: code }
   if (isMalformed(code)) return new ServiceError('internal', 'database disk image is malformed', options)

@@ -24,7 +24,7 @@ export type BarrierParts = {
   storage: Storage
   /** 32 bytes. */
   sealKey: Uint8Array
-  /** The seal key before this one: the root key is sealed anew at once if only this opens it. Contract operations §2. */
+  /** The seal key before this one: the root key is sealed anew at once if only this opens it. docs/storage.md#seal-key */
   previousSealKey?: Uint8Array
   /** Told when that has happened, and is on the disk. */
   sealKeyChanged?: () => void
@@ -41,7 +41,7 @@ export const isEmpty = async (storage: Storage): Promise<boolean> => (await stor
 
 /**
  * Encryption over a store, ready to be used. An empty store is initialised in one atomic write, by one of several servers. Throws a StartError (5) when the
- * seal key does not open the store; then nothing was written. Contract operations §2, core-http §7.
+ * seal key does not open the store; then nothing was written. docs/storage.md#seal-key, docs/storage.md#the-barrier.
  */
 export async function openBarrier(parts: BarrierParts): Promise<Barrier> {
   const initialized = (await isEmpty(parts.storage)) && (await initialize(parts))

@@ -24,7 +24,7 @@ type Ring = { terms: Term[]; rotation?: RotationRules }
 export type RotationRules = { readonly enabled: boolean; readonly interval: number; readonly max_operations: number }
 
 export type KeyLimits = {
-  /** Encryptions one data key may do: random nonces of 12 bytes must not repeat. Contract core-http §7.1. */
+  /** Encryptions one data key may do: random nonces of 12 bytes must not repeat. docs/storage.md#the-barrier */
   perKey: number
   /** Encryptions a server reserves at once. */
   block: number
@@ -44,7 +44,7 @@ export type KeyStatus = { term: number; install_time: string; encryptions: numbe
 
 /**
  * The data keys in memory. A server may seal only as often as it has reserved in storage beforehand, so that no key is used beyond its limit however often
- * servers are killed; a new term begins before that. Contract operations §10.
+ * servers are killed; a new term begins before that. docs/storage.md.
  */
 export class Keyring {
   readonly #parts: KeyringParts

@@ -72,7 +72,7 @@ export type SealKeySource = {
 
 /**
  * The seal key at start; `made` when it is new. Never makes a key beside an existing store. Throws a StartError: 2 for a wrong setting, 5 for a key that is
- * missing or damaged. Contract operations §2.
+ * missing or damaged. docs/storage.md#seal-key.
  */
 export async function loadSealKey({ text, file, allowOpen, storeIsEmpty }: SealKeySource): Promise<{ key: Buffer; made: boolean }> {
   if (text !== undefined) {

@@ -15,7 +15,7 @@ export type SealingKey = { term: number; key: Uint8Array; random: Random }
 
 /**
  * Term (4 bytes, big-endian), version 2, nonce, ciphertext, tag. The place of the value is bound in as associated data, so that it opens nowhere else.
- * Contract core-http §7.1.
+ * docs/storage.md#the-barrier.
  */
 export function sealValue({ term, key, random }: SealingKey, place: string, plain: Uint8Array): Buffer {
   const nonce = random.bytes(nonceBytes)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Which pages of other origins may read answers here. Contract core-http §1.11. */
+/** Which pages of other origins may read answers here. docs/contract/http.md#pages-of-other-origins */
 export type CorsSettings = {
   /** As browsers send them, compared byte for byte; `*` alone is every origin. */
   readonly origins: readonly string[]
@@ -9,7 +9,7 @@ export type CorsSettings = {
   readonly credentials: boolean
 }
 
-/** Request headers that every allowed page may send. Contract core-http §1.11, custom-messages §7.3. */
+/** Request headers that every allowed page may send. docs/contract/http.md#pages-of-other-origins, docs/contract/messages.md#entity-tags */
 const usualHeaders = [
   'Content-Type',
   'Authorization',

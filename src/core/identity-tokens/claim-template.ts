@@ -6,7 +6,7 @@ import { systemRandom } from '../../lib/random.ts'
 import type { Entity } from '../identity/entity.ts'
 import { parseTemplate } from '../policies/templates.ts'
 
-/** Claims the server sets itself. Contract tokens §5.9. */
+/** Claims the server sets itself. docs/contract/identity-tokens.md */
 const reservedClaims = ['iat', 'aud', 'exp', 'iss', 'sub', 'namespace', 'nonce', 'auth_time', 'at_hash', 'c_hash']
 
 const isReserved = (name: string): boolean => reservedClaims.includes(name)
@@ -31,7 +31,7 @@ export type ClaimTemplate = { readonly claims: JsonValue; readonly directives: R
 
 /**
  * The claims of a role: a JSON object in which a value can be `{{ … }}`. It is read as JSON once, here: what is filled in later stands as a whole
- * value where the directive stood, so no name of a person can become a claim. An empty text is no claims. Throws what a write of it is told. Contract tokens §5.9.
+ * value where the directive stood, so no name of a person can become a claim. An empty text is no claims. Throws what a write of it is told. docs/contract/identity-tokens.md.
  */
 export function parseClaimTemplate(text: string): ClaimTemplate {
   if (text.length > maxTemplateLength) throw refuse('invalid', `error parsing template: it is longer than ${maxTemplateLength} characters`)

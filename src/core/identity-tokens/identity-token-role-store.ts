@@ -22,7 +22,7 @@ export type IdentityTokenRoleStoreParts = {
 const cacheLimit = 10_000
 const maxCachedText = 16_384
 
-/** The roles of all issuers; `mount` is the uuid of an identity mount. Contract tokens §5.9. */
+/** The roles of all issuers; `mount` is the uuid of an identity mount. docs/contract/identity-tokens.md */
 export class IdentityTokenRoleStore {
   readonly #parts: IdentityTokenRoleStoreParts
   readonly #ready = new RecordCache<ReadyRole>(cacheLimit, maxCachedText)

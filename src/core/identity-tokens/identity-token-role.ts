@@ -5,7 +5,7 @@ import { base62, type Random } from '../../lib/random.ts'
 import { type ClaimTemplate, parseClaimTemplate } from './claim-template.ts'
 import type { KeySettings } from './named-key.ts'
 
-/** What identity tokens are made after. Contract tokens §5.9. */
+/** What identity tokens are made after. docs/contract/identity-tokens.md */
 export type IdentityTokenRole = {
   /** Name of the key that signs. */
   readonly key: string

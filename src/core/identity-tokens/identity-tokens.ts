@@ -33,7 +33,7 @@ const cacheLimit = 10_000
 
 /**
  * The server as an issuer of identity tokens, one in each namespace: configuration, keys, roles, and the tokens. All of it lies with the data of the
- * namespace's identity mount. Contract tokens §5.9.
+ * namespace's identity mount. docs/contract/identity-tokens.md.
  */
 export class IdentityTokens {
   readonly #parts: IdentityTokensParts

@@ -17,7 +17,7 @@ export type IntrospectionRequest = {
 const maxTokenLength = 524_288
 const leewaySeconds = 60
 
-/** Why an identity token is worth nothing; undefined when it is good. Contract tokens §5.9. */
+/** Why an identity token is worth nothing; undefined when it is good. docs/contract/identity-tokens.md */
 export async function identityTokenProblem(request: IntrospectionRequest): Promise<string | undefined> {
   const { token, clientId, keys, issuer, now } = request
   const header = headerOf(token)

@@ -27,7 +27,7 @@ export type IdentityTokenRequest = {
 /** Entities with many groups and long metadata, named again and again by a template. */
 const maxPayloadBytes = 262_144
 
-/** A JWT that says who the caller is, signed after a role. Throws when the role or the caller may have none. Contract tokens §5.9. */
+/** A JWT that says who the caller is, signed after a role. Throws when the role or the caller may have none. docs/contract/identity-tokens.md */
 export async function issueIdentityToken(request: IdentityTokenRequest): Promise<IssuedIdentityToken> {
   const { roleName, role, key, identity, issuer, namespace, now } = request
   const { key: keyName, client_id, ttl } = role.role

@@ -2,7 +2,7 @@ import { refuse } from '../../errors.ts'
 
 const form = /^https?:\/\/[^/?#@\s\\]{1,512}$/i
 
-/** An issuer as it may be configured: scheme, host and port only; "" is none. Throws otherwise. Contract tokens §5.9. */
+/** An issuer as it may be configured: scheme, host and port only; "" is none. Throws otherwise. docs/contract/identity-tokens.md */
 export function checkIssuer(text: string): void {
   if (text !== '' && !(form.test(text) && URL.canParse(text)))
     throw refuse('invalid', 'invalid issuer, which must include only a scheme, host, and optional port (e.g. https://example.com:8200)')

@@ -40,7 +40,7 @@ export type ReadyKey = { readonly key: NamedKey; readonly signer: CryptoKey }
 const cacheLimit = 2_000
 const rolesAPage = 500
 
-/** The named keys of all issuers; `mount` is the uuid of an identity mount. Contract tokens §5.9. */
+/** The named keys of all issuers; `mount` is the uuid of an identity mount. docs/contract/identity-tokens.md */
 export class NamedKeyStore {
   readonly #parts: NamedKeyStoreParts
   readonly #ready = new RecordCache<ReadyKey>(cacheLimit)

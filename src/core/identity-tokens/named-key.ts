@@ -2,7 +2,7 @@ import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { isSigningAlgorithm, type PublicKey, type SigningAlgorithm, type SigningKey } from './signing-key.ts'
 
-/** What a named key can be told. Durations are whole seconds. Contract tokens §5.9. */
+/** What a named key can be told. Durations are whole seconds. docs/contract/identity-tokens.md */
 export type KeySettings = {
   readonly algorithm: SigningAlgorithm
   readonly rotation_period: number
@@ -39,7 +39,7 @@ const mostPeriodsPublished = 10
 /** Rotated by hand again and again, a key must not grow without end. */
 const mostFormerKeys = 100
 
-/** The settings after a write. Throws the first refusal. `longestRoleTtl` is that of the roles that use the key. Contract tokens §5.9. */
+/** The settings after a write. Throws the first refusal. `longestRoleTtl` is that of the roles that use the key. docs/contract/identity-tokens.md */
 export function changedSettings(name: string, before: KeySettings | undefined, sent: SentKeySettings, longestRoleTtl: number): KeySettings {
   const settings = { ...(before ?? newKeySettings), ...sent }
   const { algorithm, rotation_period, verification_ttl, allowed_client_ids } = settings

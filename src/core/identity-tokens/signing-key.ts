@@ -1,7 +1,7 @@
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import type { Random } from '../../lib/random.ts'
 
-/** What identity tokens can be signed with, in the order the discovery document has them. Contract tokens §5.9. */
+/** What identity tokens can be signed with, in the order the discovery document has them. docs/contract/identity-tokens.md */
 export const signingAlgorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const
 
 export type SigningAlgorithm = (typeof signingAlgorithms)[number]

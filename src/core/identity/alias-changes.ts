@@ -17,7 +17,7 @@ import { sameName } from './same-name.ts'
 
 export type AliasParts = { readonly store: IdentityStore; mountOf(accessor: string): Mount | undefined }
 
-/** What an operator writes about an alias; an empty text is absent. Contract tokens §5.3. */
+/** What an operator writes about an alias; an empty text is absent. docs/contract/identity.md#aliases */
 export type AliasWrite = {
   readonly namespace: string
   readonly id: string
@@ -31,7 +31,7 @@ export type AliasWrite = {
 /** Ids of the alias and its entity. */
 export type AliasIds = { readonly id: string; readonly canonical_id: string }
 
-/** Updates the alias of an id, or of a mount and a name, or makes it. Undefined when there was nothing to change. Contract tokens §5.3. */
+/** Updates the alias of an id, or of a mount and a name, or makes it. Undefined when there was nothing to change. docs/contract/identity.md#aliases */
 export function putAlias(parts: AliasParts, sent: AliasWrite): Promise<AliasIds | undefined> {
   checkCustomMetadata(sent.customMetadata)
   checkRecordSize(sent.name)
@@ -176,7 +176,7 @@ const withAliases = ({ entity, revision }: StoredEntity, aliases: readonly Entit
 
 const idsOf = (alias: EntityAlias | undefined, entityId: string): AliasIds => ({ id: alias?.id ?? '', canonical_id: entityId })
 
-/** Deletes an alias; entity and tokens stay. None there is no failure. Contract tokens §5.3. */
+/** Deletes an alias; entity and tokens stay. None there is no failure. docs/contract/identity.md#aliases */
 export function deleteAlias(store: IdentityStore, namespace: string, id: string): Promise<void> {
   return store.change(async () => {
     const stored = await store.records.byAliasId(namespace, id)

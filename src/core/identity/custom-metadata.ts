@@ -6,7 +6,7 @@ const maxValueBytes = 512
 /** Anything that is neither seen nor a blank. */
 const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u
 
-/** Each fault of custom metadata, in the order of its keys. Contract tokens §5.3. */
+/** Each fault of custom metadata, in the order of its keys. docs/contract/identity.md#aliases */
 export function customMetadataFaults(metadata: Readonly<Record<string, string>>): string[] {
   const pairs = Object.entries(metadata)
   if (pairs.length > maxPairs) return [`payload must contain at most ${maxPairs} keys, provided ${pairs.length}`]

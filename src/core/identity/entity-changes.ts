@@ -11,7 +11,7 @@ import { newEntity } from './new-entity.ts'
 import { identityPolicies } from './policies.ts'
 import { sameName } from './same-name.ts'
 
-/** Fields of an entity an operator writes; an absent one stays. Contract tokens §5.2. */
+/** Fields of an entity an operator writes; an absent one stays. docs/contract/identity.md#entities */
 export type EntityFields = {
   readonly metadata?: Readonly<Record<string, string>> | null | undefined
   readonly policies?: readonly string[] | undefined
@@ -27,7 +27,7 @@ export type EntityWrite = {
   readonly fields: EntityFields
 }
 
-/** Updates the entity of an id or a name, or makes one. Gives the one it made, undefined after an update. Contract tokens §5.2. */
+/** Updates the entity of an id or a name, or makes one. Gives the one it made, undefined after an update. docs/contract/identity.md#entities */
 export function putEntity(store: IdentityStore, write: EntityWrite): Promise<Entity | undefined> {
   checkRecordSize([write.name, write.fields])
   const name = canonicalName(write.name) === '' ? '' : write.name
@@ -89,7 +89,7 @@ export const byHand = (entity: Entity, now: number): Entity => ({ ...entity, mad
 /** Which entity, by its id or by its name. */
 export type EntityRef = { readonly id: string } | { readonly name: string }
 
-/** Deletes an entity with its aliases and memberships; its tokens are refused from now on. None there is no failure. Contract tokens §5.2. */
+/** Deletes an entity with its aliases and memberships; its tokens are refused from now on. None there is no failure. docs/contract/identity.md#entities */
 export function deleteEntity(store: IdentityStore, namespace: string, ref: EntityRef): Promise<void> {
   const draw = async (): Promise<Drawn<undefined>> => {
     const stored = 'id' in ref ? await store.records.byId(namespace, ref.id) : await store.records.byName(namespace, ref.name)

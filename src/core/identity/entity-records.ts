@@ -47,7 +47,7 @@ export class EntityRecords {
     return record === undefined ? undefined : { entity: readEntity(record.value), revision: record.revision }
   }
 
-  /** The entity this one was merged into; undefined when it was not. Contract tokens §5.7. */
+  /** The entity this one was merged into; undefined when it was not. docs/contract/identity.md#merging */
   async mergedInto(id: string): Promise<string | undefined> {
     let target: string | undefined
     for (let at: unknown = id, links = 0; links < longestMergeChain; links += 1) {

@@ -1,7 +1,7 @@
 import { fail } from '../../errors.ts'
 import { sameName } from './same-name.ts'
 
-/** An entity's name at one mount. Times are RFC 3339 text, UTC. Contract tokens §5.3. */
+/** An entity's name at one mount. Times are RFC 3339 text, UTC. docs/contract/identity.md#aliases */
 export type EntityAlias = {
   readonly id: string
   /** Id of the entity. */
@@ -19,7 +19,7 @@ export type EntityAlias = {
   readonly last_update_time: string
 }
 
-/** Who it is, whatever mount the login came by. Contract tokens §5.2. */
+/** Who it is, whatever mount the login came by. docs/contract/identity.md#entities */
 export type Entity = {
   readonly id: string
   readonly name: string

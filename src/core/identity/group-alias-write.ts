@@ -12,7 +12,7 @@ import type { AliasRow } from './group-reader.ts'
 import { isIdentityId } from './identity-keys.ts'
 import { foldedName } from './same-name.ts'
 
-/** A write of a group alias: of the one with this id, or of a new one. Contract tokens §5.5. */
+/** A write of a group alias: of the one with this id, or of a new one. docs/contract/identity.md#groups */
 export type AliasWrite = {
   readonly namespace: string
   readonly id?: string | undefined
@@ -30,7 +30,7 @@ export async function groupOfAlias(parts: GroupParts, namespace: string, aliasId
   return typeof id === 'string' ? storedGroup(parts, namespace, id) : undefined
 }
 
-/** The one step that creates, changes or moves a group alias. Throws kind `invalid` with the texts of contract tokens §5.5. */
+/** The one step that creates, changes or moves a group alias. Throws kind `invalid` with the texts of docs/contract/identity.md#groups */
 export async function aliasWrite(parts: GroupParts, write: AliasWrite): Promise<GroupStep<WrittenAlias>> {
   const { namespace, name, mountAccessor } = write
   checkRecordSize(name)

@@ -59,7 +59,7 @@ export class GroupReader {
     })
   }
 
-  /** Contract tokens §1.4, §5.4: policies flow down, so an entity is in the parents of its groups too. */
+  /** docs/contract/tokens-and-policies.md#policies, docs/contract/identity.md#groups: policies flow down, so an entity is in the parents of its groups too. */
   async membershipsOf(entityId: string): Promise<Memberships> {
     const found = await this.#memberships.read(entityId, async () => this.membershipsBy(await this.directOf(entityId)))
     return found ?? { direct: [], inherited: [] }

@@ -11,7 +11,7 @@ const none: Memberships = { direct: [], inherited: [] }
 
 /**
  * The groups of an entity after a login: in those its provider names, out of the others of this mount. Reads no storage when the mount's aliases and
- * the entity's groups are known. Internal groups and those with an alias at another mount stay as they are. Contract tokens §3.5.
+ * the entity's groups are known. Internal groups and those with an alias at another mount stay as they are. docs/contract/identity.md#groups.
  */
 export async function groupRefresh(parts: GroupParts, login: GroupLogin, changed: (entityId: string) => void): Promise<GroupRefresh> {
   const { reader } = parts

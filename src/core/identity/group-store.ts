@@ -42,7 +42,7 @@ export type ListedGroup = Group & { readonly num_member_entities: number; readon
 
 const structureTurn = 'groups'
 
-/** Groups, their aliases, and who is in them. Contract tokens §5.4, §5.5. */
+/** Groups, their aliases, and who is in them. docs/contract/identity.md#groups */
 export class GroupStore implements MembershipSource {
   readonly #parts: GroupParts
   readonly #listeners: ((affected: Affected) => void)[] = []
@@ -136,7 +136,7 @@ export class GroupStore implements MembershipSource {
     await this.#inTurnIf(() => aliasRemoval(this.#parts, namespace, id))
   }
 
-  /** What a login does to the groups of its entity; nothing is written here. Contract tokens §3.5. */
+  /** What a login does to the groups of its entity; nothing is written here. docs/contract/identity.md#groups */
   refreshForLogin(login: GroupLogin): Promise<GroupRefresh> {
     return groupRefresh(this.#parts, login, (entityId) => this.#tell(new Set([entityId])))
   }

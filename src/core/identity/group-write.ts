@@ -12,7 +12,7 @@ import { entityKey, isIdentityId } from './identity-keys.ts'
 import { metadataProblem } from './metadata.ts'
 import { identityPolicies } from './policies.ts'
 
-/** What a caller writes of a group; what is absent stays as it is. Contract tokens §5.4. */
+/** What a caller writes of a group; what is absent stays as it is. docs/contract/identity.md#groups */
 export type GroupFields = {
   readonly name?: string | undefined
   readonly type?: string | undefined
@@ -29,7 +29,7 @@ export type Written = { readonly group: Group; readonly created: boolean }
 
 const checkAtOnce = 256
 
-/** The one step that creates or updates a group. Throws kind `invalid` with the texts of contract tokens §5.4. */
+/** The one step that creates or updates a group. Throws kind `invalid` with the texts of docs/contract/identity.md#groups */
 export async function groupWrite(parts: GroupParts, { namespace, id, fields }: GroupWrite): Promise<GroupStep<Written>> {
   checkRecordSize([fields.name, fields.policies])
   const nameKeyed = namedKey(parts, namespace, id, fields)
@@ -121,7 +121,7 @@ async function hasEntity(parts: GroupParts, group: Group, id: string): Promise<b
   return mayBeMember(parts, group, id) && (await parts.view.read(entityKey(id))) !== undefined
 }
 
-/** Entities and groups of the namespace itself and of those above it. Contract core-http §5.3, README (decisions). */
+/** Entities and groups of the namespace itself and of those above it. docs/contract/identity.md#groups-and-namespaces */
 const mayBeMember = (parts: GroupParts, group: Group, id: string): boolean =>
   isIdentityId(id) && parts.isSameOrAbove(namespaceIdOf(id), group.namespace_id)
 

@@ -1,9 +1,9 @@
 import { fail } from '../../errors.ts'
 
-/** The members of an internal group are written by hand; those of an external one come and go with logins. Contract tokens §3.5. */
+/** The members of an internal group are written by hand; those of an external one come and go with logins. docs/contract/identity.md#groups */
 export type GroupType = 'internal' | 'external'
 
-/** What a provider calls an external group at one mount. Times are RFC 3339 text, UTC. Contract tokens §5.5. */
+/** What a provider calls an external group at one mount. Times are RFC 3339 text, UTC. docs/contract/identity.md#groups */
 export type GroupAlias = {
   readonly id: string
   /** Id of the group. */
@@ -15,7 +15,7 @@ export type GroupAlias = {
   readonly last_update_time: string
 }
 
-/** A group as stored. Who is in it lies beside it, a row each (`group-keys.ts`), so that a login never rewrites a list of thousands. Contract tokens §5.4. */
+/** A group as stored. Who is in it lies beside it, a row each (`group-keys.ts`), so that a login never rewrites a list of thousands. docs/contract/identity.md#groups */
 export type Group = {
   readonly id: string
   readonly name: string

@@ -24,14 +24,14 @@ export type IdentityStoreParts = {
   readonly memberships?: Memberships
 }
 
-/** What an entity brings to a request. Contract tokens §1.4. */
+/** What an entity brings to a request. docs/contract/tokens-and-policies.md#policies */
 export type Identity = {
   readonly entity: Entity
   /** Its own and those of its groups in its namespace, each once, in order; never `root`. */
   readonly policies: readonly string[]
   /** Those of its namespace, direct and inherited ones: what path templates see. */
   readonly groups: readonly MemberGroup[]
-  /** What groups of other namespaces add, in order of the namespaces. Contract core-http §5.3. */
+  /** What groups of other namespaces add, in order of the namespaces. docs/contract/namespaces.md#isolation */
   readonly policiesByNamespace: readonly NamespacePolicies[]
 }
 
@@ -52,7 +52,7 @@ export type LoginAlias = {
 /** The identity of a login: as stored, or as it will be once `entries` are written. */
 export type LoginIdentity = {
   readonly identity: Identity
-  /** Group names that matched: what a renewal of the token looks at. Contract tokens §3.5. */
+  /** Group names that matched: what a renewal of the token looks at. docs/contract/identity.md#groups */
   readonly groupAliases: readonly string[]
   /** Ids of the groups they stand for. */
   readonly groupIds: readonly string[]
@@ -85,7 +85,7 @@ export type IdentityChange = {
   written?(): void
 }
 
-/** Entities and their aliases: who a token and a login is. Contract tokens §3.3, §5. */
+/** Entities and their aliases: who a token and a login is. docs/contract/identity.md */
 export class IdentityStore {
   readonly records: EntityRecords
   readonly memberships: Memberships
@@ -141,7 +141,7 @@ export class IdentityStore {
 
   /**
    * Finds the entity of a login by its alias, or draws up both. Nothing is written here: the caller writes the entries together with the token.
-   * Metadata of a known alias is replaced as a whole, unless the name was spelt otherwise. The day of the login is noted once a day. Contract tokens §3.3.
+   * Metadata of a known alias is replaced as a whole, unless the name was spelt otherwise. The day of the login is noted once a day. docs/contract/identity.md.
    */
   async forLogin(alias: LoginAlias): Promise<LoginIdentity> {
     const cacheKey = cacheKeyOf(alias)
@@ -263,7 +263,7 @@ export class IdentityStore {
     return done.result
   }
 
-  /** What a renewal does to the groups of its entity: the token is renewed by then, whoever else changes the entity. Contract tokens §3.5. */
+  /** What a renewal does to the groups of its entity: the token is renewed by then, whoever else changes the entity. docs/contract/identity.md#groups */
   async refreshGroups(login: Omit<GroupLogin, 'entity'>): Promise<void> {
     if (this.#isLineFree() && (await this.memberships.refresh(login))) return
     await this.inLine(async () => {
@@ -349,7 +349,7 @@ export type Drawn<T> = { readonly result: T; readonly change?: IdentityChange | 
 
 type EntityRef = { readonly entityId: string }
 
-/** `root` never comes from an identity, and policies of a namespace only from its own entities and groups. Contract tokens §1.4, core-http §5.3. */
+/** `root` never comes from an identity, and policies of a namespace only from its own entities and groups. docs/contract/tokens-and-policies.md#policies, docs/contract/namespaces.md#isolation */
 function identityWith(entity: Entity, { direct, inherited }: MembershipsOf = { direct: [], inherited: [] }): Identity {
   if (direct.length === 0) return { entity, policies: entity.policies, groups: [], policiesByNamespace: [] }
   const byNamespace = Map.groupBy([...direct, ...inherited], (group) => group.namespace_id)
@@ -368,7 +368,7 @@ function identityWith(entity: Entity, { direct, inherited }: MembershipsOf = { d
 
 /**
  * What an entity brings to a token of this namespace itself. Names of policies mean something in their own namespace only: those of an entity from
- * above, which a token made in a namespace below may have, mean nothing there. Contract core-http §5.3.
+ * above, which a token made in a namespace below may have, mean nothing there. docs/contract/namespaces.md#isolation.
  */
 export function identityIn({ entity, policies, groups, policiesByNamespace }: Identity, namespace: string): Pick<Identity, 'policies' | 'groups'> {
   if (entity.namespace_id === namespace) return { policies, groups }

@@ -24,7 +24,7 @@ export type GroupLogin = {
   readonly names: readonly string[]
 }
 
-/** What a login or renewal does to the groups of its entity. Contract tokens §3.5. */
+/** What a login or renewal does to the groups of its entity. docs/contract/identity.md#groups */
 export type GroupRefresh = {
   /** Names that stand for a group here, each once: what a renewal of the token looks at. */
   readonly matched: readonly string[]
@@ -49,7 +49,7 @@ export interface Memberships {
   inTurn<T>(work: () => Promise<T>): Promise<T>
   membershipsOf(entityId: string): Promise<MembershipsOf>
   refreshForLogin(login: GroupLogin): Promise<GroupRefresh>
-  /** The refresh of a renewal, a write of its own; false: someone else was quicker. Contract tokens §3.5. */
+  /** The refresh of a renewal, a write of its own; false: someone else was quicker. docs/contract/identity.md#groups */
   refresh(login: Omit<GroupLogin, 'entity'>): Promise<boolean>
   /** The entity leaves all its groups. */
   entityGone(entityId: string): Promise<MembershipChange>

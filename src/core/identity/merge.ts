@@ -23,7 +23,7 @@ const maxFrom = 1000
 
 /**
  * Merges entities into one: aliases and memberships go over, the others are gone, and what named them leads to the target from now on. Nothing is
- * written when aliases clash and the request does not say which to keep: those clashes are given back. Contract tokens §5.7.
+ * written when aliases clash and the request does not say which to keep: those clashes are given back. docs/contract/identity.md#merging.
  */
 export function mergeEntities(store: IdentityStore, request: MergeRequest): Promise<readonly Clash[]> {
   if (request.to === '') throw refuse('invalid', 'missing entity id to merge to')

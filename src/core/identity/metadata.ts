@@ -6,7 +6,7 @@ const maxValueLength = 512
 /** Enough to know again what is only a little too long. */
 const shownLength = 2 * maxValueLength
 
-/** Why metadata of an entity, a group or a new alias is refused; undefined when it is fine. Contract tokens §5. */
+/** Why metadata of an entity, a group or a new alias is refused; undefined when it is fine. docs/contract/identity.md */
 export function metadataProblem(metadata: Readonly<Record<string, string>>): string | undefined {
   const pairs = Object.entries(metadata)
   if (pairs.length > maxPairs) return `metadata cannot contain more than ${maxPairs} key/value pairs`

@@ -9,7 +9,7 @@ export type AliasDraft = Pick<EntityAlias, 'mount_accessor' | 'name' | 'metadata
 /** Where a new record belongs and when it is made, in milliseconds. */
 export type Birth = { readonly namespace: string; readonly now: number; readonly random: Random }
 
-/** An entity with a generated name (contract tokens §0.6 D3), no rights, and the alias it is made for, if any. */
+/** An entity with a generated name (docs/contract/tokens-and-policies.md#capabilities), no rights, and the alias it is made for, if any. */
 export function newEntity({ namespace, now, random }: Birth, alias?: AliasDraft): Entity {
   const time = formatTime(now)
   const id = random.uuid() + suffixOf(namespace)

@@ -4,7 +4,7 @@ import { canonicalName } from './canonical-name.ts'
 
 /**
  * Policies of an entity or group as stored: trimmed, lower-case, each once, sorted. Throws for `root` in whatever spelling: no identity is root.
- * Contract tokens §5.2, §5.4.
+ * docs/contract/identity.md#entities, docs/contract/identity.md#groups.
  */
 export function identityPolicies(names: readonly string[]): string[] {
   const policies = sanitise(names, false)

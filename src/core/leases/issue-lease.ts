@@ -21,7 +21,7 @@ export type NewLease = {
   readonly random: Random
 }
 
-/** Accessor of the token a caller's leases end with: those of a batch token with its parent; empty for nobody. Contract tokens §1.6. */
+/** Accessor of the token a caller's leases end with: those of a batch token with its parent; empty for nobody. docs/contract/tokens-and-policies.md#batch-tokens */
 export const ownerOf = (token: Token): string => (token.type === 'batch' ? token.parent : token.accessor)
 
 /** A lease that is not stored yet. */

@@ -36,7 +36,7 @@ export interface LeaseBackend {
  */
 export type Dropping = { readonly alongside: readonly ViewEntry[]; dropped(): void }
 
-/** Contract tokens §6.6: failures that are no use trying again. */
+/** docs/contract/leases.md#retries: failures that are no use trying again. */
 export const isUnrecoverable = (cause: unknown): boolean =>
   cause instanceof ServiceError && (cause.kind === 'invalid' || cause.kind === 'unsupported' || cause.kind === 'missing')
 

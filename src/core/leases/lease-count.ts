@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { View } from '../barrier/view.ts'
 import { leasePrefix } from './lease-keys.ts'
 
-/** Contract tokens §6.6. */
+/** docs/contract/leases.md#retries */
 const warnAbove = 256_000
 const pageSize = 1000
 /** Between two pages of the count at start: nobody waits for it. */

@@ -36,7 +36,7 @@ const dayMs = 24 * 3600 * 1000
 const leastAgeMs = 3600 * 1000
 const pageSize = 64
 
-/** Takes back what has ended: when it is due, with retries, fair between mounts. One timer, whatever the number of leases. Contract tokens §6.6. */
+/** Takes back what has ended: when it is due, with retries, fair between mounts. One timer, whatever the number of leases. docs/contract/leases.md#retries */
 export class LeaseExpiry implements AsyncDisposable {
   readonly #parts: LeaseExpiryParts
   readonly #lanes = new Map<string, LeaseLane>()
@@ -245,7 +245,7 @@ export class LeaseExpiry implements AsyncDisposable {
     }
   }
 
-  /** Contract tokens §6.6: once a day, those that ended more than an hour ago. */
+  /** docs/contract/leases.md#retries: once a day, those that ended more than an hour ago. */
   async #retryIrrevocable(now: number): Promise<void> {
     try {
       for (let after: string | undefined; !this.#stopped; await nextTurn()) {

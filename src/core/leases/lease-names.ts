@@ -15,7 +15,7 @@ export type NamePage = { readonly after: string; readonly limit: number }
 
 /**
  * The next level below a prefix of the ids of a namespace's secret leases; what lies below a folder is leapt over, not read. May give some more than wanted.
- * Contract tokens §6.3.
+ * docs/contract/leases.md#calls.
  */
 export async function secretLeaseNames(view: View, namespace: string, prefix: string, wanted: NamePage): Promise<string[]> {
   const base = `${leasePrefix}${namespace}/${prefix}`

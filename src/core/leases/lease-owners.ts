@@ -22,7 +22,7 @@ export type LeaseOwnersParts = {
 const markKey = 'lease-sweep'
 const pageSize = 64
 
-/** Which leases a token has, and their end with it. Contract tokens §6.8. */
+/** Which leases a token has, and their end with it. docs/contract/leases.md#cascades */
 export class LeaseOwners implements AsyncDisposable {
   readonly #parts: LeaseOwnersParts
   #wanted = false

@@ -40,7 +40,7 @@ export type LeaseStoreParts = {
   mountOf(accessor: string): Mount | undefined
   /** Ends a token and all below it. */
   revokeToken(accessor: string): Promise<unknown>
-  /** Time an engine has for one revocation or renewal; default 90 s. Contract tokens §6.6. */
+  /** Time an engine has for one revocation or renewal; default 90 s. docs/contract/leases.md#retries */
   readonly callLimitMs?: number
   /** Until a walk over the leases of ended tokens that has failed is taken up again; default 60 s. */
   readonly sweepAgainMs?: number
@@ -66,7 +66,7 @@ const defaultSweepAgainMs = 60_000
 
 const lastUse = 'Secret cannot be returned; token had one use left, so leased credentials were immediately revoked.'
 
-/** Leases of secrets, and those of tokens as far as they look alike: issue, look-up, renewal, revocation, expiry. Contract tokens §6. */
+/** Leases of secrets, and those of tokens as far as they look alike: issue, look-up, renewal, revocation, expiry. docs/contract/leases.md */
 export class LeaseStore implements AsyncDisposable {
   /** Takes back what ends; not running until started. */
   readonly expiry: LeaseExpiry
@@ -132,7 +132,7 @@ export class LeaseStore implements AsyncDisposable {
 
   /**
    * Makes a lease of a secret that was just made. When that fails, or the caller's token has ended in the meantime or with this request, the secret is taken
-   * back and the failure thrown. Contract tokens §1.7, §6.2.
+   * back and the failure thrown. docs/contract/tokens-and-policies.md#creating-a-token, docs/contract/leases.md#lifetime-and-renewal.
    */
   async issue({ caller: { token }, mount, path, secret }: LeaseRequest): Promise<IssuedLease> {
     const { clock, tokens, random, systemTtl } = this.#parts
@@ -200,7 +200,7 @@ export class LeaseStore implements AsyncDisposable {
     return this.#records.find(ref)
   }
 
-  /** What a look-up shows; undefined for an id this namespace does not know. Contract tokens §6.3. */
+  /** What a look-up shows; undefined for an id this namespace does not know. docs/contract/leases.md#calls */
   async lookup(ref: LeaseRef, namespacePath: string): Promise<ShownLease | undefined> {
     const now = this.#parts.clock.now()
     if (this.#tokenLeases.isTokenLease(ref.id)) {
@@ -211,7 +211,7 @@ export class LeaseStore implements AsyncDisposable {
     return lease && shownSecretLease(lease, now, namespacePath)
   }
 
-  /** The next path level below a prefix, which is empty or ends in a slash; may give some more than `page` wants. Contract tokens §6.3. */
+  /** The next path level below a prefix, which is empty or ends in a slash; may give some more than `page` wants. docs/contract/leases.md#calls */
   async list(namespace: string, prefix: string, page: NamePage = { after: '', limit: 0 }, paced: Paced = asItCan): Promise<string[]> {
     if (prefix.startsWith(tokenPaths)) {
       const names = new Set<string>()
@@ -226,7 +226,7 @@ export class LeaseStore implements AsyncDisposable {
 
   /**
    * Gives a lease more time; `increment` in seconds, 0 is unset. Undefined: its engine has nothing to renew, it stays as it is. Throws the refusals of
-   * contract tokens §6.4.
+   * docs/contract/leases.md#lifetime-and-renewal.
    */
   renew(ref: LeaseRef, increment: number): Promise<(IssuedLease & { data: object | null }) | undefined> {
     return this.#tokenLeases.isTokenLease(ref.id) ? this.#refuseTokenRenewal(ref) : this.#revoker.inTurn(ref, () => this.#renew(ref, increment))
@@ -282,7 +282,7 @@ export class LeaseStore implements AsyncDisposable {
     return stored !== undefined && (await this.#parts.tokens.isValid(stored.token))
   }
 
-  /** Revokes one lease, now or (`sync` false) as soon as it can be; nothing to do for one that is unknown. Contract tokens §6.5. */
+  /** Revokes one lease, now or (`sync` false) as soon as it can be; nothing to do for one that is unknown. docs/contract/leases.md#expiry-and-revocation */
   async revoke(ref: LeaseRef, { sync }: { sync: boolean }): Promise<void> {
     if (this.#tokenLeases.isTokenLease(ref.id)) {
       const token = await this.#tokenLeases.find(ref)
@@ -294,12 +294,12 @@ export class LeaseStore implements AsyncDisposable {
     } else await this.#records.change(ref, (lease) => queuedNow(lease, this.#parts.clock.now()))
   }
 
-  /** Revokes the lease of exactly this id, or else all below it. Contract tokens §6.5. */
+  /** Revokes the lease of exactly this id, or else all below it. docs/contract/leases.md#expiry-and-revocation */
   async revokePrefix(namespace: string, prefix: string, mode: 'sync' | 'async' | 'force'): Promise<void> {
     await this.#prefixes.revoke(namespace, prefix, mode)
   }
 
-  /** Revokes all a mount has handed out and waits for it; throws at the first that fails. What an auth mount issued ends by itself. Contract core-http §4.5. */
+  /** Revokes all a mount has handed out and waits for it; throws at the first that fails. What an auth mount issued ends by itself. docs/contract/mounts.md#disabling */
   async revokeMount(mount: Mount, { byForce = false } = {}): Promise<void> {
     if (mount.table === 'auth') await this.sweepOwners()
     else await this.#prefixes.revokeBelow(mount.namespace, mount.path, byForce ? 'force' : 'sync')
@@ -311,7 +311,7 @@ export class LeaseStore implements AsyncDisposable {
     await this.#prefixes.revokeBelow(namespace, '', byForce ? 'force' : 'sync')
   }
 
-  /** Ends the leases of a token now, in the background: its engine is not waited for. Contract tokens §6.8. */
+  /** Ends the leases of a token now, in the background: its engine is not waited for. docs/contract/leases.md#cascades */
   async endOwned(token: Token): Promise<void> {
     if (token.type === 'service') await this.#owners.end(this.#parts.tokens.keys.hashOf(token.accessor))
   }
@@ -326,12 +326,12 @@ export class LeaseStore implements AsyncDisposable {
     await this.#owners.sweep()
   }
 
-  /** Looks, in the background, for leases whose owner is gone and rows that stand for nothing; false when that is under way. Contract tokens §6.6. */
+  /** Looks, in the background, for leases whose owner is gone and rows that stand for nothing; false when that is under way. docs/contract/leases.md#retries */
   tidy(): boolean {
     return this.#owners.tidy()
   }
 
-  /** The irrevocable leases of some namespaces, by the time they ended. Contract tokens §6.6. */
+  /** The irrevocable leases of some namespaces, by the time they ended. docs/contract/leases.md#retries */
   irrevocable(namespaces: readonly string[]): AsyncGenerator<IrrevocableLease> {
     return irrevocableLeases(this.#parts.view, new Set(namespaces))
   }

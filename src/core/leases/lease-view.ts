@@ -3,7 +3,7 @@ import { suffixOf } from '../namespaces/suffix.ts'
 import type { Token } from '../tokens/token.ts'
 import { isIrrevocable, isOver, type Lease } from './lease.ts'
 
-/** What a look-up shows of a lease. Contract tokens §6.3. */
+/** What a look-up shows of a lease. docs/contract/leases.md#calls */
 export type ShownLease = {
   readonly id: string
   readonly path: string
@@ -32,7 +32,7 @@ function shown(lease: Shown, now: number, namespacePath: string): ShownLease {
   }
 }
 
-/** Contract tokens §7: now is rounded to the second, the difference cut. `|| 0`: never −0. */
+/** docs/contract/tokens-and-policies.md#lifetimes: now is rounded to the second, the difference cut. `|| 0`: never −0. */
 const secondsLeft = (end: number, now: number): number => Math.trunc((end - Math.round(now / 1000) * 1000) / 1000) || 0
 
 export function shownSecretLease(lease: Lease, now: number, namespacePath: string): ShownLease {
@@ -47,7 +47,7 @@ export const shownTokenLease = (id: string, token: Token, now: number, namespace
 /** Is there anything to renew? A token without end is as good as one that must not be. */
 export const isTokenRenewable = (token: Token): boolean => token.renewable && token.expire_time !== null
 
-/** Id of a token's lease. Contract tokens §6.1. */
+/** Id of a token's lease. docs/contract/leases.md#what-has-a-lease */
 export const tokenLeaseId = (token: Token, hash: string): string => `${token.path}/h${hash}${suffixOf(token.namespace)}`
 
 const tokenLease = /^(.+)\/h([0-9a-f]{64})(?:\.[0-9A-Za-z]{6})?$/s

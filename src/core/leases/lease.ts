@@ -1,7 +1,7 @@
 import { fail } from '../../errors.ts'
 import type { ViewEntry } from '../barrier/view.ts'
 
-/** What an engine hands out with a secret so that it can be taken back. Spans are seconds, 0 is unset. Contract tokens §6.2. */
+/** What an engine hands out with a secret so that it can be taken back. Spans are seconds, 0 is unset. docs/contract/leases.md#lifetime-and-renewal */
 export type LeasedSecret = {
   readonly ttl: number
   readonly maxTtl: number
@@ -16,7 +16,7 @@ export type LeasedSecret = {
 
 /**
  * A secret that was handed out, as stored: enough to take it back, and nothing of what the caller got. Times are milliseconds since the epoch. Token leases
- * are no records: see token-leases.ts. Contract tokens §6.1.
+ * are no records: see token-leases.ts. docs/contract/leases.md#what-has-a-lease.
  */
 export type Lease = {
   /** Request path, slash, 24 base62 characters, and what ids of the namespace end in. */
@@ -37,7 +37,7 @@ export type Lease = {
   readonly cut_off?: number
   readonly issue_time: number
   readonly expire_time: number
-  /** It was ended before its time, or its end was acted upon: over, wherever the clock is set. Contract operations §8. */
+  /** It was ended before its time, or its end was acted upon: over, wherever the clock is set. docs/operations.md#time */
   readonly ended?: true
   readonly last_renewal?: number
   readonly renewable: boolean

@@ -29,7 +29,7 @@ export type RevocationMode = 'sync' | 'async' | 'end' | 'force'
 const pageSize = 32
 const countPage = 1000
 
-/** Revokes all leases below a path. Contract tokens §6.5. */
+/** Revokes all leases below a path. docs/contract/leases.md#expiry-and-revocation */
 export class PrefixRevocation {
   readonly #parts: PrefixRevocationParts
 

@@ -4,7 +4,7 @@ import { isOver, type Lease } from './lease.ts'
 const mostFailures = 6
 const longestError = 240
 
-/** Pause after failure n, in milliseconds: 20, 40, 80, 160, 320 s, each ± 50 %. `fraction` is a random number from 0 to 1. Contract tokens §6.6. */
+/** Pause after failure n, in milliseconds: 20, 40, 80, 160, 320 s, each ± 50 %. `fraction` is a random number from 0 to 1. docs/contract/leases.md#retries */
 export const retryDelayMs = (failure: number, fraction: number): number => 2 ** failure * 10_000 * (0.5 + fraction)
 
 /** A lease after a revocation that failed: to be tried again, or irrevocable. One that is irrevocable stays so, with its first error. */
@@ -23,5 +23,5 @@ const irrevocable = (lease: Lease, error: string): Lease => ({ ...lease, ended: 
 export const endedNow = (lease: Lease, now: number): Lease | undefined =>
   isOver(lease, now) ? undefined : { ...lease, expire_time: now, ended: true }
 
-/** The same for a caller who asks for it: it is tried at once and from the start. An irrevocable one stays so. Contract tokens §6.6. */
+/** The same for a caller who asks for it: it is tried at once and from the start. An irrevocable one stays so. docs/contract/leases.md#retries */
 export const queuedNow = (lease: Lease, now: number): Lease => ({ ...lease, retry: undefined, expire_time: now, ended: true })

@@ -11,7 +11,7 @@ const pageSize = 200
 
 /**
  * The leases of tokens: not stored, but read off the tokens themselves, so that a login writes nothing more. Lists and prefixes walk all tokens, and give way
- * to requests as they go. The token a server was initialised with and batch tokens have none. Contract tokens §6.1.
+ * to requests as they go. The token a server was initialised with and batch tokens have none. docs/contract/leases.md#what-has-a-lease.
  */
 export class TokenLeases {
   readonly #tokens: TokenStore

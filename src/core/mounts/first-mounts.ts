@@ -11,7 +11,7 @@ export type DefaultMount = { readonly table: MountTable; readonly path: string; 
 type Fixed = Pick<Mount, 'table' | 'path' | 'description'> &
   Partial<Pick<Mount, 'local' | 'seal_wrap'>> & { type: string; plugin: PluginName; headers?: string[] }
 
-/** Contract core-http §4.2. */
+/** docs/contract/mounts.md#what-a-mount-shows */
 const fixedMounts: readonly Fixed[] = [
   {
     table: 'secret',
@@ -39,7 +39,7 @@ export function firstMounts(random: Random, system: SystemTtls, defaults: readon
   return table.all()
 }
 
-/** The mounts a namespace below the root begins with: the fixed ones, with identifiers no mount of `table` has. Contract core-http §4.2, §5.3. */
+/** The mounts a namespace below the root begins with: the fixed ones, with identifiers no mount of `table` has. docs/contract/mounts.md#what-a-mount-shows, docs/contract/namespaces.md#isolation */
 export const namespaceMounts = (random: Random, namespace: string, table: MountIndex): Mount[] =>
   fixedMounts.map((fixed) => fixedMount(fixed, namespace, table, random))
 

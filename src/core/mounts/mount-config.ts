@@ -33,7 +33,7 @@ export type GivenConfig = {
 
 /**
  * Decodes `config` of an enable call: texts want a string or number, flags a bool, lists an array or a comma text; `null` is the zero value and
- * unknown keys are ignored. Contract core-http §4.3.
+ * unknown keys are ignored. docs/contract/mounts.md#enabling.
  */
 export function decodeConfig(table: MountTable, given: JsonObject | null | undefined): GivenConfig {
   const config: JsonObject = given ?? {}
@@ -87,7 +87,7 @@ export function readTtl(given: string): { seconds: number } | { error: string } 
   return given === '' || given === 'system' ? { seconds: 0 } : parseDuration(given)
 }
 
-/** The TTLs of a new mount. Contract core-http §4.3. */
+/** The TTLs of a new mount. docs/contract/mounts.md#enabling */
 export function newTtls(given: GivenConfig, system: SystemTtls): Pick<MountConfig, 'default_lease_ttl' | 'max_lease_ttl'> {
   const read = (word: string, text: string): number => {
     const ttl = readTtl(text)
@@ -125,5 +125,5 @@ export function checkPluginVersion(given: string, type: string): void {
   throw refuse('invalid', `plugin not found in the catalog: ${type}`)
 }
 
-/** Contract core-http §4.6: none of our auth types locks users out. */
+/** docs/contract/mounts.md#tuning: none of our auth types locks users out. */
 export const lockoutRefused = (type: string) => refuse('invalid', `tuning of user lockout configuration for auth type "${type}" not allowed`)

@@ -1,13 +1,13 @@
 import type { Mount, MountConfig } from './mount.ts'
 import type { SystemTtls } from './mount-config.ts'
 
-/** The default lifetime of what this mount issues, in seconds. Contract core-http §4.7. */
+/** The default lifetime of what this mount issues, in seconds. docs/contract/tokens-and-policies.md#lifetimes */
 export const effectiveDefaultTtl = ({ config }: Pick<Mount, 'config'>, system: SystemTtls): number => config.default_lease_ttl || system.defaultTtl
 
-/** The longest lifetime of what this mount issues, in seconds; a mount's own value may exceed the system's. Contract core-http §4.7. */
+/** The longest lifetime of what this mount issues, in seconds; a mount's own value may exceed the system's. docs/contract/tokens-and-policies.md#lifetimes */
 export const effectiveMaxTtl = ({ config }: Pick<Mount, 'config'>, system: SystemTtls): number => config.max_lease_ttl || system.maxTtl
 
-/** One mount as the reads of `sys/auth` and `sys/mounts` show it. `version` is the reported product version. Contract core-http §4.2. */
+/** One mount as the reads of `sys/auth` and `sys/mounts` show it. `version` is the reported product version. docs/contract/mounts.md#what-a-mount-shows */
 export function mountInfo(mount: Mount, version: string) {
   const { default_lease_ttl, force_no_cache, max_lease_ttl, token_type } = mount.config
   return {
@@ -27,7 +27,7 @@ export function mountInfo(mount: Mount, version: string) {
   }
 }
 
-/** What a tune read shows: lifetimes as they count, the rest as set. Contract core-http §4.6. */
+/** What a tune read shows: lifetimes as they count, the rest as set. docs/contract/mounts.md#tuning */
 export function tuneInfo(mount: Mount, system: SystemTtls) {
   const { force_no_cache, token_type } = mount.config
   return {

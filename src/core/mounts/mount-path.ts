@@ -28,7 +28,7 @@ const keptAtRoot = new Set(['ui', 'v1', 'docs', 'robots.txt', '.well-known', 'me
 
 const firstSegment = (path: string): string => path.slice(0, path.indexOf('/'))
 
-/** Equal to or below a place that is the server's own, so no secrets mount may be there. Contract core-http §4.3, README decisions (base path). */
+/** Equal to or below a place that is the server's own, so no secrets mount may be there. docs/contract/mounts.md#enabling */
 export function isReservedPlace({ namespace, path }: Pick<MountPlace, 'namespace' | 'path'>): boolean {
   const first = firstSegment(path)
   return kept.has(first) || (namespace === 'root' && keptAtRoot.has(first))
@@ -37,7 +37,7 @@ export function isReservedPlace({ namespace, path }: Pick<MountPlace, 'namespace
 /** Equal to or below one of the mounts every namespace has; of auth mounts that is `auth/token/`. */
 export const isFixedPlace = (path: string): boolean => (path.startsWith('auth/') ? path.startsWith('auth/token/') : kept.has(firstSegment(path)))
 
-/** Why a path (trailing slash) cannot be a mount's, whatever else is mounted. Contract core-http §4.8. */
+/** Why a path (trailing slash) cannot be a mount's, whatever else is mounted. docs/contract/mounts.md#moving */
 export function pathFault(path: string): string | undefined {
   if (path.length > maxPathLength) return `path is longer than ${maxPathLength} characters`
   const clean = cleaned(path)

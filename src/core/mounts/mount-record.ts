@@ -48,7 +48,7 @@ export function mountEntry({ plugin, ...stored }: Mount): ViewEntry {
 export const entriesFor = (mounts: readonly Mount[]): ViewEntry[] =>
   mounts.map((mount) => ({ ...mountEntry(mount), key: `${mountRecords}${mount.uuid}`, expect: 'absent' }))
 
-/** A stored mount. Throws when it is none this server knows: then the server must not start. Contract README decisions (store at start). */
+/** A stored mount. Throws when this server does not know its form: then the server must not start. docs/operations.md#what-a-damaged-store-does */
 export function readMount({ key, value }: ViewRecord): Mount {
   const stored = storedMount.safeParse(value)
   const plugin = stored.success ? pluginOf(stored.data.table, stored.data.type) : undefined

@@ -48,7 +48,7 @@ export type Removal = { readonly abandon: boolean }
 
 /**
  * The mounts of the server, kept in storage and as a table in memory. Each change is checked whole, written in one atomic step, and only then seen:
- * a reader finds the table before or after it. Contract core-http §4.
+ * a reader finds the table before or after it. docs/contract/mounts.md.
  */
 export class MountStore implements AsyncDisposable {
   readonly #parts: MountStoreParts
@@ -98,7 +98,7 @@ export class MountStore implements AsyncDisposable {
     return now?.path === mount.path && now.namespace === mount.namespace ? this.#rooms.enter(mount) : undefined
   }
 
-  /** Contract core-http §4.3. */
+  /** docs/contract/mounts.md#enabling */
   enable(place: MountPlace, request: MountRequest): Promise<Mount> {
     return this.#inTurn(async () => {
       const mount = newMount(place, request, this.#surroundings(), this.#parts.random)
@@ -107,7 +107,7 @@ export class MountStore implements AsyncDisposable {
     })
   }
 
-  /** Contract core-http §4.6. */
+  /** docs/contract/mounts.md#tuning */
   tune(place: MountPlace, request: TuneRequest): Promise<void> {
     return this.#inTurn(async () => {
       checkTunable(place.path, request)
@@ -126,7 +126,7 @@ export class MountStore implements AsyncDisposable {
     return now?.tainted === true && !this.#removals.has(mount.uuid) ? this.#rooms.enterClosed(mount) : undefined
   }
 
-  /** Removes a mount with everything in it; nothing to do when there is none. A second call joins or resumes a removal under way. Contract core-http §4.5. */
+  /** Removes a mount with everything in it; nothing to do when there is none. A second call joins or resumes a removal under way. docs/contract/mounts.md#disabling */
   async disable(place: MountPlace, how: Removal = { abandon: false }): Promise<void> {
     const mount = await this.#inTurn(async () => {
       const found = this.#table.at(place.namespace, place.path)

@@ -16,7 +16,7 @@ function entryOf(segments: Map<string, Segment>, name: string): Segment {
 
 /**
  * All mounts of the server as they were at one moment; never changed, only replaced as a whole, so a request that was routed with one keeps
- * its answer. Contract core-http §4.10.
+ * its answer. docs/contract/mounts.md#routing.
  */
 export class MountIndex {
   readonly #rootByNamespace = new Map<string, Segment>()

@@ -17,7 +17,7 @@ export const offeredPlugins: readonly { readonly table: MountTable; readonly plu
   [...new Set(offered[table].values())].map((plugin) => ({ table, plugin })),
 )
 
-/** Contract core-http §4.2: the types of the mounts every namespace has from its start. */
+/** docs/contract/mounts.md#what-a-mount-shows: the types of the mounts every namespace has from its start. */
 const fixed: Record<MountTable, ReadonlyMap<string, PluginName>> = {
   auth: new Map([['token', 'token']]),
   secret: new Map([

@@ -1,4 +1,4 @@
-/** One mount. Contract core-http §4.2. */
+/** One mount. docs/contract/mounts.md#what-a-mount-shows */
 export type MountTable = 'auth' | 'secret'
 
 /** The code behind a mount; several type names may share one. */

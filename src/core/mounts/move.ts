@@ -11,7 +11,7 @@ export type MoveSide = { readonly namespace: Namespace; readonly path: string }
 /** A move that may be made. */
 export type Move = { readonly mount: Mount; readonly target: MountPlace }
 
-/** The move a remount call asks for. Throws the refusals of contract core-http §4.8. */
+/** The move a remount call asks for. Throws the refusals of docs/contract/mounts.md#moving */
 export function planMove(from: MoveSide, to: MoveSide, around: Surroundings): Move {
   checkTexts(from.path, to.path)
   const source = withSlash(from.path)

@@ -17,7 +17,7 @@ import { isReservedPlace, type MountPlace, pathFault, shownPath } from './mount-
 import type { MountIndex } from './mount-table.ts'
 import { isFixedSecretType, isTokenType, offeredPlugin } from './mount-types.ts'
 
-/** What an enable call asks for. Contract core-http §4.3. */
+/** What an enable call asks for. docs/contract/mounts.md#enabling */
 export type MountRequest = {
   readonly type: string
   readonly plugin_name?: string
@@ -38,7 +38,7 @@ export type Surroundings = {
   namespaceInTheWay(namespace: string, path: string): string | undefined
 }
 
-/** The mount a request would make, with everything checked that can be. Throws the refusals of contract core-http §4.3, in their order. */
+/** The mount a request would make, with everything checked that can be. Throws the refusals of docs/contract/mounts.md#enabling, in their order. */
 export function newMount(place: MountPlace, request: MountRequest, around: Surroundings, random: Random): Mount {
   const type = askedType(request)
   const given = decodeConfig(place.table, request.config)

@@ -5,7 +5,7 @@ import { checkPluginVersion, listNames, lockoutRefused, readTtl, type SystemTtls
 import { quoted } from '../../lib/go-text.ts'
 import { isTokenType } from './mount-types.ts'
 
-/** What a tune call sends; an absent field keeps what is. Contract core-http §4.6. */
+/** What a tune call sends; an absent field keeps what is. docs/contract/mounts.md#tuning */
 export type TuneRequest = {
   readonly default_lease_ttl?: string
   readonly max_lease_ttl?: string
@@ -45,7 +45,7 @@ export function checkTunable(path: string, request: TuneRequest): void {
 
 export const nothingToTune = (path: string) => refuse('invalid', `tune of path ${quoted(path)} failed: no mount entry found`)
 
-/** The mount as it is after tuning. Throws the refusals of contract core-http §4.6. */
+/** The mount as it is after tuning. Throws the refusals of docs/contract/mounts.md#tuning */
 export function tuned(mount: Mount, request: TuneRequest, system: SystemTtls): Mount {
   checkTunable(mount.path, request)
   const config: MountConfig = { ...mount.config, ...tunedTtls(mount.config, request, system), ...tunedTokenType(mount, request) }

@@ -8,7 +8,7 @@ const mostKeys = 64
 const longestKey = 128
 const longestValue = 512
 
-/** `custom_metadata` of a create or replace call; none is the empty one. Throws the refusals of contract core-http §5.1. */
+/** `custom_metadata` of a create or replace call; none is the empty one. Throws the refusals of docs/contract/namespaces.md#managing-namespaces */
 export function readMetadata(given: FieldMap | null | undefined): Metadata {
   const metadata: Record<string, string> = Object.create(null)
   for (const [key, value] of Object.entries(given ?? {})) {
@@ -18,7 +18,7 @@ export function readMetadata(given: FieldMap | null | undefined): Metadata {
   return checked(metadata)
 }
 
-/** The metadata after a merge patch: `null` deletes a key, or with undefined and null for the whole, nothing or everything. Contract core-http §5.1. */
+/** The metadata after a merge patch: `null` deletes a key, or with undefined and null for the whole, nothing or everything. docs/contract/namespaces.md#managing-namespaces */
 export function patchedMetadata(current: Metadata, patch: FieldMap | null | undefined): Metadata {
   if (patch === null) return {}
   const metadata: Record<string, string> = Object.assign(Object.create(null), current)

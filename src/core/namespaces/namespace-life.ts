@@ -30,7 +30,7 @@ export type NamespaceLifeParts = {
 const firstPauseMs = 1_000
 const longestPauseMs = 60_000
 
-/** How namespaces come and go. Contract core-http §5.1, §5.3. */
+/** How namespaces come and go. docs/contract/namespaces.md#managing-namespaces, docs/contract/namespaces.md#isolation */
 export class NamespaceLife implements AsyncDisposable {
   readonly #parts: NamespaceLifeParts
   readonly #turns = new Turns()
@@ -43,7 +43,7 @@ export class NamespaceLife implements AsyncDisposable {
 
   /**
    * Makes a namespace below another, with its fixed mounts and the policy `default`, in one write. `metadata` may throw, once nothing else is in the way.
-   * Throws the refusals of contract core-http §5.1.
+   * Throws the refusals of docs/contract/namespaces.md#managing-namespaces.
    */
   create(parent: Namespace, name: string, metadata: () => NamespaceRecord['custom_metadata']): Promise<NamespaceRecord> {
     return this.#inTurn(async () => {

@@ -8,7 +8,7 @@ const maxPathLength = 1024
 const reserved = new Set(['root', 'sys', 'audit', 'auth', 'cubbyhole', 'identity', '.', '..'])
 const reservedAtRoot = new Set(['ui', 'v1', 'docs', 'robots.txt', '.well-known', 'metrics', 'health'])
 
-/** Why a name can be no namespace's, whatever there is already. Contract core-http §5.1, README decisions (base path). */
+/** Why a name can be no namespace's, whatever there is already. docs/contract/namespaces.md#managing-namespaces */
 export function nameFault(parent: Namespace, name: string): string | undefined {
   if (name === '') return 'namespace name cannot be empty'
   if (name.includes('/')) return 'namespace name cannot contain /'
@@ -24,7 +24,7 @@ export function nameFault(parent: Namespace, name: string): string | undefined {
   return undefined
 }
 
-/** The segments a namespace header names, none for the root; undefined for one that leads out of the root. Contract core-http §5.2. */
+/** The segments a namespace header names, none for the root; undefined for one that leads out of the root. docs/contract/namespaces.md#the-namespace-of-a-request */
 export function segmentsOfHeader(header: string): string[] | undefined {
   const segments: string[] = []
   for (const segment of headerText(header).split('/')) {

@@ -24,7 +24,7 @@ function isTextMap(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).every((text) => typeof text === 'string')
 }
 
-/** A stored namespace. Throws when it is none this server knows: then the server must not start. Contract README decisions (store at start). */
+/** A stored namespace. Throws when this server does not know its form: then the server must not start. docs/operations.md#what-a-damaged-store-does */
 export function readNamespace({ key, value }: ViewRecord): NamespaceRecord {
   const record = stored.safeParse(value)
   if (!record.success || namespaceRecords + record.data.id !== key) throw new Error(`record core/${key} is no namespace of this version`)

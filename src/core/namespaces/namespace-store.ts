@@ -21,7 +21,7 @@ const pageSize = 500
 /** What a mount at, above or below the path of a namespace finds in its way, as it is shown. */
 const shownAs = (namespace: Namespace): string => `${lastSegment(namespace)}/`
 
-/** All namespaces of the server, in storage and as a tree in memory. Each change is written first and seen then. Contract core-http §5. */
+/** All namespaces of the server, in storage and as a tree in memory. Each change is written first and seen then. docs/contract/namespaces.md#managing-namespaces */
 export class NamespaceStore {
   readonly #view: View
   readonly #random: Random
@@ -53,7 +53,7 @@ export class NamespaceStore {
     return this.#tree.isRootOnly
   }
 
-  /** The namespace of a request, from its header and its path; undefined when the header names none. Contract core-http §5.2. */
+  /** The namespace of a request, from its header and its path; undefined when the header names none. docs/contract/namespaces.md#the-namespace-of-a-request */
   resolve(header: string | undefined, path: string): NamespacePlace | undefined {
     return this.#tree.resolve(header, path)
   }
@@ -107,7 +107,7 @@ export class NamespaceStore {
     return upper && pathBelow(upper, lower)
   }
 
-  /** What of the namespaces is in the way of a secrets mount at `path`, below the namespace of this id. Contract core-http §4.3. */
+  /** What of the namespaces is in the way of a secrets mount at `path`, below the namespace of this id. docs/contract/mounts.md#enabling */
   inTheWay(id: string, path: string): string | undefined {
     const namespace = this.byId(id)
     const first = path.slice(0, path.indexOf('/') + 1)
@@ -115,7 +115,7 @@ export class NamespaceStore {
     return child === undefined || child.id === rootNamespace.id ? undefined : shownAs(child)
   }
 
-  /** Why nothing is served in the namespace now: it or one above it is locked. Contract core-http §5.2.4. */
+  /** Why nothing is served in the namespace now: it or one above it is locked. docs/contract/namespaces.md#locked-namespaces */
   lockRefusal(namespace: Namespace): ServiceError | undefined {
     const locked = this.#tree.lineOf(namespace).find(isLocked)
     if (locked === undefined) return undefined
@@ -157,7 +157,7 @@ export class NamespaceStore {
     })
   }
 
-  /** Locks the API of a namespace and all below; gives the key that unlocks it, of which only a hash is kept. Contract core-http §5.1. */
+  /** Locks the API of a namespace and all below; gives the key that unlocks it, of which only a hash is kept. docs/contract/namespaces.md#managing-namespaces */
   async lock(namespace: Namespace): Promise<string> {
     if (namespace.id === rootNamespace.id) throw refuse('invalid', 'root namespace cannot be locked/unlocked')
     const key = base62(this.#random, unlockKeyLength)

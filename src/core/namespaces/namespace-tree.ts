@@ -18,7 +18,7 @@ export class NamespaceTree {
     return this.#byId.size === 1
   }
 
-  /** Undefined when the header names no namespace. Contract core-http §5.2. */
+  /** Undefined when the header names no namespace. docs/contract/namespaces.md#the-namespace-of-a-request */
   resolve(header: string | undefined, path: string): NamespacePlace | undefined {
     let at = header === undefined || header === '' ? this.#root : this.#named(header)
     if (at === undefined) return undefined

@@ -1,4 +1,4 @@
-/** A tenant of the server. Contract core-http §5. */
+/** A tenant of the server. docs/contract/namespaces.md#managing-namespaces */
 export type Namespace = {
   /** `root`, else six base62 characters that no other namespace ever has. */
   readonly id: string
@@ -6,7 +6,7 @@ export type Namespace = {
   readonly path: string
 }
 
-/** A namespace with all that is stored of it. Contract core-http §5.1. */
+/** A namespace with all that is stored of it. docs/contract/namespaces.md#managing-namespaces */
 export type NamespaceRecord = Namespace & {
   readonly uuid: string
   /** Being deleted: nothing in it answers any more. */

@@ -26,13 +26,13 @@ export type Decision = { readonly allowed: boolean; readonly sudo: boolean }
 
 /** What a set of policies gives one caller. It never changes. */
 export interface Acl {
-  /** Contract tokens §4.5, §4.6. */
+  /** docs/contract/tokens-and-policies.md#which-rule-decides, docs/contract/tokens-and-policies.md#parameters-wrapping-expiration */
   decide(request: AclRequest): Decision
-  /** Sorted; `["deny"]` for none. Contract tokens §4.12. */
+  /** Sorted; `["deny"]` for none. docs/contract/tokens-and-policies.md#asking-for-capabilities */
   capabilities(path: string): string[]
-  /** The data of `sys/internal/ui/resultant-acl`. Contract tokens §4.12. */
+  /** The data of `sys/internal/ui/resultant-acl`. docs/contract/tokens-and-policies.md#asking-for-capabilities */
   resultant(): JsonObject
-  /** Is anything but deny given on the mount path, which ends in `/`, or below it? Contract core-http §4.9. */
+  /** Is anything but deny given on the mount path, which ends in `/`, or below it? docs/contract/mounts.md#listing-for-user-interfaces */
   mountAccess(prefix: string): boolean
   /** Milliseconds since the epoch: then the Acl must be made anew. Undefined: it holds as long as its policies and its context. */
   readonly holdsUntil: number | undefined
@@ -43,7 +43,7 @@ const allowedPlain: Decision = { allowed: true, sudo: false }
 const deniedWithSudo: Decision = { allowed: false, sudo: true }
 const deniedPlain: Decision = { allowed: false, sudo: false }
 
-/** Policy `root`: everything on every path. Contract tokens §4.9. */
+/** Policy `root`: everything on every path. docs/contract/tokens-and-policies.md#built-in-policies */
 export const rootAcl: Acl = {
   decide: () => allowedWithSudo,
   capabilities: () => ['root'],
@@ -91,7 +91,7 @@ export function bindAcl({ table, conditional }: CompiledPolicies, context: Templ
   return rules.length === 0 ? new RuleAcl(table, undefined, until) : new RuleAcl(table, new RuleTable(rules, table), until)
 }
 
-/** The Acl of a caller with these policies. Contract tokens §4.4, §4.8. */
+/** The Acl of a caller with these policies. docs/contract/tokens-and-policies.md#which-rule-decides, docs/contract/tokens-and-policies.md#paths-in-rules */
 export const buildAcl = (policies: readonly ParsedPolicy[], context: TemplateContext): Acl => bindAcl(compilePolicies(policies), context)
 
 const nextSecond = (now: number): number => (Math.floor(now / 1000) + 1) * 1000
@@ -187,7 +187,7 @@ class RuleAcl implements Acl {
 
 const isListing = (operation: AclOperation): boolean => operation === 'list' || operation === 'scan'
 
-/** What one rule says, once it is the one that decides. Contract tokens §4.6. */
+/** What one rule says, once it is the one that decides. docs/contract/tokens-and-policies.md#parameters-wrapping-expiration */
 function verdict(grants: Grants, operation: Exclude<AclOperation, 'help'>, { fields, wrapTtlSeconds }: AclRequest): Decision {
   const allowed =
     (grants.bits & neededBit[operation]) !== 0 &&

@@ -1,6 +1,6 @@
 import { type ParsedPolicy, parsePolicy } from './policy.ts'
 
-/** What `default` says until someone changes it. Contract tokens §4.9. */
+/** What `default` says until someone changes it. docs/contract/tokens-and-policies.md#built-in-policies */
 export const defaultPolicyText = `# The token itself
 path "auth/token/lookup-self" {
   capabilities = ["read"]
@@ -65,7 +65,7 @@ path "identity/oidc/provider/+/authorize" {
 }
 `
 
-/** What a wrapping token holds; nobody can change it. Contract tokens §4.9. */
+/** What a wrapping token holds; nobody can change it. docs/contract/tokens-and-policies.md#built-in-policies */
 export const responseWrappingText = `path "cubbyhole/response" {
   capabilities = ["create", "read"]
 }

@@ -1,4 +1,4 @@
-/** What a request does to a path. Contract tokens §4.2. */
+/** What a request does to a path. docs/contract/tokens-and-policies.md#capabilities */
 export type AclOperation = 'create' | 'read' | 'update' | 'patch' | 'delete' | 'list' | 'scan' | 'help'
 
 /** One bit a capability. */
@@ -17,7 +17,7 @@ export type Capability = keyof typeof capabilityBits
 
 const { create, read, update, delete: remove, list, sudo, patch, scan } = capabilityBits
 
-/** The capability word in a policy; `deny` is no bit. Words of newer servers are known, but permit nothing here (tokens §0.6 D8). */
+/** The capability word in a policy; `deny` is no bit. Words of newer servers are known, but permit nothing here (docs/contract/tokens-and-policies.md#capabilities). */
 export const capabilityWords: ReadonlyMap<string, number | 'deny'> = new Map<string, number | 'deny'>([
   ...Object.entries(capabilityBits),
   ['deny', 'deny'],
@@ -41,10 +41,10 @@ const resultantOrder: readonly Capability[] = ['create', 'delete', 'list', 'read
 const named = (bits: number, order: readonly Capability[]): string[] =>
   bits === 0 ? ['deny'] : order.filter((capability) => (bits & capabilityBits[capability]) !== 0)
 
-/** Alphabetical, `["deny"]` for none. Contract tokens §4.12. */
+/** Alphabetical, `["deny"]` for none. docs/contract/tokens-and-policies.md#asking-for-capabilities */
 export const capabilityNames = (bits: number): string[] => named(bits, sorted)
 
-/** In the order of `resultant-acl`. Contract tokens §4.12. */
+/** In the order of `resultant-acl`. docs/contract/tokens-and-policies.md#asking-for-capabilities */
 export const resultantNames = (bits: number): string[] => named(bits, resultantOrder)
 
 /** The bit an operation needs. */

@@ -27,7 +27,7 @@ export const denyGrants: Grants = {
   maxWrappingTtlSeconds: undefined,
 }
 
-/** All stanzas for one path, in the order they were read. Takes time by their total length. Contract tokens §4.4. */
+/** All stanzas for one path, in the order they were read. Takes time by their total length. docs/contract/tokens-and-policies.md#which-rule-decides */
 export function mergeGrants(all: readonly Grants[]): Grants {
   if (all.some(({ isDeny }) => isDeny)) return denyGrants
   return {

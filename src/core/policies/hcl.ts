@@ -3,7 +3,7 @@ import { maxNesting, type ObjectNode, type Position, type SyntaxEntry, type Synt
 type TokenKind = 'identifier' | 'text' | 'number' | '=' | '{' | '}' | '[' | ']' | ',' | 'end'
 type Token = Position & { readonly kind: TokenKind; readonly text: string }
 
-/** The part of HCL (version 1) that policies are written in. One pass, time linear in the text. Contract tokens §4.1. */
+/** The part of HCL (version 1) that policies are written in. One pass, time linear in the text. docs/contract/tokens-and-policies.md#policies */
 export function parseHcl(text: string): ObjectNode {
   return new HclParser(new HclScanner(text)).document()
 }

@@ -11,7 +11,7 @@ import {
 
 /**
  * A policy written as JSON, as the tree its HCL form has: `{"path": {"a": {…}}}` and `{"path": [{"a": {…}}]}` are blocks `path "a" { … }`.
- * Contract tokens §4.1.
+ * docs/contract/tokens-and-policies.md#policies.
  */
 export function parseJsonPolicy(text: string): ObjectNode {
   const document = new JsonTreeReader(text).document()

@@ -4,7 +4,7 @@ import type { Grants, ParameterRules } from './grants.ts'
 /** The fields of a request: body on writes, query on reads. */
 export type RequestFields = Readonly<Record<string, unknown>>
 
-/** Do the parameter rules let these fields pass? Contract tokens §4.6. */
+/** Do the parameter rules let these fields pass? docs/contract/tokens-and-policies.md#parameters-wrapping-expiration */
 export function parametersAllow({ requiredParameters, deniedParameters, allowedParameters }: Grants, fields: RequestFields): boolean {
   if (requiredParameters.some((name) => !Object.hasOwn(fields, name.toLowerCase()))) return false
   if (deniedParameters === undefined && allowedParameters === undefined) return true

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 
-/** What a path label of a policy stands for. `text` is the label, and says all: two patterns of the same text are the same. Contract tokens §4.3. */
+/** What a path label of a policy stands for. `text` is the label, and says all: two patterns of the same text are the same. docs/contract/tokens-and-policies.md#paths-in-rules */
 export type Pattern = ExactPattern | WildcardPattern
 export type ExactPattern = { readonly kind: 'exact'; readonly text: string }
 export type WildcardPattern = PrefixPattern | SegmentPattern
@@ -37,7 +37,7 @@ export function patternOf(text: string): Pattern {
   return isOpen ? { kind: 'prefix', text, head: fixed, isOpen, wildcards: 0, length } : { kind: 'exact', text }
 }
 
-/** Orders patterns that match the same path, the better one first. Contract tokens §4.5. */
+/** Orders patterns that match the same path, the better one first. docs/contract/tokens-and-policies.md#which-rule-decides */
 export function compareRank(a: WildcardPattern, b: WildcardPattern): number {
   return (
     b.head.length - a.head.length ||

@@ -38,7 +38,7 @@ const entryWeight = 256
 /** How a policy is called everywhere: blanks around it and capitals make no difference. */
 export const policyName = (written: string): string => written.trim().toLowerCase()
 
-/** The policies of each namespace, and what sets of them give. Contract tokens §4.9, §4.13. */
+/** The policies of each namespace, and what sets of them give. docs/contract/tokens-and-policies.md#built-in-policies, docs/contract/tokens-and-policies.md#policies */
 export class PolicyStore {
   readonly #view: View
   readonly #clock: Clock
@@ -82,7 +82,7 @@ export class PolicyStore {
     return (await this.get(namespace, name)) !== undefined
   }
 
-  /** Creates or replaces a policy; the text may be base64. Gives warnings for the caller. Throws `invalid` with the texts of §4.13. */
+  /** Creates or replaces a policy; the text may be base64. Gives warnings for the caller. Throws `invalid`  */
   async put(namespace: string, name: string, text: string): Promise<string[]> {
     const known = policyName(name)
     if (known === '') throw refuse('invalid', 'policy name missing')
@@ -135,7 +135,7 @@ export class PolicyStore {
 
   /**
    * What these policies give this caller now: those of its token, and `more` that its identity brings. Names without a policy give nothing. `root` gives
-   * everything, in the root namespace, and counts only as the first name of a token: it is the only one there, and never comes from an identity (§1.4).
+   * everything, in the root namespace, and counts only as the first name of a token: it is the only one there, and never comes from an identity.
    */
   async aclFor(namespace: string, policyNames: readonly string[], context: TemplateContext, more: readonly PolicySet[] = none): Promise<Acl> {
     if (policyNames[0] === 'root' && namespace === 'root') return rootAcl

@@ -25,7 +25,7 @@ export type SyntaxEntry = { readonly keys: readonly [SyntaxKey, ...SyntaxKey[]];
 /** Lists and objects inside each other. */
 export const maxNesting = 64
 
-/** What every refusal of a policy text begins with. Contract tokens §4.1. */
+/** What every refusal of a policy text begins with. docs/contract/tokens-and-policies.md#policies */
 export const policyFault = (detail: string): ServiceError => refuse('invalid', `failed to parse policy: ${detail}`)
 
 /** A refusal that names a place in the text, after what stands there when it is known. */

@@ -32,12 +32,12 @@ export type ParsedPolicy = {
 /** The greatest length of a policy text, in UTF-16 code units. */
 export const maxPolicyLength = 1024 * 1024
 
-/** A text that is valid standard base64, whatever it says, stands for what it encodes. Contract tokens §4.1. */
+/** A text that is valid standard base64, whatever it says, stands for what it encodes. docs/contract/tokens-and-policies.md#policies */
 export function decodePolicyText(text: string): string {
   return /[^\r\n]/.test(text) && isBase64(text) ? Buffer.from(text, 'base64').toString('utf8') : text
 }
 
-/** Reads HCL, or JSON if the first character that is no blank is `{`. Throws `invalid` with the texts of Contract tokens §4.1. */
+/** Reads HCL, or JSON if the first character that is no blank is `{`. Throws `invalid` with the texts of docs/contract/tokens-and-policies.md#policies */
 export function parsePolicy(text: string): ParsedPolicy {
   if (text.length > maxPolicyLength) throw policyFault(`the text is longer than ${maxPolicyLength} characters`)
   const document = /^[ \t\r\n]*\{/.test(text) ? parseJsonPolicy(text) : parseHcl(text)
@@ -49,7 +49,7 @@ export function parsePolicy(text: string): ParsedPolicy {
 /** Where a policy counts that is not of the caller's namespace: the path down to its namespace, and the id of that. */
 export type PolicyPlace = { readonly prefix: string; readonly namespace: string }
 
-/** The same rules as a namespace above sees them: for paths with the prefix in front, and groups of their own namespace. Contract core-http §5.3. */
+/** The same rules as a namespace above sees them: for paths with the prefix in front, and groups of their own namespace. docs/contract/namespaces.md#isolation */
 export function policyBelow(policy: ParsedPolicy, place: PolicyPlace): ParsedPolicy {
   return { ...policy, stanzas: policy.stanzas.map((stanza) => ({ ...stanza, label: labelBelow(stanza.label, place) })) }
 }

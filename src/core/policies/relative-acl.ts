@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts'
 import type { Acl, AclRequest, Decision } from './acl.ts'
 
-/** Nothing at all: a token has no rights beside or above its namespace. Contract core-http §5.3. */
+/** Nothing at all: a token has no rights beside or above its namespace. docs/contract/namespaces.md#isolation */
 export const noRights: Acl = {
   decide: ({ operation }) => ({ allowed: operation === 'help', sudo: false }),
   capabilities: () => ['deny'],
@@ -10,7 +10,7 @@ export const noRights: Acl = {
   holdsUntil: undefined,
 }
 
-/** The rights of policies of a namespace as they are seen from one below it, whose paths they name with `prefix` in front. Contract core-http §5.3. */
+/** The rights of policies of a namespace as they are seen from one below it, whose paths they name with `prefix` in front. docs/contract/namespaces.md#isolation */
 export class RelativeAcl implements Acl {
   readonly #acl: Acl
   readonly #prefix: string

@@ -16,13 +16,13 @@ type Head = {
 
 /**
  * Rules put together once, arranged to find the deciding one fast: a map for exact rules; for the others the heads in order, so that one binary
- * search finds the longest head a path begins with, and its parents are all the shorter ones. Contract tokens §4.5.
+ * search finds the longest head a path begins with, and its parents are all the shorter ones. docs/contract/tokens-and-policies.md#which-rule-decides.
  */
 export class RuleTable {
   readonly #ruleByText: ReadonlyMap<string, Rule>
   readonly #heads: readonly Head[]
 
-  /** Rules of the same pattern are merged, also with the one `below` has. Contract tokens §4.4. */
+  /** Rules of the same pattern are merged, also with the one `below` has. docs/contract/tokens-and-policies.md#which-rule-decides */
   constructor(rules: Iterable<Rule>, below?: RuleTable) {
     const ruleByText = new Map<string, Rule>()
     for (const [text, [first, ...more]] of Map.groupBy(rules, ({ pattern }) => pattern.text)) {

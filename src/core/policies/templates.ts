@@ -33,7 +33,7 @@ export type Template = {
   readonly isTimed: boolean
 }
 
-/** The template of a label, undefined when it has none, `unbalanced` when braces do not pair. Contract tokens §4.8. */
+/** The template of a label, undefined when it has none, `unbalanced` when braces do not pair. docs/contract/tokens-and-policies.md#paths-in-rules */
 export function parseTemplate(label: string): Template | 'unbalanced' | undefined {
   const [first = '', ...rest] = label.split('{{')
   if (first.includes('}}')) return 'unbalanced'
@@ -51,7 +51,7 @@ export function parseTemplate(label: string): Template | 'unbalanced' | undefine
 
 /**
  * The label with its values, or undefined: then the stanza does not exist for this caller. So it is when anything is missing, when a value has
- * `/`, `*` or `+` in it, and always without an entity. Contract tokens §4.8.
+ * `/`, `*` or `+` in it, and always without an entity. docs/contract/tokens-and-policies.md#paths-in-rules.
  */
 export function fillTemplate({ literals, names, scope }: Template, caller: TemplateContext): string | undefined {
   if (caller.entity === undefined) return undefined

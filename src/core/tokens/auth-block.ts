@@ -1,7 +1,7 @@
 import { joined } from './policy-names.ts'
 import type { Token, TokenType } from './token.ts'
 
-/** What a login, a creation or a renewal gives to the caller. Contract tokens §3.2. */
+/** What a login, a creation or a renewal gives to the caller. docs/contract/http.md#answers */
 export type AuthBlock = {
   client_token: string
   accessor: string

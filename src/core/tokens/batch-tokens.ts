@@ -10,7 +10,7 @@ import { readToken, type Token } from './token.ts'
 /** Seals and opens what is handed out instead of stored. */
 export type Sealer = Pick<Barrier, 'sealText' | 'openText'>
 
-/** What a batch token holds of itself; the rest is the same for all of them. Contract tokens §1.6. */
+/** What a batch token holds of itself; the rest is the same for all of them. docs/contract/tokens-and-policies.md#batch-tokens */
 type BatchRecord = Pick<
   Token,
   | 'parent'

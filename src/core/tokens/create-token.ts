@@ -30,7 +30,7 @@ export type CreateParts = {
   policyExists(name: string, namespace: string): Promise<boolean> | boolean
 }
 
-/** The fields of `auth/token/create` as sent; durations are text. Contract tokens §2.2. */
+/** The fields of `auth/token/create` as sent; durations are text. docs/contract/tokens-and-policies.md#creating-a-token */
 export type CreateInput = {
   readonly id: string
   readonly policies: readonly string[]
@@ -79,10 +79,10 @@ const customIdWarning =
   'Supplying a custom ID for the token uses the weaker SHA1 hashing instead of the more secure SHA2-256 HMAC for token obfuscation. ' +
   'SHA1 hashed tokens on the wire leads to less secure lookups.'
 
-/** Contract tokens §2.2 check 1. */
+/** docs/contract/tokens-and-policies.md#creating-a-token */
 export const unknownTokenRole = (name: string) => refuse('invalid', `unknown role ${name}`)
 
-/** Makes a token for a caller. Contract tokens §2.2. */
+/** Makes a token for a caller. docs/contract/tokens-and-policies.md#creating-a-token */
 export async function createToken(parts: CreateParts, request: CreateRequest): Promise<Issued> {
   const { caller, input, mount } = request
   const decision = decide(request)
@@ -119,7 +119,7 @@ async function store(parts: CreateParts, { input }: CreateRequest, draft: TokenD
   return { id, token, identityPolicies: identity === undefined ? [] : identityIn(identity, token.namespace).policies }
 }
 
-/** Token, entity and alias in one write. Contract tokens §2.5. */
+/** Token, entity and alias in one write. docs/contract/tokens-and-policies.md#creating-a-token */
 function storeForAlias(parts: CreateParts, { mount, input }: CreateRequest, draft: TokenDraft, name: string): Promise<Made> {
   const alias: LoginAlias = { namespace: mount.namespace, mountAccessor: mount.accessor, name, metadata: null }
   return withLoginIdentity(parts.identity, alias, async (login: LoginIdentity) => {
@@ -193,7 +193,7 @@ function createdDraft({ mount, caller, form, role, input }: CreateRequest, decis
   }
 }
 
-/** The checks of contract tokens §2.2, in their order, up to the TTL. */
+/** The checks of docs/contract/tokens-and-policies.md#creating-a-token, in their order, up to the TTL. */
 function decide({ mount, caller, sudo, form, role, input }: CreateRequest): Decision {
   const isFromParent = caller.namespace !== mount.namespace
   checkCaller(caller)
@@ -256,7 +256,7 @@ function policiesOf({ role, input, caller, sudo, isFromParent }: PoliciesRequest
   return input.no_default_policy ? policies.filter((name) => name !== 'default') : policies
 }
 
-/** Contract tokens §1.6: what a batch token cannot have. */
+/** docs/contract/tokens-and-policies.md#batch-tokens: what a batch token cannot have. */
 function checkBatch(input: CreateInput): void {
   const cannot = (field: string) => refuse('invalid', `batch tokens cannot have "${field}" set`)
   if (batchSpan('explicit_max_ttl', input.explicit_max_ttl) !== 0) throw cannot('explicit_max_ttl')

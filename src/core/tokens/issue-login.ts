@@ -59,7 +59,7 @@ export type LoginRequest = {
   readonly auth: LoginAuth
 }
 
-/** Entity, alias and token of a login, in one write, which spends a proof that may be used once. Contract tokens §3.1 steps 3 to 7, jwt-oidc §11.4. */
+/** Entity, alias and token of a login, in one write, which spends a proof that may be used once. docs/contract/identity.md, docs/contract/jwt.md#once-only */
 export async function issueLogin(parts: LoginParts, request: LoginRequest): Promise<Issued> {
   return withLoginIdentity(parts.identity, aliasOfLogin(request), (login) => issue(parts, request, login))
 }

@@ -6,13 +6,13 @@ export type LookupContext = {
   readonly id: string
   readonly now: number
   readonly identityPolicies: readonly string[]
-  /** What groups of other namespaces add. Contract core-http §5.3. */
+  /** What groups of other namespaces add. docs/contract/namespaces.md#isolation */
   readonly external?: readonly { readonly namespace: string; readonly names: readonly string[] }[]
   /** Empty for the root namespace. */
   readonly namespacePath: string
 }
 
-/** `data` of a token lookup: exactly the keys of contract tokens §2.7. */
+/** `data` of a token lookup: exactly the keys of docs/contract/tokens-and-policies.md#tokens */
 export function lookupData(token: Token, { id, now, identityPolicies, external = [], namespacePath }: LookupContext): Record<string, unknown> {
   const spent = token.num_uses < 0
   return {
@@ -48,9 +48,9 @@ export function lookupData(token: Token, { id, now, identityPolicies, external =
   }
 }
 
-/** Of a batch token in whole seconds. Contract tokens §2.7. */
+/** Of a batch token in whole seconds. docs/contract/tokens-and-policies.md#tokens */
 const issueTime = ({ type, issue_time }: Token): number => (type === 'batch' ? Math.floor(issue_time / 1000) * 1000 : issue_time)
 
-/** Contract tokens §7: now is rounded to the second, the difference cut. */
+/** docs/contract/tokens-and-policies.md#lifetimes: now is rounded to the second, the difference cut. */
 const secondsLeft = ({ expire_time }: Token, now: number): number =>
   expire_time === null ? 0 : Math.max(0, Math.trunc((expire_time - Math.round(now / 1000) * 1000) / 1000))

@@ -2,7 +2,7 @@ import { refuse } from '../../errors.ts'
 
 /**
  * Policy names as a token carries them: trimmed, lower-case, each once, sorted; `root` swallows all others; `default` added when asked.
- * Contract tokens §1.4.
+ * docs/contract/tokens-and-policies.md#policies.
  */
 export function sanitise(names: readonly string[], addDefault: boolean): string[] {
   const clean = new Set(names.map((name) => name.trim().toLowerCase()))
@@ -33,7 +33,7 @@ export type RequestedPolicies = {
   inherits: boolean
 }
 
-/** Policies of a token whose role, if any, lists none. Contract tokens §2.3, cases a2 to d. Throws when the caller may not give them. */
+/** Policies of a token whose role, if any, lists none. docs/contract/tokens-and-policies.md#creating-a-token to d. Throws when the caller may not give them. */
 export function childPolicies({ requested, noDefaultPolicy, caller, sudo, inherits }: RequestedPolicies): string[] {
   const policies = inherits ? chosen(requested, caller, sudo, !noDefaultPolicy) : sanitise(requested, !noDefaultPolicy)
   return noDefaultPolicy ? policies.filter((name) => name !== 'default') : policies

@@ -31,7 +31,7 @@ export type RenewRequest = {
   readonly increment: number
 }
 
-/** Why a token cannot be renewed whatever is asked, in the words of contract tokens §2.8. */
+/** Why a token cannot be renewed whatever is asked, in the words of docs/contract/tokens-and-policies.md#lifetimes */
 export function renewalRefusal(token: Token, now: number): string | undefined {
   if (token.type === 'batch') return 'batch tokens cannot be renewed'
   if (token.initial_root === true) return 'invalid lease ID'
@@ -39,7 +39,7 @@ export function renewalRefusal(token: Token, now: number): string | undefined {
   return token.expire_time <= now ? 'lease expired' : undefined
 }
 
-/** Gives a token more time. Contract tokens §2.8. */
+/** Gives a token more time. docs/contract/tokens-and-policies.md#lifetimes */
 export async function renewToken(parts: RenewParts, { token, id, increment }: RenewRequest): Promise<Issued> {
   const refusal = renewalRefusal(token, parts.clock.now())
   if (refusal !== undefined) throw cannotRenew(token, id, refusal)
@@ -64,7 +64,7 @@ export async function renewToken(parts: RenewParts, { token, id, increment }: Re
   return { auth: authBlock(renewed, id, identity === undefined ? [] : identityIn(identity, renewed.namespace).policies), warnings }
 }
 
-/** The entity as its groups are from now on: those whose names matched when this token was issued are put back. Contract tokens §3.5. */
+/** The entity as its groups are from now on: those whose names matched when this token was issued are put back. docs/contract/identity.md#groups */
 async function refreshedIdentity(identities: IdentityStore, token: Token, { namespace, accessor }: Mount): Promise<Identity | undefined> {
   const known = token.entity_id === '' ? undefined : await identities.identityOf(token.entity_id)
   if (known === undefined) return undefined

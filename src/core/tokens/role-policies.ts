@@ -10,7 +10,7 @@ export const listsPolicies = (role: TokenRoleRecord): boolean =>
 
 export type RolePoliciesRequest = { requested: readonly string[]; noDefaultPolicy: boolean; caller: readonly string[] }
 
-/** Policies of a token made with a role that lists policies. Contract tokens §2.3 case a. Throws when the role does not allow them. */
+/** Policies of a token made with a role that lists policies. docs/contract/tokens-and-policies.md#creating-a-token. Throws when the role does not allow them. */
 export function rolePolicies(role: TokenRoleRecord, { requested, noDefaultPolicy, caller }: RolePoliciesRequest): string[] {
   const { allowed_policies: allowed = [], allowed_policies_glob: globs = [] } = role
   const forbids = forbidden(role)

@@ -23,7 +23,7 @@ const rootDraft = (mount: Mount): TokenDraft => ({
 
 export type RootTokenParts = { readonly tokens: TokenStore; readonly view: View; readonly tokenMount: Mount }
 
-/** Makes the root token of a new server; gives back its id. Contract tokens §1.1. */
+/** Makes the root token of a new server; gives back its id. docs/contract/tokens-and-policies.md#tokens */
 export async function createInitialRootToken({ tokens, view, tokenMount }: RootTokenParts): Promise<string> {
   const minted = tokens.mint({ ...rootDraft(tokenMount), initial_root: true })
   await view.write([...minted.entries, { key: untoldKey, value: { id: minted.id } }])
@@ -44,7 +44,7 @@ export async function tellInitialRootToken(view: View, tell: (id: string) => Pro
   await view.write([{ key: untoldKey, value: undefined }])
 }
 
-/** Makes the root token of a development server, whose id is given, unless it is there already. Contract tokens §2.7, last paragraph. */
+/** Makes the root token of a development server, whose id is given, unless it is there already. docs/contract/tokens-and-policies.md#tokens */
 export async function ensureDevRootToken({ tokens, view, tokenMount }: RootTokenParts, id: string): Promise<void> {
   const minted = tokens.mint({ ...rootDraft(tokenMount), path: `${tokenMount.path}create`, display_name: 'token' }, id)
   await view.write(minted.entries)
@@ -53,7 +53,7 @@ export async function ensureDevRootToken({ tokens, view, tokenMount }: RootToken
 /** Says, until the next start has logged it, that a root token was made beside the first one. */
 const noteKey = 'root-token-made'
 
-/** Makes one more root token, `now` in milliseconds; `keep` gets its id before it is valid. Contract operations §2 (lost root token). */
+/** Makes one more root token, `now` in milliseconds; `keep` gets its id before it is valid. docs/storage.md#seal-key (lost root token). */
 export async function createFurtherRootToken({ tokens, view, tokenMount }: RootTokenParts, now: number, keep: (id: string) => void): Promise<void> {
   const minted = tokens.mint(rootDraft(tokenMount))
   keep(minted.id)

@@ -26,7 +26,7 @@ const lastTime = 10 ** 15 - 1
 
 /**
  * The proofs that were used, each in two records: one that can be there once, and one that lists it by its end. They are written with the token of the
- * login, all or nothing, so of two uses one wins wherever they come in. Contract jwt-oidc §11.4.
+ * login, all or nothing, so of two uses one wins wherever they come in. docs/contract/jwt.md#once-only.
  */
 export class SpentProofs {
   readonly #parts: SpentProofsParts

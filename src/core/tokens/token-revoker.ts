@@ -28,7 +28,7 @@ const pageSize = 200
 /** A page of a sweep is worked off in one go: few enough that requests do not wait for it. */
 const sweepPageSize = 64
 
-/** Ends tokens: on demand with all their descendants, and when they expire. Contract tokens §1.3, §2.9. */
+/** Ends tokens: on demand with all their descendants, and when they expire. docs/contract/tokens-and-policies.md#validity, docs/contract/tokens-and-policies.md#tokens */
 export class TokenRevoker {
   readonly #tokens: TokenStore
   readonly #view: View

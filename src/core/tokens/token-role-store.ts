@@ -8,7 +8,7 @@ const maxCachedText = 8192
 const folder = (namespace: string): string => `token-role/${namespace}/`
 const roleKey = (namespace: string, name: string): string => folder(namespace) + name
 
-/** Token-store roles of all namespaces. Contract tokens §2.6. */
+/** Token-store roles of all namespaces. docs/contract/tokens-and-policies.md#token-roles */
 export class TokenRoleStore {
   readonly #view: View
   readonly #roles = new RecordCache<TokenRole>(cacheLimit, maxCachedText)

@@ -8,7 +8,7 @@ import type { TokenType } from './token.ts'
 
 const instead = (name: string) => ({ description: `Use \`${name}\``, deprecated: true })
 
-/** Contract tokens §2.6. Every field may be left out of a write: then it keeps its value. Durations are whole seconds. */
+/** docs/contract/tokens-and-policies.md#token-roles. Every field may be left out of a write: then it keeps its value. Durations are whole seconds. */
 export const tokenRoleFields = z.object({
   allowed_policies: commaListField.optional().describe('Policies its tokens may have, and have when none are asked for'),
   disallowed_policies: commaListField.optional().describe('Policies its tokens never have'),
@@ -40,7 +40,7 @@ export function readTokenRole(name: string, stored: unknown): TokenRole {
   return { name, record: convertFields(tokenRoleFields, { ...stored }).values }
 }
 
-/** The stored role changed by what was sent, checked as a whole, in the order of contract tokens §2.6; throws the first refusal. */
+/** The stored role changed by what was sent, checked as a whole, in the order of docs/contract/tokens-and-policies.md#token-roles; throws the first refusal. */
 export function changedTokenRole(before: TokenRoleRecord | undefined, sent: TokenRoleRecord): TokenRoleRecord {
   checkPathSuffix(sent.path_suffix ?? '')
   const { token_type: type } = sent
@@ -121,7 +121,7 @@ function deprecated<Value>(
   return oldValue === undefined ? {} : { [newName]: oldValue, [oldName]: oldValue }
 }
 
-/** Contract tokens §2.6: what makes a batch token impossible. */
+/** docs/contract/tokens-and-policies.md#token-roles: what makes a batch token impossible. */
 function checkBatchRole({ orphan = false, token_period = 0, renewable = true, token_explicit_max_ttl = 0 }: TokenRoleRecord): void {
   const cannot = (tokens: string) => refuse('invalid', `'token_type' cannot be 'batch' when role is set to generate ${tokens}`)
   if (!orphan) throw cannot('non-orphan tokens')
@@ -130,7 +130,7 @@ function checkBatchRole({ orphan = false, token_period = 0, renewable = true, to
   if (token_explicit_max_ttl !== 0) throw cannot('tokens with an explicit max TTL')
 }
 
-/** What a write that was accepted warns of. Contract tokens §2.6. */
+/** What a write that was accepted warns of. docs/contract/tokens-and-policies.md#token-roles */
 export function tokenRoleWarnings(role: TokenRoleRecord, sent: TokenRoleRecord, mountMaxTtl: number): string[] {
   const both = (['period', 'bound_cidrs', 'explicit_max_ttl'] as const)
     .filter((name) => sent[name] !== undefined && sent[`token_${name}`] !== undefined)
@@ -141,7 +141,7 @@ export function tokenRoleWarnings(role: TokenRoleRecord, sent: TokenRoleRecord, 
   return [...both, `${limits}; until this is fixed attempting to create tokens against this role will result in an error`]
 }
 
-/** As `data` of a read. Contract tokens §2.6. */
+/** As `data` of a read. docs/contract/tokens-and-policies.md#token-roles */
 export function shownTokenRole({ name, record }: TokenRole): object {
   const { token_bound_cidrs = [], bound_cidrs = [], token_num_uses = 0 } = record
   return {
@@ -166,7 +166,7 @@ export function shownTokenRole({ name, record }: TokenRole): object {
   }
 }
 
-/** The type asked for, as it counts with a role; undefined where it is none. Contract tokens §2.2 check 4, §2.4. */
+/** The type asked for, as it counts with a role; undefined where it is none. docs/contract/tokens-and-policies.md#creating-a-token, docs/contract/tokens-and-policies.md#token-roles */
 export function createdTokenType(role: TokenRoleRecord | undefined, requested: string): TokenType | undefined {
   const forced = role?.token_type
   if (forced === 'service' || forced === 'batch') return forced

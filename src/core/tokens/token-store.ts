@@ -58,7 +58,7 @@ const spentGraceMs = 300_000
 /** How many generations a family of tokens may have: each use of a token looks at all its ancestors. */
 export const maxGenerations = 1000
 
-/** Tokens: the records of service tokens, and whether one of any type is valid now. Contract tokens §1. */
+/** Tokens: the records of service tokens, and whether one of any type is valid now. docs/contract/tokens-and-policies.md#tokens */
 export class TokenStore {
   readonly keys: TokenKeys
   /** Ends all tokens of an entity at once. */
@@ -123,7 +123,7 @@ export class TokenStore {
     return value === undefined ? undefined : readToken(value)
   }
 
-  /** A batch token still lives in its last instant. Contract tokens §1.6. */
+  /** A batch token still lives in its last instant. docs/contract/tokens-and-policies.md#batch-tokens */
   isExpired(token: Token): boolean {
     if (token.expire_time === null) return false
     return token.type === 'batch' ? this.#isBatchExpired(token, token.expire_time) : token.expire_time <= this.#clock.now()
@@ -155,7 +155,7 @@ export class TokenStore {
 
   /**
    * Takes one use off a token with limited uses, durably, and gives it back as it is from now on (−1: this was the last). Undefined when the last
-   * use is already taken. A token without limit comes back as it is. Contract tokens §1.7.
+   * use is already taken. A token without limit comes back as it is. docs/contract/tokens-and-policies.md#creating-a-token.
    */
   async spendUse(token: Token): Promise<Token | undefined> {
     if (token.num_uses === 0) return token
@@ -221,7 +221,7 @@ export class TokenStore {
     return { id: own, token, entries }
   }
 
-  /** A batch token: its id is all there is of it. What such tokens do not have is dropped from the draft. Contract tokens §1.6. */
+  /** A batch token: its id is all there is of it. What such tokens do not have is dropped from the draft. docs/contract/tokens-and-policies.md#batch-tokens */
   async mintBatch(draft: TokenDraft): Promise<Minted> {
     const { parent, parent_cubbyhole, namespace, policies, path, meta, display_name, ttl, role, entity_id, bound_cidrs, mount_accessor } = draft
     const record = {

@@ -1,6 +1,6 @@
 import type { TokenType } from './token.ts'
 
-/** Type of a login token, from the tuning of the mount and the role. Contract tokens §1.5. */
+/** Type of a login token, from the tuning of the mount and the role. docs/contract/tokens-and-policies.md#batch-tokens */
 export function loginTokenType(mountType: string | undefined, roleType: string): TokenType {
   if (mountType === 'service' || mountType === 'batch') return mountType
   if (roleType === 'service' || roleType === 'batch') return roleType

@@ -4,7 +4,7 @@ export type TokenType = 'service' | 'batch'
 
 /**
  * A token as stored, and as every part of the server sees it. It never holds the id: only the accessor, which is derived from it.
- * Times are milliseconds since the epoch, spans whole seconds. Contract tokens §1.2, §2.7.
+ * Times are milliseconds since the epoch, spans whole seconds. docs/contract/tokens-and-policies.md#tokens.
  */
 export type Token = {
   readonly accessor: string
@@ -51,7 +51,7 @@ export type Token = {
   readonly mount_moves?: number
   /** What the method that issued it needs at renewal: the role's name. */
   readonly internal: Readonly<Record<string, string>>
-  /** Names of the group aliases that matched at login. Contract tokens §3.5. */
+  /** Names of the group aliases that matched at login. docs/contract/identity.md#groups */
   readonly group_aliases?: readonly string[]
   /** How many cut-offs its entity had when it was issued; absent is none. */
   readonly cut_off?: number

@@ -20,7 +20,7 @@ export type Cubbyhole = {
 
 /**
  * The private stores of tokens. All of a token's lie in the cubbyhole mount of the token's own namespace, also what it keeps in the cubbyhole of
- * another one, so that one deletion takes everything away. Contract core-http §9.4.
+ * another one, so that one deletion takes everything away. docs/contract/wrapping.md#cubbyhole.
  */
 export class Cubbyholes {
   readonly #parts: CubbyholesParts

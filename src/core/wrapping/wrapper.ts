@@ -34,7 +34,7 @@ export type WrapRequest = {
   readonly wrappedAccessor: string
 }
 
-/** What stands in place of the answer. Contract core-http §9.2. */
+/** What stands in place of the answer. docs/contract/wrapping.md#wrapping */
 export type WrapInfo = {
   token: string
   accessor: string
@@ -54,10 +54,10 @@ const originEntry = 'wrapinfo'
 /** Longer answers are not kept behind a token: a list of a hundred thousand long names still fits. */
 const maxWrappedBytes = 16 * 1024 * 1024
 
-/** The token is unknown, used, expired, or no wrapping token. Contract core-http §9.3. */
+/** The token is unknown, used, expired, or no wrapping token. docs/contract/wrapping.md#calls */
 export const notAWrappingToken = () => refuse('invalid', 'wrapping token is not valid or does not exist', { reason: 'wrapping_token_invalid' })
 
-/** Response wrapping: an answer is kept in the cubbyhole of a fresh token of one use. Contract core-http §9. */
+/** Response wrapping: an answer is kept in the cubbyhole of a fresh token of one use. docs/contract/wrapping.md#wrapping */
 export class Wrapper {
   readonly #parts: WrapperParts
 
@@ -174,7 +174,7 @@ export class Wrapper {
   }
 }
 
-/** Nobody can be given the policy of wrapping tokens, so who has it is one. Contract tokens §4.9. */
+/** Nobody can be given the policy of wrapping tokens, so who has it is one. docs/contract/tokens-and-policies.md#built-in-policies */
 export const isWrapping = ({ policies }: Token): boolean => policies.length === 1 && policies[0] === policy
 
 const inCore = (entry: ViewEntry): ViewEntry => ({ ...entry, key: `core/${entry.key}` })

@@ -12,7 +12,7 @@ const subscription = '/subscriptions/6f1d3c52-6c0e-4d0f-9a3b-0c1f5f0c9d11'
 const configExample = ({ type }: FieldNames, whole: object): object =>
   type === 'cloud' ? whole : Object.fromEntries(Object.entries(whole).filter(([name]) => !laterFields.some((later) => later === name)))
 
-/** What a mount of the cloud engine answers, for the API document. Contract cloud-engine §1.3, §1.4. */
+/** What a mount of the cloud engine answers, for the API document. docs/contract/cloud.md#configuration, docs/contract/cloud.md#reading-a-role */
 export const answersOf = (names: FieldNames) =>
   ({
     config: {

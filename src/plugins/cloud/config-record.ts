@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { fail } from '../../errors.ts'
 
-/** A secret that `rotate-root` made and that does not count yet. Contract cloud-engine §5.1. */
+/** A secret that `rotate-root` made and that does not count yet. docs/contract/cloud.md#root-rotation */
 const pendingSecret = z.object({
   client_secret: z.string(),
   key_id: z.string(),
@@ -43,7 +43,7 @@ const storedConfig = z.object({
 
 export type PendingSecret = z.output<typeof pendingSecret>
 
-/** A mount's configuration as stored. Contract cloud-engine §2.1. */
+/** A mount's configuration as stored. docs/contract/cloud.md#configuration */
 export type ConfigRecord = z.output<typeof storedConfig>
 
 /**
@@ -60,7 +60,7 @@ export const laterFields = [
   'rotation_window',
 ] as const satisfies readonly (keyof ConfigRecord)[]
 
-/** Lifetime of a rotated root secret, in seconds: 182 days. Contract cloud-engine OQ-6. */
+/** Lifetime of a rotated root secret, in seconds: 182 days. docs/contract/cloud.md#configuration */
 export const defaultRootPasswordTtl = 15_724_800
 
 /** What is read where nothing was ever written. */

@@ -7,7 +7,7 @@ import type { FieldNames } from './field-names.ts'
 import { type OperatorSettings, unknownEnvironment } from './settings.ts'
 import { isEnvironmentName } from './upstream/index.ts'
 
-/** Contract cloud-engine §1.3. What is not sent stays as it is. Durations are whole seconds. */
+/** docs/contract/cloud.md#configuration. What is not sent stays as it is. Durations are whole seconds. */
 export const configFields = z.object({
   subscription_id: stringField.optional().describe('Subscription in which names of roles are looked up'),
   tenant_id: stringField.optional().describe('Tenant the root credential belongs to'),
@@ -49,7 +49,7 @@ export function shownConfig(stored: ConfigRecord | undefined, { type }: Pick<Fie
   return Object.fromEntries(Object.entries(shown).filter(([name]) => !unset.some((one) => one === name)))
 }
 
-/** The stored configuration changed by what was sent, checked in the order of contract cloud-engine §2.2; throws the first refusal. */
+/** The stored configuration changed by what was sent, checked in the order of docs/contract/cloud.md#writing-a-configuration; throws the first refusal. */
 export function changedConfig(
   before: ConfigRecord | undefined,
   sent: ConfigInput,
@@ -68,7 +68,7 @@ export function changedConfig(
   return hasSameRotation(kept, changed) ? { ...changed, rotation_counts_from: countsFrom } : { ...changed, rotation_counts_from: now }
 }
 
-/** Seed C1, DEV-1. */
+/** docs/contract/cloud.md#writing-a-configuration */
 function checkIds(config: Pick<ConfigRecord, 'subscription_id' | 'tenant_id'>, operator: OperatorSettings): void {
   if (config.subscription_id === '' && operator.subscriptionId === undefined) throw refuse('invalid', 'subscription_id is required')
   if (config.tenant_id === '' && operator.tenantId === undefined) throw refuse('invalid', 'tenant_id is required')
@@ -89,7 +89,7 @@ function checkRotationFields({ rotation_schedule: schedule, rotation_period: per
   if (window !== 0 && schedule === undefined) throw refuse('invalid', 'cannot use rotation_window without rotation_schedule')
 }
 
-/** Step 7. Contract cloud-engine OQ-10. */
+/** Step 7. docs/contract/cloud.md#writing-a-configuration */
 function checkAudience({ identity_token_audience: audience, client_secret: secret }: ConfigInput): void {
   if (audience === undefined || audience === '') return
   if (secret !== '') throw refuse('invalid', "only one of 'client_secret' or 'identity_token_audience' can be set")
@@ -110,7 +110,7 @@ function checkRotationJob(config: Omit<ConfigRecord, 'rotation_counts_from'>): v
 export const wantsRotation = (config: Pick<ConfigRecord, 'disable_automated_rotation' | 'rotation_schedule' | 'rotation_period'>): boolean =>
   !config.disable_automated_rotation && (config.rotation_schedule !== '' || config.rotation_period !== 0)
 
-/** Another schedule, another period, or one that was switched off and on again counts from its beginning. Contract cloud-engine §5.4. */
+/** Another schedule, another period, or one that was switched off and on again counts from its beginning. docs/contract/cloud.md#automatic-rotation */
 const hasSameRotation = (before: ConfigRecord, after: ConfigRecord): boolean =>
   wantsRotation(before) === wantsRotation(after) &&
   before.rotation_schedule === after.rotation_schedule &&

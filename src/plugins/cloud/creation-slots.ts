@@ -1,6 +1,6 @@
 import { fail } from '../../errors.ts'
 
-/** So many credentials of one mount are made at a time; who waits is served in the order of asking. Contract cloud-engine §10.2. */
+/** So many credentials of one mount are made at a time; who waits is served in the order of asking. docs/contract/cloud.md#ready-when-returned */
 export class CreationSlots {
   #taken = 0
   readonly #waiting = new Set<() => void>()

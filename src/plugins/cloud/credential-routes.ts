@@ -40,7 +40,7 @@ const whoisAnswer = {
 
 const reapFields = z.object({ dry_run: boolField.default(true).describe('Only tell what would be deleted') })
 
-/** Credentials and what there is to know of them, below mounts of the engine. Contract cloud-engine §1.5, §6. */
+/** Credentials and what there is to know of them, below mounts of the engine. docs/contract/cloud.md#credentials, docs/contract/cloud.md#undo */
 export function credentialRoutes(app: Parameters<typeof resource>[0], credentials: CloudCredentials): void {
   resource(app, '/creds/:name', {
     help: 'A credential of a role, under a lease that takes it away.',

@@ -87,7 +87,7 @@ function debrisRefusal({ path }: Mount, count: number, { kind, id, error }: Debr
   )
 }
 
-/** Credentials of all mounts of the engine: made, renewed, revoked, and cleaned up after. Contract cloud-engine §4, §6. */
+/** Credentials of all mounts of the engine: made, renewed, revoked, and cleaned up after. docs/contract/cloud.md#credentials, docs/contract/cloud.md#undo */
 export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   readonly #parts: CloudCredentialsParts
   readonly #pause: NonNullable<CloudCredentialsParts['pause']>

@@ -52,7 +52,7 @@ export type CredentialReply = {
   readonly secret: LeasedSecret
 }
 
-/** Makes one credential; the request's own id goes with it everywhere: in the tag upstream, with the lease, in the log. Contract cloud-engine §4. */
+/** Makes one credential; the request's own id goes with it everywhere: in the tag upstream, with the lease, in the log. docs/contract/cloud.md#credentials */
 export async function makeCredential(request: CredentialRequest, parts: CredentialParts): Promise<CredentialReply> {
   const { mount, input } = request
   const readiness = readinessOf(mount, input)

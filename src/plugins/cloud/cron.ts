@@ -24,7 +24,7 @@ const ranges = {
 
 /**
  * Minute, hour, day of month, month and day of week: numbers, three-letter names, `*`, `a-b`, `a-b/n`, every nth and lists of those; `?` is `*`. The text
- * that says why not, else. Contract cloud-engine §5.4.
+ * that says why not, else. docs/contract/cloud.md#automatic-rotation.
  */
 export function parseCron(text: string): CronSchedule | { readonly error: string } {
   if (text.length > longestText) return { error: `a schedule has at most ${longestText} characters` }

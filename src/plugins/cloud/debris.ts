@@ -5,7 +5,7 @@ import { formatTime } from '../../lib/time.ts'
 /** One thing that may still be upstream and belongs to nobody. */
 export type DebrisObject = { kind: string; id: string; name: string; since: string; tries: number; error: string }
 
-/** What is left to undo, object by object; an id that nobody knows yet is empty. Contract cloud-engine §6. */
+/** What is left to undo, object by object; an id that nobody knows yet is empty. docs/contract/cloud.md#undo */
 export const debrisObjects = (left: readonly Leftover[]): DebrisObject[] =>
   left.flatMap(({ intent, since, tries, error }) =>
     named(intent).map(({ id, name }) => ({ kind: intent.kind, id, name, since: formatTime(since), tries, error })),

@@ -104,7 +104,7 @@ export class CloudEngine implements AsyncDisposable {
     }
   }
 
-  /** Contract cloud-engine §2.2. A secret that was about to follow another one is removed. */
+  /** docs/contract/cloud.md#writing-a-configuration. A secret that was about to follow another one is removed. */
   async putConfig(mount: Mount, input: ConfigInput): Promise<void> {
     const { clock, operator } = this.#parts
     const state = this.stateOf(mount)
@@ -122,17 +122,17 @@ export class CloudEngine implements AsyncDisposable {
     }
   }
 
-  /** Contract cloud-engine §2.5. */
+  /** docs/contract/cloud.md#deleting-a-configuration */
   deleteConfig(mount: Mount): Promise<void> {
     return this.stateOf(mount).changeConfig((before) => (before === undefined ? 'keep' : { config: undefined }))
   }
 
-  /** Contract cloud-engine §5.1. */
+  /** docs/contract/cloud.md#root-rotation */
   rotateRoot(mount: Mount, correlationId: string): Promise<void> {
     return rotateRoot(this.#work(mount, correlationId))
   }
 
-  /** Contract cloud-engine §3.1. */
+  /** docs/contract/cloud.md#writing-a-role */
   putRole(mount: Mount, name: string, input: RoleInput, correlationId: string): Promise<void> {
     return writeRole(name, input, this.#work(mount, correlationId))
   }

@@ -1,4 +1,4 @@
-/** In what mounts of type `cloud` and `azure` differ: how they call things, and nothing else. Contract cloud-engine §0.2, OQ-8. */
+/** In what mounts of type `cloud` and `azure` differ: how they call things, and nothing else. docs/contract/cloud.md#names */
 export type FieldNames = {
   readonly type: 'cloud' | 'azure'
   /** How texts call the provider. */

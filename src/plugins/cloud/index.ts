@@ -18,7 +18,7 @@ export type CloudParts = { readonly engine: CloudEngine; readonly type: FieldNam
 const roleRemoval = z.object({ revoke: boolField.default(false).describe('Revoke the leases of the role first') })
 const keyList = z.object({ keys: z.array(z.string()) })
 
-/** The cloud credentials engine, below mounts of one type. Contract cloud-engine §1. */
+/** The cloud credentials engine, below mounts of one type. docs/contract/cloud.md#paths */
 export const cloud: FastifyPluginAsync<CloudParts> = async (app, { engine, type }) => {
   const names = fieldNames[type]
   const answers = answersOf(names)

@@ -29,7 +29,7 @@ type Progress = { application?: Application; principalId?: string; isUnderway?: 
 
 /**
  * Makes an application with a service principal, a secret, and the rights of the role. What it means to make is stored before the first call; when a step
- * fails, the rest is undone. Contract cloud-engine §4.2, §6.
+ * fails, the rest is undone. docs/contract/cloud.md#service-principals, docs/contract/cloud.md#undo.
  */
 export async function issueServicePrincipal(name: string, role: RoleRecord, work: IssueWork): Promise<MadeCredential> {
   const plan = planOf(name, role, work)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Lease } from '../../core/leases/lease.ts'
 import { refuse } from '../../errors.ts'
 
-/** What every lease of the engine keeps. Ids are those of upstream; the client id and the correlation id lead from one to the other. Contract cloud-engine §4.4. */
+/** What every lease of the engine keeps. Ids are those of upstream; the client id and the correlation id lead from one to the other. docs/contract/cloud.md#leases */
 const common = {
   /** Where it was made. */
   tenant_id: z.string(),
@@ -49,7 +49,7 @@ export function readLeaseData({ internal }: Pick<Lease, 'internal'>): StoredLeas
   return read.data
 }
 
-/** A part of it that there must be. Contract cloud-engine §4.5, §4.6. */
+/** A part of it that there must be. docs/contract/cloud.md#renewal, docs/contract/cloud.md#revocation */
 export function required(name: string, value: string | undefined): string {
   if (value === undefined || value === '') throw refuse('invalid', `internal data '${name}' not found`)
   return value

@@ -24,7 +24,7 @@ const rightsOf = ({ roles, groups }: RoleRecord): WantedRights => ({ roles: role
 
 /**
  * Makes the application a role keeps, with its service principal and rights; each step is meant before it is done. When one fails, what was made is
- * undone. Contract cloud-engine §3.6, DEV-8.
+ * undone. docs/contract/cloud.md#persisted-applications.
  */
 export async function createManagedApplication(name: string, role: RoleRecord, work: UpstreamWork): Promise<ManagedChange> {
   const { state, upstream, call, clock, random, serviceManagementReference } = work
@@ -58,7 +58,7 @@ export async function createManagedApplication(name: string, role: RoleRecord, w
   }
 }
 
-/** Gives a managed application the rights of its role: what is new is added now, what is gone is named, to be removed when the role is stored. DEV-9. */
+/** Gives a managed application the rights of its role: what is new is added now, what is gone is named, to be removed when the role is stored. docs/contract/cloud.md#persisted-applications */
 export async function changeManagedApplication(role: RoleRecord, before: ManagedApplication, work: UpstreamWork): Promise<ManagedChange> {
   const wanted = rightsOf(role)
   const isWanted = (assignment: Assignment) => wanted.roles.some((granted) => isSameRight(granted, assignment))

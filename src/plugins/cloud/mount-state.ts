@@ -30,7 +30,7 @@ const maxCachedRoles = 10_000
 const maxCachedText = 16_384
 const configKey = 'config'
 const rolePrefix = 'role/'
-/** A client is made anew after that. Contract cloud-engine §2.3. */
+/** A client is made anew after that. docs/contract/cloud.md#effective-settings */
 const upstreamLifeMs = 30 * 60_000
 
 /**
@@ -169,7 +169,7 @@ export class MountState {
     })
   }
 
-  /** Changes of one application's passwords, one after the other. Contract cloud-engine §4.3. */
+  /** Changes of one application's passwords, one after the other. docs/contract/cloud.md#passwords-on-an-application */
   inApplicationTurn<T>(objectId: string, work: () => Promise<T>): Promise<T> {
     return this.#parts.applications.take(objectId.toLowerCase(), work)
   }

@@ -1,7 +1,7 @@
 import { UpstreamError } from './upstream/index.ts'
 import type { UpstreamWork } from './upstream-work.ts'
 
-/** Whether a credential is proven before it is answered, for how long, and what becomes of one that is not ready in time. Contract cloud-engine §10.2. */
+/** Whether a credential is proven before it is answered, for how long, and what becomes of one that is not ready in time. docs/contract/cloud.md#ready-when-returned */
 export type Readiness = { readonly limitMs: number; readonly onTimeout: 'return' | 'revoke' }
 
 export type ReadyParts = Omit<UpstreamWork, 'serviceManagementReference'> & {

@@ -4,14 +4,14 @@ import type { Renewal } from '../../core/leases/lease-backend.ts'
 import { type LeaseData, readLeaseData, required } from './lease-data.ts'
 import type { RoleRecord } from './role-record.ts'
 
-/** A lease without the end of its secret is of a time when all lasted ten years. Contract cloud-engine §4.5. */
+/** A lease without the end of its secret is of a time when all lasted ten years. docs/contract/cloud.md#renewal */
 const oldSecretMs = 10 * 365 * 24 * 3600 * 1000
 
 /** The role whose terms count for a renewal. */
 export const roleOf = (lease: Pick<Lease, 'internal'>): string => required('role', readLeaseData(lease).role)
 
 /**
- * What a renewal gives by the role as it is now, never past the end of the secret: the spans count from the issue. Contract cloud-engine §4.5, DEV-16.
+ * What a renewal gives by the role as it is now, never past the end of the secret: the spans count from the issue. docs/contract/cloud.md#renewal.
  */
 export function renewalTerms(lease: Lease, role: RoleRecord, now: number): Renewal {
   const stored = readLeaseData(lease).key_end_date
@@ -30,7 +30,7 @@ export function renewalTerms(lease: Lease, role: RoleRecord, now: number): Renew
 
 /**
  * What is asked of the core at the issue: `explicit_max_ttl` is in force where it is the smaller one. It began when the secret was made, and the lease ends
- * with it, however long the secret was waited for since. Contract cloud-engine §4.4.
+ * with it, however long the secret was waited for since. docs/contract/cloud.md#leases.
  */
 export function issueTerms(
   { ttl, max_ttl: maxTtl, explicit_max_ttl: explicit }: RoleRecord,

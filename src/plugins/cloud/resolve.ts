@@ -6,7 +6,7 @@ import { orRefuse, type UpstreamWork } from './upstream-work.ts'
 
 type Lookup = Pick<UpstreamWork, 'state' | 'upstream' | 'call'>
 
-/** The roles of a list with the names and ids they have upstream, in order. Throws the first refusal. Contract cloud-engine §3.4. */
+/** The roles of a list with the names and ids they have upstream, in order. Throws the first refusal. docs/contract/cloud.md#looking-up-roles */
 export async function resolveRoles(roles: readonly GrantedRole[], lookup: Lookup): Promise<GrantedRole[]> {
   const found = new Map<string, RoleDefinition>()
   const seen = new Set<string>()
@@ -63,7 +63,7 @@ async function roleByName(name: string, scope: string, { state, upstream, call }
   return hit
 }
 
-/** The groups of a list with the names and ids they have upstream, in order. Throws the first refusal. Contract cloud-engine §3.5. */
+/** The groups of a list with the names and ids they have upstream, in order. Throws the first refusal. docs/contract/cloud.md#looking-up-groups */
 export async function resolveGroups(groups: readonly JoinedGroup[], lookup: Lookup): Promise<JoinedGroup[]> {
   const found = new Map<string, Group>()
   const resolved = new Map<string, JoinedGroup>()
@@ -101,7 +101,7 @@ async function groupByName(name: string, { state, upstream, call }: Lookup): Pro
   return hit
 }
 
-/** Nothing in it ends the path of a URL, or leads out of where it stands. DEV-4. */
+/** Nothing in it ends the path of a URL, or leads out of where it stands. docs/contract/cloud.md#looking-up-roles */
 const endsPath = /[?#\\\u0000-\u001f\u007f]/
 const isDots = /^(?:\.|%2e){1,2}$/i
 const isPathInUrl = (text: string): boolean => !endsPath.test(text) && !text.split('/').some((segment) => isDots.test(segment))

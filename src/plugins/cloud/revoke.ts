@@ -33,7 +33,7 @@ const purgeLimitMs = 30_000
 /** More than so many leave the rest of it to the background at once: a purge that lags must not hold up the end of thousands. */
 const mostWaiting = 4
 
-/** Takes back what a lease stands for; may be repeated. Everything it throws is worth another try. Contract cloud-engine §4.6. */
+/** Takes back what a lease stands for; may be repeated. Everything it throws is worth another try. docs/contract/cloud.md#revocation */
 export async function revokeCredential(lease: Lease, signal: AbortSignal, parts: RevocationParts): Promise<void> {
   const { state, clock, random } = parts
   const data = readLeaseData(lease)
@@ -122,7 +122,7 @@ async function tolerated(text: string, removal: Promise<unknown>, { lease, log }
   }
 }
 
-/** False: it was not there. DEV-11. */
+/** False: it did not exist. docs/contract/cloud.md#revocation */
 async function removed(removal: Promise<void>, text: string): Promise<boolean> {
   try {
     await removal

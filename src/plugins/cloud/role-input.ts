@@ -20,7 +20,7 @@ const sharedFields = z.object({
   tags: commaListField.optional().describe('Tags of the application that is made'),
 })
 
-/** Contract cloud-engine §1.4, by the type of the mount. What is not sent stays as it is. Durations are whole seconds. */
+/** docs/contract/cloud.md#reading-a-role, by the type of the mount. What is not sent stays as it is. Durations are whole seconds. */
 export const roleFields = {
   cloud: sharedFields.extend({ cloud_roles: rolesField, cloud_groups: groupsField }),
   azure: sharedFields.extend({ azure_roles: rolesField, azure_groups: groupsField }),
@@ -35,7 +35,7 @@ const maxListed = 200
 const longestMember = 2048
 
 /**
- * A role's terms after a write, before anything is looked up: contract cloud-engine §3.1 steps 5 to 12, with DEV-6 and DEV-10. Throws the first
+ * A role's terms after a write, before anything is looked up: docs/contract/cloud.md#writing-a-role, docs/contract/cloud.md#persisted-applications Throws the first
  * refusal. Pure.
  */
 export function changedTerms(before: RoleRecord | undefined, sent: RoleInput, names: FieldNames): RoleRecord {
@@ -61,7 +61,7 @@ function checkTtls({ ttl, max_ttl, explicit_max_ttl }: Pick<RoleRecord, 'ttl' | 
   if (explicit_max_ttl !== 0 && max_ttl > explicit_max_ttl) throw refuse('invalid', 'max_ttl cannot be greater than explicit_max_ttl')
 }
 
-/** Contract cloud-engine §3.2. */
+/** docs/contract/cloud.md#tags */
 function checkedTags(sent: readonly string[]): string[] {
   const tags = [...new Set(sent.filter((tag) => tag !== ''))].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
   if (tags.length > maxTags) throw refuse('invalid', `at most ${maxTags} tags are allowed`)
@@ -73,7 +73,7 @@ function checkedTags(sent: readonly string[]): string[] {
   return tags
 }
 
-/** Which application credentials belong to; DEV-10 for what cannot go together. */
+/** Which application credentials belong to. docs/contract/cloud.md#persisted-applications */
 function target(stored: RoleRecord, sent: RoleInput): Pick<RoleRecord, 'application_object_id' | 'persist_app'> {
   const { application_object_id: id, persist_app = stored.persist_app } = sent
   if (stored.managed !== undefined) {
@@ -98,7 +98,7 @@ export function changedLists(role: RoleRecord, sent: RoleInput, names: FieldName
   }
 }
 
-/** Contract cloud-engine §3.3. */
+/** docs/contract/cloud.md#lists-of-roles-and-groups */
 function parseList<Item>(text: string, what: string, read: (item: JsonObject) => Item): Item[] | null {
   try {
     if (text === '') throw new JsonSyntaxError("'data' being decoded is nil")
@@ -134,7 +134,7 @@ function textOf(item: JsonObject, member: string): string {
   return value
 }
 
-/** What a reader gets. Contract cloud-engine §1.4. */
+/** What a reader gets. docs/contract/cloud.md#reading-a-role */
 export function shownRole(role: RoleRecord, names: FieldNames): object {
   return {
     application_object_id: role.application_object_id,

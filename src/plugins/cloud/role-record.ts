@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { fail } from '../../errors.ts'
 
-/** What a credential may do at one scope, with the name and id that upstream gave. Contract cloud-engine §3.4. */
+/** What a credential may do at one scope, with the name and id that upstream gave. docs/contract/cloud.md#looking-up-roles */
 const grantedRole = z.object({ role_name: z.string(), role_id: z.string(), scope: z.string() })
 
-/** A group a credential is a member of. Contract cloud-engine §3.5. */
+/** A group a credential is a member of. docs/contract/cloud.md#looking-up-groups */
 const joinedGroup = z.object({ group_name: z.string(), object_id: z.string() })
 
-/** The application a role with `persist_app` owns, and the rights it was given. Contract cloud-engine §3.6. */
+/** The application a role with `persist_app` owns, and the rights it was given. docs/contract/cloud.md#persisted-applications */
 const managedApplication = z.object({
   /** Where it was made. */
   tenant_id: z.string().exactOptional(),
@@ -42,7 +42,7 @@ export type GrantedRole = z.output<typeof grantedRole>
 export type JoinedGroup = z.output<typeof joinedGroup>
 export type ManagedApplication = z.output<typeof managedApplication>
 
-/** A role as stored. Contract cloud-engine §1.4. */
+/** A role as stored. docs/contract/cloud.md#reading-a-role */
 export type RoleRecord = z.output<typeof storedRole>
 
 /** A role nobody has written yet. */

@@ -14,7 +14,7 @@ export type RoleWork = Omit<UpstreamWork, 'upstream'>
 
 export const configIsNil = () => refuse('invalid', 'config is nil')
 
-/** Creates or changes a role, in the order of contract cloud-engine §3.1. Throws the first refusal; then nothing is stored. */
+/** Creates or changes a role, in the order of docs/contract/cloud.md#writing-a-role. Throws the first refusal; then nothing is stored. */
 export function writeRole(name: string, sent: RoleInput, roleWork: RoleWork): Promise<void> {
   const { state } = roleWork
   return state.inRoleTurn(name, async () => {
@@ -36,7 +36,7 @@ export function writeRole(name: string, sent: RoleInput, roleWork: RoleWork): Pr
   })
 }
 
-/** Steps 13 and 14: the application a role names is there, and is not the engine's own. DEV-3, DEV-5. */
+/** The application that a role names exists and is not the engine's own. docs/contract/cloud.md#writing-a-role */
 async function checkedTarget(role: RoleRecord, { upstream, call }: UpstreamWork): Promise<Pick<RoleRecord, 'application_client_id'>> {
   if (role.application_object_id === '') return { application_client_id: '' }
   const { appId } = await orRefuse('error loading Application', upstream.directory.getApplication(role.application_object_id, call))
@@ -47,7 +47,7 @@ async function checkedTarget(role: RoleRecord, { upstream, call }: UpstreamWork)
   return { application_client_id: appId }
 }
 
-/** Who may write a role must not get at the root credential by it. DEV-5: also where a stored role is used. */
+/** Whoever may write a role must not reach the root credential through it. Checked again where a stored role is used. */
 export function checkIsNotOwn(clientId: string, ownClientId: string): void {
   if (clientId.toLowerCase() === ownClientId.toLowerCase()) {
     throw refuse('invalid', 'application_object_id must not refer to the application used by this engine')
@@ -71,7 +71,7 @@ async function storePersisted(name: string, role: RoleRecord, work: UpstreamWork
   }
 }
 
-/** Deletes a role with what it owns upstream; gives back what there is to warn of. Contract cloud-engine §3.7. */
+/** Deletes a role with what it owns upstream; gives back what there is to warn of. docs/contract/cloud.md#deleting-a-role */
 export function deleteRole(name: string, roleWork: RoleWork): Promise<string[]> {
   const { state } = roleWork
   return state.inRoleTurn(name, async () => {
@@ -116,7 +116,7 @@ async function upstreamForDelete(state: MountState): Promise<UpstreamWork['upstr
   }
 }
 
-/** One that is gone already counts as deleted. DEV-11. */
+/** An application that no longer exists counts as deleted. docs/contract/cloud.md#deleting-a-role */
 async function deleteApplication(id: string, { upstream, call }: UpstreamWork): Promise<void> {
   try {
     await upstream.directory.deleteApplication(id, call)

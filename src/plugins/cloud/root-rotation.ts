@@ -23,13 +23,13 @@ export type RootRotationParts = {
 }
 
 const tickMs = 5_000
-/** Between two looks at a pending secret, and between two tries of a rotation that is due. Contract cloud-engine §6. */
+/** Between two looks at a pending secret, and between two tries of a rotation that is due. docs/contract/cloud.md#undo */
 const againMs = 15_000
 const rotateAgainMs = 60_000
 
 /**
  * What becomes of root secrets by itself: a pending one counts as soon as it works, and rotations that are due begin. A mount is looked at by one run
- * at a time. Disposing waits for the work at hand. Contract cloud-engine §5.3, §5.4.
+ * at a time. Disposing waits for the work at hand. docs/contract/cloud.md#promotion, docs/contract/cloud.md#automatic-rotation.
  */
 export class RootRotation implements AsyncDisposable {
   readonly #parts: RootRotationParts
@@ -157,7 +157,7 @@ export function nextStep(config: ConfigRecord | undefined, now: number): 'comple
 /** An automated rotation may begin now. Pure. */
 export const isRotationDue = (config: ConfigRecord, now: number): boolean => dueTime(config, now) <= now
 
-/** When the next automated rotation may begin, or has been due since, in milliseconds since the epoch; infinity for never. Pure. Contract cloud-engine §5.4. */
+/** When the next automated rotation may begin, or has been due since, in milliseconds since the epoch; infinity for never. Pure. docs/contract/cloud.md#automatic-rotation */
 export function dueTime(config: ConfigRecord, now: number): number {
   const { rotation_counts_from: from, rotation_period, rotation_schedule, rotation_window } = config
   if (!wantsRotation(config) || from === undefined) return Number.POSITIVE_INFINITY

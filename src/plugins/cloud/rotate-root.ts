@@ -15,7 +15,7 @@ import { orRefuse, type UpstreamWork } from './upstream-work.ts'
 
 export type RotationWork = Omit<UpstreamWork, 'upstream' | 'serviceManagementReference'>
 
-/** Makes the next root secret and keeps it beside the current one, which goes on until the new one works. Contract cloud-engine §5.1, DEV-17. */
+/** Makes the next root secret and keeps it beside the current one, which goes on until the new one works. docs/contract/cloud.md#root-rotation */
 export function rotateRoot({ state, call, clock, random }: RotationWork): Promise<void> {
   return state.inRotationTurn(async () => {
     const config = await state.findConfig()
@@ -97,12 +97,12 @@ const removal = (accessor: string, application_object_id: string, key_id: string
 
 type Meant = Extract<Intent, { kind: 'rootPassword' }>
 
-/** How young a pending secret is left alone. Contract cloud-engine §5.2. */
+/** How young a pending secret is left alone. docs/contract/cloud.md#root-rotation */
 export const leastAgeMs = 60_000
 
 /**
  * Looks whether the pending secret works by now, and makes it the current one; what it supersedes is removed after that. Gives back whether there is
- * nothing more to wait for. `isUsedElsewhere` says whether another mount signs in with the former secret: then that stays. Throws what failed. Contract cloud-engine §5.3, DEV-18.
+ * nothing more to wait for. `isUsedElsewhere` says whether another mount signs in with the former secret: then that stays. Throws what failed. docs/contract/cloud.md#promotion.
  */
 export function completeRotation(
   { state, call, clock, random }: RotationWork,

@@ -5,7 +5,7 @@ import { type EnvironmentSettings, findEnvironment, type UpstreamSettings } from
 /** The operator's settings: what the environment of the server process says, the certificates of `CLOUD_CA_FILE` read. */
 export type OperatorSettings = EnvironmentSettings & { readonly caPem?: string | undefined }
 
-/** What the environment of the process supplies of the root credential; what it supplies cannot be rotated. Contract cloud-engine §5.3. */
+/** What the environment of the process supplies of the root credential; what it supplies cannot be rotated. docs/contract/cloud.md#promotion */
 export const suppliesCredential = ({ clientId, clientSecret }: OperatorSettings): boolean => clientId !== undefined || clientSecret !== undefined
 
 export const effectiveClientId = (config: ConfigRecord | undefined, operator: OperatorSettings): string =>
@@ -15,7 +15,7 @@ export const effectiveClientSecret = (config: ConfigRecord | undefined, operator
   operator.clientSecret ?? config?.client_secret ?? ''
 
 /**
- * What a mount signs in with: the environment of the process, then what is stored. Throws what is missing. Contract cloud-engine §2.3, §4.2.
+ * What a mount signs in with: the environment of the process, then what is stored. Throws what is missing. docs/contract/cloud.md#effective-settings, docs/contract/cloud.md#service-principals.
  */
 export function effectiveSettings(config: ConfigRecord | undefined, operator: OperatorSettings): UpstreamSettings {
   const subscriptionId = operator.subscriptionId ?? config?.subscription_id ?? ''

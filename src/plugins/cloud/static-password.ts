@@ -13,7 +13,7 @@ type Added = { readonly password: AddedPassword; readonly displayName: string; r
 
 const mostLost = 3
 
-/** Adds a password to the application of a role: one named by it, or the one it keeps. Contract cloud-engine §4.3, DEV-5, DEV-19. */
+/** Adds a password to the application of a role: one named by it, or the one it keeps. docs/contract/cloud.md#passwords-on-an-application */
 export async function issuePassword(name: string, role: RoleRecord, work: IssueWork): Promise<MadeCredential> {
   const { state, upstream, call } = work
   const { application_object_id: objectId, application_client_id: clientId } = role
@@ -79,7 +79,7 @@ const isLimit = (error: unknown): boolean =>
 /** What all passwords the engine has added begin with. */
 const ownPrefix = principalPasswordName('')
 
-/** Makes room: passwords the engine has added and that have ended are of no use to anyone. Gives back how many. Contract cloud-engine §10.2. */
+/** Makes room: passwords the engine has added and that have ended are of no use to anyone. Gives back how many. docs/contract/cloud.md#ready-when-returned */
 async function removeExpired(objectId: string, { upstream, call, clock }: IssueWork): Promise<number> {
   let removed = 0
   const { passwordCredentials } = await upstream.directory.getApplication(objectId, call)

@@ -1,4 +1,4 @@
-/** How what the engine makes is called upstream. Contract cloud-engine §4.1. */
+/** How what the engine makes is called upstream. docs/contract/cloud.md#upstream-names */
 const productPrefix = 'gatehouse'
 const longestName = 256
 
@@ -23,6 +23,6 @@ export const rootPasswordPrefix = (mountAccessor: string): string => `${anyRootP
 /** What all of them begin with, whichever mount's: none of them was typed in by an operator. */
 export const anyRootPasswordPrefix = `${productPrefix}-root-`
 
-/** Full id of a role assignment, with one slash in front and none doubled. DEV-4. */
+/** Full id of a role assignment, with one slash in front and none doubled. docs/contract/cloud.md#looking-up-roles */
 export const assignmentId = (scope: string, name: string): string =>
   `/${[...scope.split('/'), 'providers', 'Microsoft.Authorization', 'roleAssignments', name].filter((segment) => segment !== '').join('/')}`

@@ -20,7 +20,7 @@ export type IssueWork = UpstreamWork & {
   readonly secretSeconds: number
 }
 
-/** A request upstream ends before the caller's own. Contract cloud-engine §4.1. */
+/** A request upstream ends before the caller's own. docs/contract/cloud.md#upstream-names */
 const requestMs = 80_000
 const mostAtOnce = 4
 
@@ -31,7 +31,7 @@ export const callWithin = (clock: Clock, correlationId: string, signal?: AbortSi
   ...(signal === undefined ? {} : { signal }),
 })
 
-/** What comes of it; a failure upstream becomes the caller's, with `text` in front. Contract cloud-engine §4.2. */
+/** What comes of it; a failure upstream becomes the caller's, with `text` in front. docs/contract/cloud.md#service-principals */
 export async function orRefuse<T>(text: string, work: Promise<T>): Promise<T> {
   try {
     return await work

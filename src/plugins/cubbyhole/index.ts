@@ -22,7 +22,7 @@ const maxPathLength = 1024
 const oldUnwrapWarning =
   "Reading from 'cubbyhole/response' is deprecated. Please use sys/wrapping/unwrap, which makes sure that the token is a wrapping token."
 
-/** One private store per service token. Contract core-http §9.4. */
+/** One private store per service token. docs/contract/wrapping.md#cubbyhole */
 export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubbyholes, tokens, longLists }) => {
   const storeOf = ({ caller, mount }: Exchange<unknown, unknown>): Cubbyhole => {
     if (caller === undefined || caller.token.type !== 'service')

@@ -71,7 +71,7 @@ export const byName = (folder: string) => (below: string) => folder + canonicalN
 
 const created = (entity: Entity | undefined): Reply | undefined => entity && { data: { id: entity.id, name: entity.name, aliases: null } }
 
-/** `identity/entity*`: who is known. Contract tokens §5.1, §5.2. */
+/** `identity/entity*`: who is known. docs/contract/identity.md, docs/contract/identity.md#entities */
 export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
   const { identities, mountOf, longLists } = parts
   const { records } = identities

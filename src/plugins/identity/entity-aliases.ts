@@ -20,7 +20,7 @@ const fields = z.object({
 })
 const input = fields.extend({ id: stringField.default('').describe('Id of the alias to update') })
 
-/** `identity/entity-alias*`: what entities are called at auth mounts. Contract tokens §5.3. */
+/** `identity/entity-alias*`: what entities are called at auth mounts. docs/contract/identity.md#aliases */
 export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf, longLists }: EntityParts): void {
   const { records } = identities
 

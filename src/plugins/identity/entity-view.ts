@@ -4,13 +4,13 @@ import type { Mount } from '../../core/mounts/mount.ts'
 
 export type MountOf = (accessor: string) => Mount | undefined
 
-/** Type and path of the mount an alias of this namespace is of; nothing when that is gone, or was moved to another namespace. Contract tokens §5.2. */
+/** Type and path of the mount an alias of this namespace is of; nothing when that is gone, or was moved to another namespace. docs/contract/identity.md#entities */
 export function mountOfAlias(mountOf: MountOf, accessor: string, namespace: string): { mount_type?: string; mount_path?: string } {
   const mount = mountOf(accessor)
   return mount?.namespace === namespace ? { mount_type: mount.type, mount_path: mount.path } : {}
 }
 
-/** An entity as it is read. Contract tokens §5.2. */
+/** An entity as it is read. docs/contract/identity.md#entities */
 export function entityData(entity: Entity, { direct, inherited }: MembershipsOf, mountOf: MountOf) {
   const directIds = direct.map(({ id }) => id)
   const inheritedIds = inherited.map(({ id }) => id)
@@ -45,13 +45,13 @@ const aliasFields = (alias: EntityAlias, namespace: string, mountOf: MountOf) =>
   last_update_time: alias.last_update_time,
 })
 
-/** An alias as it is read by itself. Contract tokens §5.3. */
+/** An alias as it is read by itself. docs/contract/identity.md#aliases */
 export const aliasData = (alias: EntityAlias, namespaceId: string, mountOf: MountOf) => ({
   ...aliasFields(alias, namespaceId, mountOf),
   namespace_id: namespaceId,
 })
 
-/** An entity in a list; `aliases` only if it has any. Contract tokens §5.2. */
+/** An entity in a list; `aliases` only if it has any. docs/contract/identity.md#entities */
 export const entityInfo = ({ name, aliases, namespace_id }: Entity, mountOf: MountOf) => ({
   name,
   ...(aliases.length === 0
@@ -66,7 +66,7 @@ export const entityInfo = ({ name, aliases, namespace_id }: Entity, mountOf: Mou
       }),
 })
 
-/** An alias in a list. Contract tokens §5.3. */
+/** An alias in a list. docs/contract/identity.md#aliases */
 export const aliasInfo = (alias: EntityAlias, namespaceId: string, mountOf: MountOf) => ({
   name: alias.name,
   canonical_id: alias.canonical_id,

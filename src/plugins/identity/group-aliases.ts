@@ -17,7 +17,7 @@ const fields = z.object({
 })
 const input = fields.extend({ id: stringField.optional().describe('Id of the group alias to update') })
 
-/** `identity/group-alias*`: what providers call external groups. Contract tokens §5.1, §5.5. */
+/** `identity/group-alias*`: what providers call external groups. docs/contract/identity.md, docs/contract/identity.md#groups */
 export function groupAliasRoutes(app: FastifyInstance, { groups, mountOf, longLists }: GroupPluginParts): void {
   const put = async (namespace: string, id: string | undefined, values: z.output<typeof fields>): Promise<Reply | undefined> => {
     const { alias, changed } = await groups.putAlias({

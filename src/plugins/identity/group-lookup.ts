@@ -5,7 +5,7 @@ import { examples } from './examples.ts'
 import { type GroupPluginParts, groupOutput, groupReply } from './groups.ts'
 import { lookupInput, lookUp } from './lookup.ts'
 
-/** `identity/lookup/group`. See docs/contract/identity.md. */
+/** `identity/lookup/group`. See docs/contract/identity.md */
 export function groupLookupRoutes(app: FastifyInstance, parts: GroupPluginParts): void {
   const { groups } = parts
   resource(app, '/lookup/group', {

@@ -2,7 +2,7 @@ import type { Group, GroupAlias } from '../../core/identity/group.ts'
 import type { GroupDetails, ListedGroup } from '../../core/identity/group-store.ts'
 import { type MountOf, mountOfAlias } from './entity-view.ts'
 
-/** A group as it is read: lists and maps without content are null. Contract tokens §5.4. */
+/** A group as it is read: lists and maps without content are null. docs/contract/identity.md#groups */
 export const groupData = (group: Group, details: GroupDetails, mountOf: MountOf) => ({
   id: group.id,
   name: group.name,
@@ -34,7 +34,7 @@ const aliasFields = (alias: GroupAlias, namespaceId: string, mountOf: MountOf) =
   last_update_time: alias.last_update_time,
 })
 
-/** A group alias as it is read by itself: in the form of an entity alias. Contract tokens §5.5. */
+/** A group alias as it is read by itself: in the form of an entity alias. docs/contract/identity.md#groups */
 export const groupAliasData = (alias: GroupAlias, namespaceId: string, mountOf: MountOf) => ({
   ...aliasFields(alias, namespaceId, mountOf),
   custom_metadata: null,
@@ -42,7 +42,7 @@ export const groupAliasData = (alias: GroupAlias, namespaceId: string, mountOf: 
   namespace_id: namespaceId,
 })
 
-/** A group in a list; `alias` only if it has one. Contract tokens §5.4. */
+/** A group in a list; `alias` only if it has one. docs/contract/identity.md#groups */
 export const groupInfo = ({ name, alias, namespace_id, num_member_entities, num_parent_groups }: ListedGroup, mountOf: MountOf) => ({
   name,
   num_member_entities,
@@ -54,7 +54,7 @@ export const groupInfo = ({ name, alias, namespace_id, num_member_entities, num_
       }),
 })
 
-/** A group alias in a list. Contract tokens §5.5. */
+/** A group alias in a list. docs/contract/identity.md#groups */
 export const groupAliasInfo = ({ name, canonical_id, mount_accessor }: GroupAlias, namespaceId: string, mountOf: MountOf) => ({
   name,
   canonical_id,

@@ -55,7 +55,7 @@ export async function groupReply(
   return group && { data: groupData(group, await groups.details(group), mountOf) }
 }
 
-/** `identity/group*`: entities that have something in common. Contract tokens §5.1, §5.4. */
+/** `identity/group*`: entities that have something in common. docs/contract/identity.md, docs/contract/identity.md#groups */
 export function groupRoutes(app: FastifyInstance, parts: GroupPluginParts): void {
   const { groups, mountOf, longLists } = parts
   const put = async (write: GroupWrite): Promise<Reply | undefined> => {

@@ -7,7 +7,7 @@ import { stringField } from '../../lib/fields.ts'
 import { type EntityParts, entityOutput, entityReply } from './entities.ts'
 import { examples } from './examples.ts'
 
-/** What a lookup can go by. See docs/contract/identity.md. */
+/** What a lookup can go by. See docs/contract/identity.md */
 export const lookupInput = z.object({
   id: stringField.optional().describe('Its id'),
   name: stringField.optional().describe('Its name'),
@@ -40,7 +40,7 @@ export async function lookUp<T>(finder: Finder<T>, namespace: string, sent: z.ou
   return alias_id === '' ? undefined : finder.byAliasId(namespace, alias_id)
 }
 
-/** `identity/lookup/entity`. See docs/contract/identity.md. */
+/** `identity/lookup/entity`. See docs/contract/identity.md */
 export function lookupRoutes(app: FastifyInstance, parts: EntityParts): void {
   const { records } = parts.identities
   resource(app, '/lookup/entity', {

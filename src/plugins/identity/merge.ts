@@ -14,7 +14,7 @@ const input = z.object({
   conflicting_alias_ids_to_keep: commaListField.default([]).describe('Of two aliases on one mount, the one that stays'),
 })
 
-/** `identity/entity/merge`. Contract tokens §5.7. */
+/** `identity/entity/merge`. docs/contract/identity.md#merging */
 export function mergeRoutes(app: FastifyInstance, { identities, mountOf }: EntityParts): void {
   resource(app, '/entity/merge', {
     help: 'Make one entity of several.',

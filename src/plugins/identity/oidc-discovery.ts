@@ -8,7 +8,7 @@ import { type IdentityTokenParts, placeOf } from './oidc-place.ts'
 /** The longest that others may keep keys: a key that was taken back should not live on with them for a day. */
 const maxAgeSeconds = 3600
 
-/** What anyone may know of the issuer, so that others can check its tokens. OpenID Connect Discovery 1.0 §4, contract tokens §5.9. */
+/** What anyone may know of the issuer, so that others can check its tokens. OpenID Connect Discovery 1.0 §4, docs/contract/identity-tokens.md */
 export function discoveryRoutes(app: FastifyInstance, { identityTokens, now }: IdentityTokenParts): void {
   resource(app, '/oidc/.well-known/openid-configuration', {
     help: 'Where the issuer of identity tokens has its keys.',

@@ -19,7 +19,7 @@ const keyOutput = z.object({
   allowed_client_ids: z.array(z.string()),
 })
 
-/** The keys that sign identity tokens. Contract tokens §5.9. */
+/** The keys that sign identity tokens. docs/contract/identity-tokens.md */
 export function namedKeyRoutes(app: FastifyInstance, keys: NamedKeyStore): void {
   resource(app, '/oidc/key', {
     help: 'The keys that sign identity tokens.',

@@ -13,7 +13,7 @@ const roleInput = z.object({
 })
 const roleOutput = z.object({ key: z.string(), ttl: z.int(), template: z.string(), client_id: z.string() })
 
-/** What identity tokens are made after. Contract tokens §5.9. */
+/** What identity tokens are made after. docs/contract/identity-tokens.md */
 export function identityTokenRoleRoutes(app: FastifyInstance, roles: IdentityTokenRoleStore): void {
   resource(app, '/oidc/role', {
     help: 'The roles identity tokens are made after.',

@@ -12,7 +12,7 @@ const explicitIssuer =
   'If "issuer" is set explicitly, all tokens must be validated against that address, including those issued by secondary clusters. ' +
   'Setting issuer to "" will restore the default behavior of using the cluster\'s api_addr as the issuer.'
 
-/** `identity/oidc/*`: the server as an issuer of identity tokens. Contract tokens §5.9. */
+/** `identity/oidc/*`: the server as an issuer of identity tokens. docs/contract/identity-tokens.md */
 export function identityTokenRoutes(app: FastifyInstance, parts: IdentityTokenParts): void {
   const { identityTokens } = parts
   resource(app, '/oidc/config', {

@@ -6,7 +6,7 @@ import { roleFields } from './role.ts'
 const text = z.string()
 const neverSet = z.array(text).nullable()
 
-/** What `auth/jwt/…` answers, for the API document. Contract jwt-oidc §1.7, §1.8. */
+/** What `auth/jwt/…` answers, for the API document. docs/contract/jwt.md#configuration, docs/contract/jwt.md#roles */
 export const answers = {
   config: {
     output: configFields.omit({ oidc_client_secret: true }),

@@ -16,13 +16,13 @@ const successors: ReadonlyMap<string, string> = new Map([
   ['graph.microsoftazure.us', 'graph.microsoft.us'],
 ])
 
-/** `fetch_groups`: the groups of who the access token belongs to, whatever the token says. Contract jwt-oidc §6.2. */
+/** `fetch_groups`: the groups of who the access token belongs to, whatever the token says. docs/contract/login-providers.md#azure */
 export async function fetchOwnGroups(reach: ProviderReach): Promise<Fetched | Refusal> {
   const fetched = await fetchGroups(ownGroupsUrl, reach)
   return 'reason' in fetched ? reworded(fetched, (text) => `unable to fetch groups from Microsoft Graph API: ${text}`) : fetched
 }
 
-/** A token with too many groups names the place to ask instead (a distributed claim). Contract jwt-oidc §5.10, §6.2. */
+/** A token with too many groups names the place to ask instead (a distributed claim). docs/contract/oidc.md#the-callback-in-this-order, docs/contract/login-providers.md#azure */
 export async function fetchGroupsElsewhere(claims: StrictObject, groupsClaim: string, reach: ProviderReach): Promise<Fetched | Refusal> {
   const endpoint = endpointOf(claims, groupsClaim)
   if ('unknown' in endpoint) return unavailable(`unable to get claim sources: ${endpoint.unknown}`)

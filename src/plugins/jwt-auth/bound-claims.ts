@@ -44,7 +44,7 @@ function integerOf(text: string): number | bigint | undefined {
   return Number.isSafeInteger(value) ? value : BigInt(text)
 }
 
-/** An entry is met when any expected value equals any value of the claim; a role's entries must all be met. Contract jwt-oidc §4.9. */
+/** An entry is met when any expected value equals any value of the claim; a role's entries must all be met. docs/contract/jwt.md#roles */
 export function checkBoundClaim(claims: StrictObject, bound: BoundClaim): Refusal | undefined {
   const claim = lookupClaim(claims, bound.name)
   if (claim === undefined) return refusal('bound_claim_missing', `claim ${quoted(bound.name)} is missing`)

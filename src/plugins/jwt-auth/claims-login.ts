@@ -15,8 +15,8 @@ export type ClaimsContext = Omit<ProviderReach, 'caPem' | 'userClaim'> & { reado
 
 /**
  * From claims that are vouched for to what the token may do: who it is, then whether the role takes them. One for the JWT login and the OIDC flow.
- * Undefined when something refused and the trace goes on. Only what a provider has to be asked for is waited for. Contract jwt-oidc §4.1 steps 10 and 11,
- * §5.6 steps 11 and 12.
+ * Undefined when something refused and the trace goes on. Only what a provider has to be asked for is waited for. docs/contract/jwt.md#login-in-this-order,
+ * docs/contract/oidc.md#the-callback-in-this-order
  */
 export function loginByClaims(claims: StrictObject, role: Role, context: ClaimsContext): LoginAuth | undefined | Promise<LoginAuth | undefined> {
   const { record } = role
@@ -51,7 +51,7 @@ const validating = (refused: Refusal | undefined): Refusal | undefined => refuse
 
 type LoginIdentity = { readonly name: string; readonly metadata: Record<string, string>; readonly groups: readonly string[] }
 
-/** Contract jwt-oidc §4.10. */
+/** docs/contract/jwt.md#login-in-this-order */
 function grant({ name: roleName, record }: Role, { name, metadata, groups }: LoginIdentity): LoginAuth {
   return {
     alias: { name, metadata },

@@ -5,7 +5,7 @@ import type { StrictObject } from './strict-json.ts'
 
 /**
  * `document`: the product document's reading, a present `exp` or `nbf` is widened by its own leeway on top of the clock skew.
- * `reference`: these two leeways only serve to make up a missing claim. Contract jwt-oidc §0 D1.
+ * `reference`: these two leeways only serve to make up a missing claim. docs/contract/jwt.md.
  */
 export type LeewayMode = 'document' | 'reference'
 const leewayMode: LeewayMode = 'document'
@@ -34,7 +34,7 @@ export type RegisteredClaims = {
 /** Told of each check of a token, and why it was not passed. */
 export type NoteCheck = (name: 'claims' | 'issuer' | 'subject' | 'audience' | 'times', refused: Refusal | undefined) => void
 
-/** Contract jwt-oidc §4.5 rows 1 to 9, in that order; without sane types there is nothing more to check. `nowMs` is milliseconds since the epoch. */
+/** docs/contract/jwt.md#login-in-this-order, in that order; without sane types there is nothing more to check. `nowMs` is milliseconds since the epoch. */
 export function checkToken(claims: StrictObject, rules: TokenRules, nowMs: number, note: NoteCheck, mode: LeewayMode = leewayMode): void {
   const registered = readRegistered(claims)
   if ('reason' in registered) {
@@ -84,13 +84,13 @@ const checkIssuer = (issuer: string, bound: string): Refusal | undefined =>
 const checkSubject = (subject: string, bound: string): Refusal | undefined =>
   bound === '' || subject === bound ? undefined : refusal('subject_mismatch', 'invalid subject (sub) claim')
 
-/** Any one match suffices. Contract jwt-oidc §4.6. */
+/** Any one match suffices. docs/contract/jwt.md#login-in-this-order */
 export function checkAudience(audiences: readonly string[] | undefined, bound: readonly string[]): Refusal | undefined {
   if (bound.length === 0 || audiences?.some((audience) => bound.includes(audience))) return undefined
   return refusal('audience_mismatch', 'invalid audience (aud) claim: audience claim does not match any expected audience')
 }
 
-/** A token that names its audience needs a role that says which. Contract jwt-oidc §4.1 step 9. */
+/** A token that names its audience needs a role that says which. docs/contract/jwt.md#login-in-this-order */
 export function checkUnboundAudience(claims: StrictObject, bound: readonly string[]): Refusal | undefined {
   const audience = ownClaim(claims, 'aud') ?? undefined
   const isNamed = Array.isArray(audience) ? audience.length > 0 : audience !== undefined && audience !== ''
@@ -133,7 +133,7 @@ function checkTimes(
   return undefined
 }
 
-/** The claim that names the entity alias; a pointer only where the role says so. Contract jwt-oidc §4.7 row 1. */
+/** The claim that names the entity alias; a pointer only where the role says so. docs/contract/jwt.md#login-in-this-order */
 export function readUserClaim(claims: StrictObject, name: string, isPointer: boolean): string | Refusal {
   const value = isPointer ? lookupClaim(claims, name) : ownClaim(claims, name)
   if (value === undefined || value === null) return refusal('user_claim_missing', `claim ${quoted(name)} not found in token`)
@@ -143,7 +143,7 @@ export function readUserClaim(claims: StrictObject, name: string, isPointer: boo
 /** A top-level claim of exactly this name. */
 const ownClaim = (claims: StrictObject, name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined)
 
-/** Alias metadata: the mapped claims that are there, and the role's name. Contract jwt-oidc §4.7 row 3, D12. */
+/** Alias metadata: the mapped claims that are there, and the role's name. docs/contract/jwt.md#login-in-this-order, D12. */
 export function readMetadata(
   claims: StrictObject,
   claimMappings: Readonly<Record<string, string>> | null,
@@ -160,7 +160,7 @@ export function readMetadata(
   return { metadata: Object.fromEntries([...pairs, ['role', roleName]]) }
 }
 
-/** The group names in the value of a groups claim: a list of strings, or one string. Contract jwt-oidc §4.8, D4. */
+/** The group names in the value of a groups claim: a list of strings, or one string. docs/contract/jwt.md#login-in-this-order, D4. */
 export function readGroups(value: unknown, groupsClaim: string): string[] | Refusal {
   if (value === undefined || value === null)
     return refusal('groups_unavailable', `failed to fetch groups: ${quoted(groupsClaim)} claim not found in token`)
@@ -174,7 +174,7 @@ export function readGroups(value: unknown, groupsClaim: string): string[] | Refu
   return groups
 }
 
-/** A list as it is, a scalar as a list of one, anything else undefined. Contract jwt-oidc §4.9 rows 2 and 3. */
+/** A list as it is, a scalar as a list of one, anything else undefined. docs/contract/jwt.md#roles */
 export function asList(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' ? [value] : undefined

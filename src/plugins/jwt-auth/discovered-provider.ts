@@ -11,8 +11,8 @@ export type ReadyProvider = { readonly document: DiscoveryDocument; readonly key
 const recentMs = 3_600_000
 
 /**
- * An OpenID provider found by discovery; done again until it once succeeded, then never. Its keys serve JWT logins and the OIDC flow alike. Contract
- * jwt-oidc §2.5, §2.6.
+ * An OpenID provider found by discovery; discovery is repeated until it succeeds once. Its keys serve JWT logins and the OIDC flow alike.
+ * docs/contract/jwt.md#keys
  */
 export class DiscoveredProvider implements Keyset {
   readonly #shared: SharedSource<DiscoveryDocument>

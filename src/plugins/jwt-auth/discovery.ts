@@ -17,7 +17,7 @@ export class DiscoveryError extends SourceError {
   override readonly name = 'DiscoveryError'
 }
 
-/** Fetches a provider's metadata. Throws `DiscoveryError`. Contract jwt-oidc §2.3. */
+/** Fetches a provider's metadata. Throws `DiscoveryError`. docs/contract/jwt.md#configuration */
 export async function discover(
   outbound: OutboundClient,
   { url, caPem }: { url: string; caPem: string },

@@ -6,7 +6,7 @@ import { excerpt, quoted } from '../../lib/go-text.ts'
 import { DirectoryError, jsonOf, member, shownBody, textMember } from './provider-calls.ts'
 import { withoutSecrets } from './without-secrets.ts'
 
-/** How to sign in to the directory, contract jwt-oidc §6.3. */
+/** How to sign in to the directory, docs/contract/login-providers.md#gsuite */
 export type GoogleSignIn = {
   /** Key of a service account: its text, or the file it is in. */
   readonly serviceAccount: string

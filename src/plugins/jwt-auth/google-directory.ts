@@ -6,7 +6,7 @@ import { addPage, DirectoryError, member, pathStep, ProviderCalls, textMember, U
 import type { ProviderReach } from './provider-reach.ts'
 import type { StrictObject } from './strict-json.ts'
 
-/** Options of `gsuite`, contract jwt-oidc §6.3. */
+/** Options of `gsuite`, docs/contract/login-providers.md#gsuite */
 export type GoogleOptions = GoogleSignIn & {
   readonly domain: string
   /** How many steps up groups of groups are followed. */

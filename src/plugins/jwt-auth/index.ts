@@ -53,7 +53,7 @@ const postedInput = callbackInput.extend({
 })
 const roleNames = z.object({ keys: z.array(z.string()) })
 
-/** The JWT and OpenID Connect method, `auth/<mount>/*`. Contract jwt-oidc §1. */
+/** The JWT and OpenID Connect method, `auth/<mount>/*`. docs/contract/jwt.md */
 export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
   const { method, issue, policyExists, log, sweepIntervalMs } = parts
   if (sweepIntervalMs !== undefined) {

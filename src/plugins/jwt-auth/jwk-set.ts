@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { quoted } from '../../lib/go-text.ts'
 import { keyProblem } from './key-problem.ts'
 
-/** Keys a set may hold. Contract README "limits". */
+/** Keys a set may hold. docs/contract/jwt.md#limits */
 const maxKeys = 1000
 /** Base64url of a 16,384-bit modulus; a longer one is no key of ours. */
 const maxMemberLength = 2732
@@ -11,12 +11,12 @@ const maxMemberLength = 2732
 export class JwkSet {
   readonly #keys: readonly LazyKey[]
 
-  /** Throws an Error that says why, when the body is no JWK set at all. RFC 7517 §5, contract jwt-oidc §7.4. */
+  /** Throws an Error that says why, when the body is no JWK set at all. RFC 7517 §5, docs/contract/jwt.md#keys */
   constructor(body: Buffer) {
     this.#keys = readMembers(body).map((member) => new LazyKey(member))
   }
 
-  /** With a key id only the keys that have that very id, without one all. Contract jwt-oidc §4.3. */
+  /** With a key id only the keys that have that very id, without one all. docs/contract/jwt.md#login-in-this-order */
   candidates(keyId: string): KeyObject[] {
     const named = keyId === '' ? this.#keys : this.#keys.filter((key) => key.id === keyId)
     return named.flatMap(({ ready }) => ('key' in ready ? [ready.key] : []))
@@ -88,7 +88,7 @@ class LazyKey {
 const membersOf: Readonly<Record<string, readonly string[]>> = { RSA: ['n', 'e'], EC: ['crv', 'x', 'y'], OKP: ['crv', 'x'] }
 const curvesOf: Readonly<Record<string, readonly string[]>> = { EC: ['P-256', 'P-384', 'P-521'], OKP: ['Ed25519'] }
 
-/** Only what makes the public key is read: `use`, `key_ops` and `alg` are not consulted. Contract jwt-oidc §4.3. */
+/** Only what makes the public key is read: `use`, `key_ops` and `alg` are not consulted. docs/contract/jwt.md#login-in-this-order */
 function publicKeyOf(members: Members): ReadyKey {
   const type = typeof members.kty === 'string' ? members.kty : ''
   const names = Object.hasOwn(membersOf, type) ? membersOf[type] : undefined
@@ -115,7 +115,7 @@ function importedKey(jwk: Record<string, string>, chain: unknown): ReadyKey {
   return problem === undefined ? { key } : { problem }
 }
 
-/** A key that comes with a certificate chain must be the leaf's; the chain itself is not checked. Contract jwt-oidc §7.4. */
+/** A key that comes with a certificate chain must be the leaf's; the chain itself is not checked. docs/contract/jwt.md#keys */
 function isKeyOfLeaf(chain: unknown, key: KeyObject): boolean {
   const leaf: unknown = Array.isArray(chain) ? chain[0] : undefined
   if (leaf === undefined) return true

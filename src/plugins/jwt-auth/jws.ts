@@ -30,7 +30,7 @@ const base64UrlDigits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 
 /**
  * Reads the compact serialisation only. Sizes are held against their limits before any work. Header members that name or carry keys (`jwk`, `jku`,
- * `x5u`, `x5c`) are never looked at; `crit` is refused. Contract jwt-oidc §4.2, README "limits".
+ * `x5u`, `x5c`) are never looked at; `crit` is refused. docs/contract/jwt.md#login-in-this-order, README "limits".
  */
 export function parseJws(text: string, limits: JwsLimits): Jws | MalformedJws {
   if (limits.maxTokenSize > 0 && text.length > limits.maxTokenSize) return { malformed: 'token is too long' }
@@ -111,7 +111,7 @@ function ownText(object: StrictObject, name: string): string | undefined {
 
 /**
  * The claims of a verified payload; undefined when it is no JSON object with unique member names. A payload of `null` has no claims at all.
- * Contract jwt-oidc §4.2.
+ * docs/contract/jwt.md#login-in-this-order.
  */
 export function parseClaims(payload: Buffer): StrictObject | undefined {
   const claims = parseJsonObject(payload)

@@ -12,7 +12,7 @@ import { shownUrl } from './shown-url.ts'
 import { parsePublicKeyPem } from './public-key-pem.ts'
 import { fetchJwkSet, KeyFetchError, type KeySource } from './fetch-jwk-set.ts'
 
-/** Contract jwt-oidc §1.5, seed A1. Wire names from request to storage; a field that is not sent goes back to its zero value (§1.9). */
+/** docs/contract/jwt.md#configuration. Wire names from request to storage. A field that a write omits returns to its zero value. */
 export const configFields = z.object({
   oidc_discovery_url: stringField.describe('OIDC discovery URL, without the .well-known component'),
   oidc_discovery_ca_pem: stringField.describe('PEM certificates that vouch for the discovery URL; the system’s when empty'),
@@ -45,20 +45,20 @@ export function readConfig(stored: unknown): Config {
   return { ...values, namespace_in_state: values.namespace_in_state ?? true }
 }
 
-/** A write replaces all but this one field. Contract jwt-oidc §1.9. */
+/** A write replaces all but this one field. docs/contract/jwt.md#configuration */
 export const replaced = (input: ConfigInput, before: Config | undefined): Config => ({
   ...input,
   namespace_in_state: input.namespace_in_state ?? before?.namespace_in_state ?? true,
 })
 
-/** What a reader gets: all but the secrets. Throws `internal` when its provider could not start any more (a key file that is gone). Contract jwt-oidc §1.7. */
+/** What a reader gets: all but the secrets. Throws `internal` when its provider could not start any more (a key file that is gone). docs/contract/jwt.md#configuration */
 export function shownConfig({ oidc_client_secret: _hidden, ...shown }: Config): object {
   const problem = providerConfigProblem(shown.provider_config, shown.oidc_discovery_url)
   if (problem !== undefined) throw fail('internal', problem)
   return { ...shown, provider_config: withoutProviderSecrets(shown.provider_config) }
 }
 
-/** An OpenID client is configured: people can log in by browser. Contract jwt-oidc §2.1, §11.5. */
+/** An OpenID client is configured: people can log in by browser. docs/contract/jwt.md#configuration, docs/contract/oidc.md#configuration */
 export const hasOidcClient = (config: Config): boolean =>
   config.oidc_discovery_url !== '' && config.oidc_client_id !== '' && (config.oidc_client_secret !== '' || config.oidc_public_client)
 
@@ -66,7 +66,7 @@ export const hasOidcClient = (config: Config): boolean =>
 export type ConfigLog = { warn(fields: object, message: string): void }
 
 /**
- * Contract jwt-oidc §2.2, in that order; discovery and JWKS are really fetched. Throws the first refusal.
+ * docs/contract/jwt.md#configuration, in that order; discovery and JWKS are really fetched. Throws the first refusal.
  */
 export async function checkConfig(config: ConfigInput, { outbound, log }: { outbound: OutboundClient; log: ConfigLog }): Promise<void> {
   checkSources(config)
@@ -100,7 +100,7 @@ function checkSources(config: ConfigInput): void {
   }
 }
 
-/** Contract jwt-oidc §2.3. Whoever may write a configuration is told why it cannot be used. */
+/** docs/contract/jwt.md#configuration. Whoever may write a configuration is told why it cannot be used. */
 async function checkDiscovery(config: ConfigInput, { outbound, log }: { outbound: OutboundClient; log: ConfigLog }): Promise<void> {
   const { oidc_discovery_url: url, oidc_discovery_ca_pem: caPem } = config
   const checking = 'error checking oidc discovery URL: '
@@ -118,7 +118,7 @@ async function checkDiscovery(config: ConfigInput, { outbound, log }: { outbound
 
 const oid = /^[0-2](?:\.\d{1,20}){1,32}$/
 
-/** With a client, algorithms and OIDs are part of the discovery check. Contract jwt-oidc §2.2. */
+/** With a client, algorithms and OIDs are part of the discovery check. docs/contract/jwt.md#configuration */
 function clientProblem({ jwt_supported_algs, unsupported_critical_cert_extensions }: ConfigInput): string | undefined {
   const unsupported = jwt_supported_algs.find((name) => !isSupportedAlgorithm(name))
   if (unsupported !== undefined) return `unsupported signing algorithm ${quoted(unsupported)}`
@@ -126,7 +126,7 @@ function clientProblem({ jwt_supported_algs, unsupported_critical_cert_extension
   return malformed === undefined ? undefined : `invalid OID ${quoted(malformed)} in unsupported_critical_cert_extensions`
 }
 
-/** Contract jwt-oidc §2.4; the first failing one in list order is reported. */
+/** docs/contract/jwt.md#configuration; the first failing one in list order is reported. */
 async function checkJwks(sources: readonly KeySource[], { outbound, log }: { outbound: OutboundClient; log: ConfigLog }): Promise<void> {
   for (const { url, caPem } of sources) {
     if (url === '') throw refuse('invalid', 'error checking jwks_ca_pem: jwks_url is missing')
@@ -146,7 +146,7 @@ async function checkJwks(sources: readonly KeySource[], { outbound, log }: { out
 
 const notPairs = 'invalid jwks_pairs: jwks_pairs must be provided as a list of json objects with the fields jwks_url and jwks_ca_pem'
 
-/** The pairs as key sources. Throws when one has another form. Contract jwt-oidc §2.2 step 8. */
+/** The pairs as key sources. Throws when one has another form. docs/contract/jwt.md#configuration */
 export function jwksPairs(pairs: readonly JsonValue[]): KeySource[] {
   return pairs.map((pair) => {
     if (typeof pair !== 'object' || pair === null || Array.isArray(pair) || isJsonNumber(pair)) throw refuse('invalid', notPairs)

@@ -24,7 +24,7 @@ export type KeysetParts = RemoteKeysParts & {
 /** A token whose signature was good. Its claims are still to be checked. */
 export type VerifiedToken = { readonly claims: StrictObject; readonly algorithm: Algorithm; readonly signingInput: Buffer }
 
-/** The keys of a mount: verify a token's signature, or say why not in the text the caller is told. Contract jwt-oidc §4.2–4.4. */
+/** The keys of a mount: verify a token's signature, or say why not in the text the caller is told. docs/contract/jwt.md#login-in-this-order */
 export type Keyset = {
   verify(token: string): Promise<VerifiedToken | Refusal>
   /** Where its keys come from, with those it has now. */
@@ -53,7 +53,7 @@ const malformed = 'oidc: malformed jwt: '
 /** What a caller is told, whatever a key server answers or wherever it is. */
 const keysUnavailable = 'keys of the provider are unavailable'
 
-/** Keys given in the configuration; all are tried, key ids do not count. Contract jwt-oidc §4.3. */
+/** Keys given in the configuration; all are tried, key ids do not count. docs/contract/jwt.md#login-in-this-order */
 export class StaticKeyset implements Keyset {
   readonly #keys: readonly KeyObject[]
   readonly #skipped: readonly SkippedKey[]
@@ -141,7 +141,7 @@ async function refreshed(keys: RemoteKeys): Promise<void> {
   }
 }
 
-/** Several JWKS URLs; the key id says which, the first that has it wins. Without a key id all are tried in order. Contract jwt-oidc §4.4, D11. */
+/** Several JWKS URLs; the key id says which, the first that has it wins. Without a key id all are tried in order. docs/contract/jwt.md#login-in-this-order, D11. */
 export class MultiJwksKeyset implements Keyset {
   readonly #pairs: readonly RemoteKeys[]
   readonly #parts: KeysetParts
@@ -210,7 +210,7 @@ function readableJws(token: string, limits: JwsLimits): ReadableJws | Refusal {
     : refusal('algorithm_unsupported', unexpectedAlgorithm(algorithm, supportedAlgorithms))
 }
 
-/** Contract jwt-oidc §4.2, §5.8 row 7. */
+/** docs/contract/jwt.md#login-in-this-order, docs/contract/oidc.md#the-callback-in-this-order */
 export function unexpectedAlgorithm(algorithm: string, accepted: readonly string[]): string {
   return `unexpected signature algorithm ${quoted(algorithm)}; expected [${accepted.map((name) => JSON.stringify(name)).join(' ')}]`
 }
@@ -228,7 +228,7 @@ function signatureChecked(result: VerifiedToken | Refusal): VerifiedToken | Refu
 export const unavailableKeys = (cause: string): Refusal =>
   discreetRefusal('keys_unavailable', { text: `error verifying token: ${keysUnavailable}`, cause })
 
-/** Cached keys first; only if none verifies, keys fetched now. Contract jwt-oidc §2.5. */
+/** Cached keys first; only if none verifies, keys fetched now. docs/contract/jwt.md#keys */
 async function verifyWithRemote(jws: ReadableJws, keys: RemoteKeys, gate: VerificationGate): Promise<VerifiedToken | Refusal> {
   const signedBy = (set: JwkSet) => verifyWithAny(jws, jws.algorithm, set.candidates(jws.keyId), gate)
   const read = { algorithm: jws.algorithm, otherwise: `${malformed}payload is not a JSON object`, history: keys.history }

@@ -34,7 +34,7 @@ export async function jwtLogin(input: LoginInput, context: LoginContext): Promis
   return auth
 }
 
-/** Contract jwt-oidc §4.1 steps 1 to 11, in that order. Undefined when something refused and the trace goes on. */
+/** docs/contract/jwt.md#login-in-this-order, in that order. Undefined when something refused and the trace goes on. */
 export async function examineJwt(input: LoginInput, context: LoginContext, trace: Trace): Promise<LoginAuth | undefined> {
   const ready = trace.value('config', (await context.state.findConfig()) ?? refusal('config_missing', 'could not load configuration'))
   if (ready === undefined) return undefined
@@ -53,19 +53,19 @@ export async function examineJwt(input: LoginInput, context: LoginContext, trace
   return role.record.token_replay_protection === true ? usableOnce(await auth, token) : auth
 }
 
-/** Contract jwt-oidc §11.4. */
+/** docs/contract/jwt.md#once-only */
 function usableOnce(auth: LoginAuth | undefined, token: ReadToken): LoginAuth | undefined {
   const proof = oneTimeProof(token)
   return auth === undefined || proof === undefined ? auth : { ...auth, proof }
 }
 
-/** Contract jwt-oidc §4.1 steps 2 and 3, §5.1 steps 3 and 5; the name is lower-case. */
+/** docs/contract/jwt.md#login-in-this-order, docs/contract/oidc.md#the-authorization-url; the name is lower-case. */
 export async function namedRole(name: string, state: MountState): Promise<Role | Refusal> {
   if (name === '') return refusal('role_missing', 'missing role')
   return (await state.findRole(name)) ?? refusal('role_unknown', `role ${quoted(name)} could not be found`)
 }
 
-/** Contract jwt-oidc §4.1 step 6, §5.6 step 5. */
+/** docs/contract/jwt.md#login-in-this-order, docs/contract/oidc.md#the-callback-in-this-order */
 export const checkAddress = ({ record }: Role, remoteAddress: string): Refusal | undefined =>
   addressMatches(record.token_bound_cidrs, remoteAddress) ? undefined : refusal('address_not_bound', 'permission denied')
 

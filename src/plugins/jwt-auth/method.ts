@@ -140,7 +140,7 @@ export class JwtMethod {
     for (const uuid of this.#placeByUuid.keys()) if (this.#parts.mounts.table.byUuid(uuid) === undefined) this.#placeByUuid.delete(uuid)
   }
 
-  /** Replaces a mount's configuration, after all its checks. Contract jwt-oidc §2.2. */
+  /** Replaces a mount's configuration, after all its checks. docs/contract/jwt.md#configuration */
   async putConfig(mount: Mount, input: ConfigInput): Promise<void> {
     const place = this.#placeOf(mount)
     await this.#checkedConfig(input, place)
@@ -161,7 +161,7 @@ export class JwtMethod {
     }
   }
 
-  /** Creates or changes a role; gives back what there is to warn of. Contract jwt-oidc §3.1. */
+  /** Creates or changes a role; gives back what there is to warn of. docs/contract/jwt.md#roles */
   async putRole(mount: Mount, name: string, { sent, unknown, policyExists }: RoleWrite): Promise<string[]> {
     const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
     const state = this.stateOf(mount)
@@ -177,7 +177,7 @@ export class JwtMethod {
     return [...warnings, ...findings.map(({ code, text }) => `${code}: ${text}`)]
   }
 
-  /** All that is odd about the roles of a mount, or about one; undefined when there is no such role. Contract jwt-oidc §11.6. */
+  /** All that is odd about the roles of a mount, or about one; undefined when there is no such role. docs/explain.md#what-the-linter-says */
   async lint(mount: Mount, roleName: string, policyExists: RoleWrite['policyExists']): Promise<Finding[] | undefined> {
     const state = this.stateOf(mount)
     const context = { config: (await state.findConfig())?.config, policyExists }
@@ -190,14 +190,14 @@ export class JwtMethod {
     return findings
   }
 
-  /** Contract jwt-oidc §11.1. */
+  /** docs/explain.md */
   explain(mount: Mount, input: ExplainInput, rehearsal: Rehearsal): Promise<Explanation> {
     const { outbound, clock } = this.#parts
     const { maxTokenSize } = this.#keysetParts.limits
     return explainLogin(input, { state: this.stateOf(mount), ...rehearsal, outbound, maxTokenSize, now: () => clock.now() })
   }
 
-  /** The refused logins of a mount. Contract jwt-oidc §11.2. */
+  /** The refused logins of a mount. docs/explain.md */
   failuresOf(mount: Mount): LoginFailures {
     return this.#placeOf(mount).failures
   }
@@ -243,7 +243,7 @@ export class JwtMethod {
     )
   }
 
-  /** With `refresh`, keys are fetched first. Contract jwt-oidc §11.3. */
+  /** With `refresh`, keys are fetched first. docs/explain.md */
   async status(mount: Mount, refresh: boolean): Promise<object> {
     const { state, pending, lastLoginAt, lastRefusalAt, refusedConfig } = this.#placeOf(mount)
     const ready = await state.findConfig()
@@ -251,23 +251,23 @@ export class JwtMethod {
     return shownStatus({ ready, pendingLogins: await pending.total(), lastLoginAt, lastRefusalAt, refusedConfig, now: this.#parts.clock.now() })
   }
 
-  /** Contract jwt-oidc §4.1. */
+  /** docs/contract/jwt.md#login-in-this-order */
   login(mount: Mount, remoteAddress: string, input: LoginInput): Promise<LoginAuth> {
     const { outbound, clock } = this.#parts
     return jwtLogin(input, { state: this.stateOf(mount), remoteAddress, outbound, now: () => clock.now() })
   }
 
-  /** Contract jwt-oidc §5.1. */
+  /** docs/contract/oidc.md#the-authorization-url */
   authorize(mount: Mount, input: AuthorizeInput, login: Pick<Returning, 'remoteAddress' | 'attempt'>): Promise<Authorization> {
     return authorize(input, { ...this.#placeOf(mount), ...login })
   }
 
-  /** Contract jwt-oidc §5.5. */
+  /** docs/contract/oidc.md#the-page-of-a-form */
   answerPosted(mount: Mount, input: PostedInput, posted: Omit<PostedContext, 'state' | 'pending'>): Promise<Page> {
     return answerPosted(input, { ...this.#placeOf(mount), ...posted })
   }
 
-  /** Contract jwt-oidc §5.6. */
+  /** docs/contract/oidc.md#the-callback-in-this-order */
   finishLogin(mount: Mount, input: CallbackInput, { signal, ...returning }: Returning): Promise<LoginAuth> {
     const { outbound, clock, log } = this.#parts
     const { limits } = this.#keysetParts
@@ -298,7 +298,7 @@ export class JwtMethod {
     }
   }
 
-  /** The current terms of the role a token came from. Contract jwt-oidc §4.11. */
+  /** The current terms of the role a token came from. docs/contract/jwt.md#login-in-this-order */
   async renewalTerms(token: Token, mount: Mount): Promise<RenewalTerms> {
     const name = token.internal.role ?? ''
     const role = await this.stateOf(mount).findRole(name)

@@ -105,7 +105,7 @@ export class MountState {
 /** Fields of a later version stay as they are. */
 const changed = (current: unknown, record: object): object => (typeof current === 'object' ? { ...current, ...record } : record)
 
-/** Contract jwt-oidc §2.1: which source verifies a JWT. */
+/** docs/contract/jwt.md#configuration: which source verifies a JWT. */
 function readyConfig(config: Config, parts: KeysetParts): ReadyConfig {
   if (config.oidc_discovery_url !== '') {
     const provider = new DiscoveredProvider({ url: config.oidc_discovery_url, caPem: config.oidc_discovery_ca_pem }, parts)

@@ -5,7 +5,7 @@ import { addPage, DirectoryError, jsonOf, member, pathStep, ProviderCalls, shown
 import type { ProviderReach } from './provider-reach.ts'
 import type { StrictObject } from './strict-json.ts'
 
-/** Options of `okta`, contract jwt-oidc §6.5. */
+/** Options of `okta`, docs/contract/login-providers.md#okta */
 export type OktaOptions = {
   /** Scheme and host. */
   readonly origin: string

@@ -6,7 +6,7 @@ import type { ReadToken } from './trace.ts'
 
 /**
  * What makes a token the same at each use: who issued it under which id; without an id what was signed, never the signature, of which there can be
- * several. Undefined for claims without an id that no token brought. Contract jwt-oidc §11.4.
+ * several. Undefined for claims without an id that no token brought. docs/contract/jwt.md#once-only.
  */
 export function oneTimeProof({ claims, signingInput }: ReadToken): OneTimeProof | undefined {
   const issuer = textClaim(claims, 'iss')

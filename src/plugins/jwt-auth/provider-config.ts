@@ -19,7 +19,7 @@ type Provider = {
 /** Options of a provider, by name; what was not given is "", false, 0. */
 export type Options = { text(name: string): string; flag(name: string): boolean; count(name: string): number }
 
-/** Names and options, contract jwt-oidc §6. Unknown options are kept and echoed. */
+/** Names and options, docs/contract/login-providers.md. Unknown options are kept and echoed. */
 const providers: Readonly<Record<string, Provider>> = {
   azure: { options: { fetch_groups: 'bool' }, secrets: [] },
   gsuite: {
@@ -57,7 +57,7 @@ export function providerName(config: ProviderConfig): string | undefined {
 
 const isUnset = (config: ProviderConfig): config is null => config === null || Object.keys(config).length === 0
 
-/** Why a provider cannot start with these options; undefined when it can or none is named. Contract jwt-oidc §6.1. */
+/** Why a provider cannot start with these options; undefined when it can or none is named. docs/contract/login-providers.md */
 export function providerConfigProblem(config: ProviderConfig, discoveryUrl: string): string | undefined {
   if (isUnset(config)) return undefined
   const name = memberOf(config, 'provider')
@@ -68,7 +68,7 @@ export function providerConfigProblem(config: ProviderConfig, discoveryUrl: stri
   return problem === undefined ? undefined : `error initializing ${quoted(name)} provider_config: ${problem}`
 }
 
-/** The options without the secret ones. Contract jwt-oidc §1.7. */
+/** The options without the secret ones. docs/contract/jwt.md#configuration */
 export function withoutProviderSecrets(config: ProviderConfig): object {
   if (config === null) return {}
   const name = memberOf(config, 'provider')
@@ -101,13 +101,13 @@ export const optionsOf = (config: ProviderConfig): Options => ({
   },
 })
 
-/** Contract jwt-oidc §6.3. */
+/** docs/contract/login-providers.md#gsuite */
 function gsuiteProblem({ text, count }: Options): string | undefined {
   if (count('groups_recurse_max_depth') < 0) return "'gsuite_recurse_max_depth' must be a positive integer"
   return serviceAccountProblem(text('gsuite_service_account'))
 }
 
-/** Contract jwt-oidc §6.5. */
+/** docs/contract/login-providers.md#okta */
 function oktaProblem({ text, flag, count }: Options, discoveryUrl: string): string | undefined {
   const given = text('org_url') || discoveryUrl
   if (given !== '') {

@@ -16,7 +16,7 @@ export type ProviderSettings = { readonly provider_config: ProviderConfig; reado
 /** A result that is only waited for where a provider has to be asked. */
 type Soon<T> = T | Promise<T>
 
-/** The provider's hook for more claims, which are added; or why they could not be had. Contract jwt-oidc §4.7 row 2, §6.3. */
+/** The provider's hook for more claims, which are added; or why they could not be had. docs/contract/jwt.md#login-in-this-order, docs/contract/login-providers.md#gsuite */
 export function addUserInfo(claims: StrictObject, { provider_config: config }: ProviderSettings, reach: ProviderReach): Soon<Refusal | undefined> {
   if (providerName(config) !== 'gsuite') return undefined
   const { text, flag } = optionsOf(config)
@@ -32,7 +32,7 @@ export function addUserInfo(claims: StrictObject, { provider_config: config }: P
 const setOwn = (claims: StrictObject, name: string, value: unknown): void =>
   void Object.defineProperty(claims, name, { value, enumerable: true, writable: true, configurable: true })
 
-/** The groups of a token through its mount's provider. The claim is left in the form `bound_claims` shall see. Contract jwt-oidc §4.8, §6. */
+/** The groups of a token through its mount's provider. The claim is left in the form `bound_claims` shall see. docs/contract/jwt.md#login-in-this-order, docs/contract/login-providers.md */
 export function groupsThroughProvider(
   claims: StrictObject,
   claim: GroupsClaim,
@@ -93,17 +93,17 @@ const none: Groups = { groups: undefined }
 
 type HookParts = { readonly claims: StrictObject; readonly options: Options; readonly reach: ProviderReach }
 
-/** Contract jwt-oidc §6.2. */
+/** docs/contract/login-providers.md#azure */
 function azureGroups(groups: unknown, { name, isOptional }: GroupsClaim, { claims, options, reach }: HookParts): Soon<Groups | Refusal> {
   if (options.flag('fetch_groups')) return fetchOwnGroups(reach)
   if (groups !== undefined || (isOptional && !areElsewhere(claims, name))) return { groups }
   return fetchGroupsElsewhere(claims, name, reach)
 }
 
-/** A cap of 0 is this many. Contract jwt-oidc §6.5. */
+/** A cap of 0 is this many. docs/contract/login-providers.md#okta */
 const usualGroupsCap = 100
 
-/** Okta puts only so many groups into a token: as many may be all, or the first of more. Contract jwt-oidc §6.5. */
+/** Okta puts only so many groups into a token: as many may be all, or the first of more. docs/contract/login-providers.md#okta */
 function oktaGroups(
   groups: unknown,
   { claims, options, reach, discoveryUrl }: HookParts & { readonly discoveryUrl: string },

@@ -11,7 +11,7 @@ export type ParsedPublicKey = { readonly key: KeyObject } | { readonly error: st
 
 /**
  * One element of `jwt_validation_pubkeys`: the first PEM block, of whatever label, holds a SubjectPublicKeyInfo or a certificate, of which only the
- * key counts. Contract jwt-oidc §7.2.
+ * key counts. docs/contract/jwt.md#keys.
  */
 export function parsePublicKeyPem(pem: string): ParsedPublicKey {
   const block = firstBlock(pem)

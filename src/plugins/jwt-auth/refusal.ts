@@ -1,6 +1,6 @@
 import type { Hint } from './explain/hints.ts'
 
-/** Why a login was refused, as one stable word for logs, audit and metrics. Contract jwt-oidc §11.7. */
+/** Why a login was refused, as one stable word for logs, audit and metrics. docs/explain.md#reasons */
 export type ReasonCode =
   | 'config_missing'
   | 'role_missing'
@@ -148,7 +148,7 @@ export type CoreReason = keyof typeof coreChecks
 
 const checkByReason: ReadonlyMap<string, string> = new Map(Object.entries({ ...checkOf, ...coreChecks }))
 
-/** All there are. Contract jwt-oidc §11.7. */
+/** All there are. docs/explain.md#reasons */
 export const reasonCodes: readonly string[] = [...checkByReason.keys(), 'internal']
 
 /** The check that a refusal of this method belongs to. */

@@ -8,7 +8,7 @@ import type { JsonValue } from '../../lib/json.ts'
 import { type BoundClaim, readyBoundClaims } from './bound-claims.ts'
 import { applyLegacy, shownLegacy, tokenFields } from './token-fields.ts'
 
-/** Contract jwt-oidc §1.5, §3.2, seed A2. Every field may be left out of a write: then it keeps its value (§1.9). Durations are whole seconds. */
+/** docs/contract/jwt.md#roles. A field that a write omits keeps its value. Durations are whole seconds. */
 export const roleFields = z.object({
   role_type: stringField.optional().describe('`oidc` (default) or `jwt`; back to the default by every write that leaves it out'),
   bound_audiences: commaListField.optional().describe('Accepted `aud` values; one match suffices'),
@@ -44,7 +44,7 @@ export type Role = {
 
 const withoutTypes = { role_type: 'jwt', bound_claims_type: 'string' } as const
 
-/** A stored record as a role. One without types is older than they are. Contract jwt-oidc §1.8. */
+/** A stored record as a role. One without types is older than they are. docs/contract/jwt.md#roles */
 export function readRole(name: string, stored: unknown): Role {
   if (typeof stored !== 'object' || stored === null) throw new Error('a stored JWT role is no object')
   const record = { ...withoutTypes, ...convertFields(roleFields, { ...stored }).values }
@@ -55,7 +55,7 @@ export function readRole(name: string, stored: unknown): Role {
 export type RoleBounds = { readonly mountMaxTtl: number }
 
 /**
- * The stored role changed by what was sent, checked as a whole: contract jwt-oidc §1.9, §3.1 in that order. Throws the first refusal. Pure: nothing
+ * The stored role changed by what was sent, checked as a whole: docs/contract/jwt.md#configuration, docs/contract/jwt.md#roles in that order. Throws the first refusal. Pure: nothing
  * of its arguments is changed.
  */
 export function changedRole(before: RoleRecord | undefined, sent: RoleRecord, bounds: RoleBounds): RoleRecord {
@@ -80,7 +80,7 @@ export function changedRole(before: RoleRecord | undefined, sent: RoleRecord, bo
 /** Each login, and each request of its token, is compared with all of them. */
 const maxBoundCidrs = 1000
 
-/** Normalised. Contract jwt-oidc §1.8, §3.2. */
+/** Normalised. docs/contract/jwt.md#roles */
 function boundCidrs(texts: readonly string[]): string[] {
   if (texts.length > maxBoundCidrs) throw refuse('invalid', `more than ${maxBoundCidrs} addresses`)
   return texts.map((text) => {
@@ -144,7 +144,7 @@ const isBound = ({ bound_audiences, token_bound_cidrs, bound_subject, bound_clai
   (bound_subject ?? '') !== '' ||
   Object.keys(bound_claims ?? {}).length > 0
 
-/** What a write that was accepted warns of. Contract jwt-oidc §3.1. */
+/** What a write that was accepted warns of. docs/contract/jwt.md#roles */
 export function roleWarnings(role: RoleRecord, { mountMaxTtl }: RoleBounds): string[] {
   const warnings: string[] = []
   if ((role.token_max_ttl ?? 0) > mountMaxTtl) {
@@ -158,7 +158,7 @@ export function roleWarnings(role: RoleRecord, { mountMaxTtl }: RoleBounds): str
   return warnings
 }
 
-/** Contract jwt-oidc §1.8. */
+/** docs/contract/jwt.md#roles */
 export function shownRole({ record }: Role): object {
   return {
     role_type: record.role_type,

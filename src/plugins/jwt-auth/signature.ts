@@ -40,7 +40,7 @@ function factsOf(key: KeyObject): KeyFacts {
   return facts
 }
 
-/** The key's type decides which algorithms it may verify; the header never does. Contract jwt-oidc §4.3. */
+/** The key's type decides which algorithms it may verify; the header never does. docs/contract/jwt.md#login-in-this-order */
 function fits(scheme: Scheme, key: KeyObject): boolean {
   const { type, curve } = factsOf(key)
   return type === scheme.keyType && (scheme.keyType !== 'ec' || curve === scheme.curve)

@@ -71,7 +71,7 @@ export class SourceHistory {
   }
 }
 
-/** A `Date` header is cut to whole seconds, so the difference is rounded up. The answer was written half the round trip ago. Contract jwt-oidc §11.1. */
+/** A `Date` header is cut to whole seconds, so the difference is rounded up. The answer was written half the round trip ago. docs/explain.md */
 function measured(date: string | undefined, sent: number, received: number): ClockOffset | undefined {
   const told = date === undefined ? Number.NaN : Date.parse(date)
   if (Number.isNaN(told)) return undefined

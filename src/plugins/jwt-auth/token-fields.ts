@@ -4,7 +4,7 @@ import { boolField, commaListField, durationField, intField, stringField } from 
 
 const instead = (name: string) => ({ description: `Use \`${name}\``, deprecated: true })
 
-/** Settings of the tokens a role gives out, and their older names, which are still written and read. Contract jwt-oidc §1.5, §3.3. */
+/** Settings of the tokens a role gives out, and their older names, which are still written and read. docs/contract/jwt.md#configuration, docs/contract/jwt.md#roles */
 export const tokenFields = {
   token_ttl: durationField.optional().describe('Lifetime of a token'),
   token_max_ttl: durationField.optional().describe('Greatest lifetime of a token with renewals'),
@@ -48,7 +48,7 @@ function settled(oldName: keyof TokenSettings, newName: keyof TokenSettings, old
   return oldValue === undefined ? {} : { [newName]: oldValue, [oldName]: oldValue }
 }
 
-/** Old names show only while the role was last written through them, and hold something. Contract jwt-oidc §1.8. */
+/** Old names show only while the role was last written through them, and hold something. docs/contract/jwt.md#roles */
 export function shownLegacy({ policies = [], bound_cidrs = [], num_uses = 0, ttl = 0, max_ttl = 0, period = 0 }: TokenSettings): object {
   return {
     ...(policies.length > 0 && { policies }),

@@ -10,7 +10,7 @@ import { answers } from './answers.ts'
 
 export type ApiDocumentParts = { mounts: MountStore; document: ApiDocument }
 
-/** `sys/internal/specs/openapi`: bare, and only with the mounts the caller may know of. Contract core-http §6.3. */
+/** `sys/internal/specs/openapi`: bare, and only with the mounts the caller may know of. docs/operations.md#health */
 export function apiDocumentRoute(app: FastifyInstance, { mounts, document }: ApiDocumentParts): void {
   resource(app, '/internal/specs/openapi', {
     help: 'The OpenAPI document of this server.',

@@ -12,7 +12,7 @@ const paths = z.object({
   path: commaListField.optional().describe('Old name of paths'),
 })
 
-/** `sys/capabilities`, `-self`, `-accessor`. Contract core-http §6.4, tokens §4.12. */
+/** `sys/capabilities`, `-self`, `-accessor`. docs/contract/tokens-and-policies.md#asking-for-capabilities */
 export function capabilityRoutes(app: FastifyInstance, { access }: { access: Access }): void {
   resource(app, '/capabilities-self', {
     help: 'What the calling token may do on paths.',

@@ -22,7 +22,7 @@ const output = z.object({
 const most = { origins: 1000, originLength: 1024, headers: 100, headerLength: 128 }
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** `sys/config/cors`: which pages of other origins may read answers. Contract core-http §1.11, §6.7. */
+/** `sys/config/cors`: which pages of other origins may read answers. docs/contract/http.md#pages-of-other-origins */
 export function corsRoutes(app: FastifyInstance, { cors }: { cors: Pick<CorsStore, 'read' | 'put'> }): void {
   resource(app, '/config/cors', {
     help: 'Which pages of other origins may read the answers of this server.',

@@ -29,7 +29,7 @@ const pageSize = 200
 const keyPageSize = 2000
 const entityKeys = 'entity/'
 
-/** `sys/internal/counters/*`: of the namespace of the request. Contract core-http §6.9. */
+/** `sys/internal/counters/*`: of the namespace of the request. docs/contract/http.md#help-counters-tools */
 export function counterRoutes(app: FastifyInstance, { counts }: CounterParts): void {
   resource(app, '/internal/counters/tokens', {
     help: 'How many valid service tokens the namespace has, as of the last few seconds.',

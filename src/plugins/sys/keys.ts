@@ -18,7 +18,7 @@ const rulesInput = z.object({
 const leastIntervalSeconds = 86_400
 const { block: leastOperations, perKey: mostOperations } = defaultKeyLimits
 
-/** The barrier's data keys. Contract core-http §6.8. */
+/** The barrier's data keys. docs/contract/http.md#help-counters-tools */
 export function keyRoutes(app: FastifyInstance, { barrier }: { barrier: KeyBarrier }): void {
   resource(app, '/key-status', {
     help: 'The data key that seals what is written now.',

@@ -30,7 +30,7 @@ const defaultLimit = 10_000
 const halted = 'Command halted because many irrevocable leases were found. To emit the entire list, re-run the command with force set true.'
 const started = "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
 
-/** `sys/leases`, and its old paths. Contract core-http §6.6, tokens §6. */
+/** `sys/leases`, and its old paths. docs/contract/leases.md#calls, docs/contract/leases.md */
 export function leaseRoutes(app: FastifyInstance, parts: LeaseRouteParts): void {
   lookupRoutes(app, parts)
   for (const path of ['/leases', ''] as const) {
@@ -216,7 +216,7 @@ function irrevocableRoutes(app: FastifyInstance, { leases, namespaces, mountOf }
 
 const isIrrevocableType = (type: string): boolean => type.toLowerCase() === 'irrevocable'
 
-/** Contract tokens §6.6. */
+/** docs/contract/leases.md#retries */
 function mostListed(limit: string | undefined): number {
   if (limit === undefined || limit === '') return defaultLimit
   if (limit.toLowerCase() === 'none') return Number.POSITIVE_INFINITY
@@ -233,7 +233,7 @@ function given(id: string): string {
 
 const namespacePath = (call: Call): string => call.namespace?.path ?? ''
 
-/** Contract tokens §0.4 step 4. */
+/** docs/contract/http.md#the-order-of-refusals */
 function checkLeaseIdText(sent: Readonly<Record<string, JsonValue>>): void {
   const { lease_id: id } = sent
   if (id !== undefined && id !== null && typeof id !== 'string') throw refuse('invalid', 'invalid lease ID')

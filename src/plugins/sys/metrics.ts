@@ -14,7 +14,7 @@ export type ShownMetrics = {
 
 export type MetricsRouteParts = {
   readonly metrics: ShownMetrics
-  /** Who may read them. Contract operations §1 METRICS. */
+  /** Who may read them. docs/settings.md */
   readonly access: 'token' | 'open' | 'off'
   /** Throws unless the caller may read `sys/metrics`. */
   authorize(request: FastifyRequest, call: Call): Promise<void>
@@ -25,7 +25,7 @@ const query = z.object({ format: z.string().optional().describe('`prometheus` fo
 const about = 'Read what the server counts.'
 const counted = z.record(z.string(), z.unknown())
 
-/** `/metrics`, and `sys/metrics` beside it. Contract core-http §6.3, operations §6. */
+/** `/metrics`, and `sys/metrics` beside it. docs/operations.md#health, docs/operations.md#metrics */
 export function metricsRoute(app: FastifyInstance, { metrics, access, authorize, now }: MetricsRouteParts): void {
   app.route({
     method: Object.values(carrierOf),

@@ -22,7 +22,7 @@ export type MountRouteParts = {
   version: string
 }
 
-/** Contract core-http §4.3. */
+/** docs/contract/mounts.md#enabling */
 const enableInput = z.object({
   type: stringField.default('').describe('Type of the mount, as `jwt` or `cloud`'),
   plugin_name: stringField.default('').describe('Type of the mount when `type` is `plugin`'),
@@ -34,7 +34,7 @@ const enableInput = z.object({
   external_entropy_access: boolField.default(false).describe('Stored and shown'),
 })
 
-/** Contract core-http §4.6. An absent field keeps what is. */
+/** docs/contract/mounts.md#tuning. An absent field keeps what is. */
 const tuneInput = z.object({
   default_lease_ttl: stringField.optional().describe('Default lifetime of what the mount issues; `system` or `0` for the system value'),
   max_lease_ttl: stringField.optional().describe('Longest lifetime of what the mount issues; `system` or `0` for the system value'),
@@ -64,7 +64,7 @@ const removalInput = z.object({
 
 const tuneEnd = '/tune'
 
-/** The mount a management path names, and whether it means the mount itself or its tuning. Contract core-http §4.1. */
+/** The mount a management path names, and whether it means the mount itself or its tuning. docs/contract/mounts.md#calls */
 function target(sys: Mount, table: MountTable, rest: string): MountPlace & { tunes: boolean } {
   const { asked, tunes } = askedOf(rest)
   return { ...placeOf(sys.namespace, table, asked), tunes }
@@ -95,7 +95,7 @@ function checkHasSudo({ call, caller, mount }: Exchange<unknown, unknown>, below
   if (verdict?.allowed !== true || !verdict.sudo) throw fail('denied', 'permission denied')
 }
 
-/** `sys/auth`, `sys/mounts`, `sys/remount` and the listings for user interfaces. Contract core-http §4. */
+/** `sys/auth`, `sys/mounts`, `sys/remount` and the listings for user interfaces. docs/contract/mounts.md */
 export function mountRoutes(app: FastifyInstance, parts: MountRouteParts): void {
   tableRoutes(app, parts, { path: '/auth', table: 'auth', sudo: true, noun: 'auth methods' })
   tableRoutes(app, parts, { path: '/mounts', table: 'secret', sudo: false, noun: 'secrets engines' })
@@ -166,7 +166,7 @@ function tableRoutes(app: FastifyInstance, { mounts, systemTtls, version }: Moun
   })
 }
 
-/** A path may lead into a namespace below. Contract core-http §4.8. */
+/** A path may lead into a namespace below. docs/contract/mounts.md#moving */
 function sideOf(namespaces: NamespaceStore, base: Namespace, asked: string): MoveSide {
   const path = asked.startsWith('/') ? asked.slice(1) : asked
   const { namespace, taken } = namespaces.resolve(undefined, base.path + path) ?? { namespace: base, taken: base.path.length }
@@ -205,7 +205,7 @@ function moveRoutes(app: FastifyInstance, { mounts, namespaces }: MountRoutePart
   })
 }
 
-/** Contract core-http §4.9. */
+/** docs/contract/mounts.md#listing-for-user-interfaces */
 function listingRoutes(app: FastifyInstance, { mounts, version }: MountRouteParts): void {
   const brief = ({ description, options, type }: Mount) => ({ description, options, type })
 

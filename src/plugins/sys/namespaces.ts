@@ -19,7 +19,7 @@ const removalInput = z.object({
 })
 const unlockInput = z.object({ unlock_key: stringField.default('').describe('The key locking gave; not needed with sudo') })
 
-/** `sys/namespaces`: the namespaces below that of the request. Contract core-http §5.1. */
+/** `sys/namespaces`: the namespaces below that of the request. docs/contract/namespaces.md#managing-namespaces */
 export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLife }: NamespaceRouteParts): void {
   const childOf = (parent: Namespace, rest: string): NamespaceRecord | undefined => namespaces.byPath(`${parent.path}${childName(rest)}/`)
 

@@ -13,7 +13,7 @@ import { nodeAnswers } from './node-answers.ts'
 export type NodeState = {
   isInitialized(): boolean
   isSealed(): boolean
-  /** `ready`, or the first thing that is in the way. Contract operations §5. */
+  /** `ready`, or the first thing that is in the way. docs/operations.md#start-stop-restart */
   readiness(): Promise<'ready' | 'starting' | 'sealed' | 'storage' | 'stopping'>
   /** The storage can be read. */
   isStorageUp(): Promise<boolean>
@@ -53,7 +53,7 @@ const unsealBody = z.object({
 const truths = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
 const falsehoods = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False'])
 
-/** The node-level paths: no envelope, no token, served while sealed. Contract core-http §6.3, operations §5. */
+/** The node-level paths: no envelope, no token, served while sealed. docs/operations.md#health, docs/operations.md#start-stop-restart */
 export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): void {
   const { state, jsonLimits } = parts
   route(app, { path: 'health/live', verbs: ['GET', 'HEAD'], summary: 'Is the process alive?', answer: nodeAnswers.live }, (reply) =>
@@ -252,7 +252,7 @@ function jsonTypeOf(value: JsonValue): string {
   return isJsonNumber(value) ? 'number' : typeof value
 }
 
-/** A body read into a fixed struct: keys match in any case, unknown ones are ignored. Contract core-http §1.4, last row. */
+/** A body read into a fixed struct: keys match in any case, unknown ones are ignored. docs/contract/http.md#bodies */
 function structOf(body: unknown, limits: JsonLimits): Map<string, JsonValue> {
   const fields = readFields(body instanceof Uint8Array ? body : undefined, undefined, limits)
   return new Map(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]))

@@ -10,7 +10,7 @@ const oldInput = newInput.extend({ rules: stringField.default('').describe('Old 
 
 const named = (folder: string) => (below: string) => folder + withoutEndSlashes(policyName(below.slice(folder.length)))
 
-/** `sys/policies/acl` and its older form `sys/policy`. Contract tokens §4.13. */
+/** `sys/policies/acl` and its older form `sys/policy`. docs/contract/tokens-and-policies.md#policies */
 export function policyRoutes(app: FastifyInstance, { policies }: { policies: PolicyStore }): void {
   const names = async (namespace: string, folder = ''): Promise<Reply> => ({ data: { keys: await policies.list(namespace, folder) } })
 

@@ -29,7 +29,7 @@ const algorithms = new Map(
   ]),
 )
 
-/** Random bytes and digests for callers that have no good source of their own. Contract core-http §6.8. */
+/** Random bytes and digests for callers that have no good source of their own. docs/contract/http.md#help-counters-tools */
 export function toolRoutes(app: FastifyInstance, { random }: { random: Random }): void {
   const randomBytes = (input: z.output<typeof randomInput>): Reply => {
     if (input.bytes < 1) throw refuse('invalid', "'bytes' cannot be less than 1")

@@ -20,7 +20,7 @@ const tokenInput = z.object({
   token: stringField.default('').meta({ description: 'The wrapping token; without it, the one that calls', writeOnly: true }),
 })
 
-/** `sys/wrapping/*`. Contract core-http §9.3. */
+/** `sys/wrapping/*`. docs/contract/wrapping.md#calls */
 export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: WrappingParts): void {
   const precheck: Precheck = async (sent, { call, presented }) => {
     if (call.operation === 'help') return
@@ -99,10 +99,10 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
   })
 }
 
-/** A wrapping token is of the namespace its id ends in, whoever uses it. Contract core-http §5.2.3. */
+/** A wrapping token is of the namespace its id ends in, whoever uses it. docs/contract/namespaces.md#calls-that-follow-an-id */
 const followsWrappingToken: Follows = ({ token }, presented) => namespaceIdOf(typeof token === 'string' ? token : presented)
 
-/** The token in the fields, else the one the request came with; throws without either. Contract core-http §9.3. */
+/** The token in the fields, else the one the request came with; throws without either. docs/contract/wrapping.md#calls */
 function meantToken({ token }: Sent, presented: string): string {
   const refused = (why: string) => refuse('denied', `error validating wrapping token: ${why}`)
   if (token === undefined || token === null) {

@@ -14,7 +14,7 @@ const pageSize = 200
 
 const started = "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
 
-/** `auth/token/accessors` and `auth/token/tidy`. Contract tokens §2.10. */
+/** `auth/token/accessors` and `auth/token/tidy`. docs/contract/tokens-and-policies.md#tokens */
 export function accessorRoutes(app: FastifyInstance, { tokens, tidy, longLists }: AccessorParts): void {
   resource(app, '/accessors', {
     help: 'List the accessors of all service tokens. In no order to rely on, but `after` goes on where a list ended.',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { DocumentedAnswer } from '../../http/resource.ts'
 
-/** What `auth/token/…` answers, for the API document. Contract tokens §2. */
+/** What `auth/token/…` answers, for the API document. docs/contract/tokens-and-policies.md#tokens */
 
 const text = z.string()
 const texts = z.array(text)

@@ -63,7 +63,7 @@ const increment = durationField.default(0).describe('Wanted TTL, counted from no
 
 type Sent = Readonly<Record<string, JsonValue>>
 
-/** `auth/token/*`: thin routes over the token store. Contract tokens §2. */
+/** `auth/token/*`: thin routes over the token store. docs/contract/tokens-and-policies.md#tokens */
 export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) => {
   const { tokens, identity, revoker, roles, clock } = parts
   const texts = new LookupTexts()
@@ -263,13 +263,13 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
   }
 }
 
-/** Contract tokens §1.6. */
+/** docs/contract/tokens-and-policies.md#batch-tokens */
 function revocable(found: Token): Token {
   if (found.type === 'batch') throw refuse('invalid', 'batch tokens cannot be revoked')
   return found
 }
 
-/** Contract tokens §0.4 step 4. */
+/** docs/contract/http.md#the-order-of-refusals */
 function checkTokenText(sent: Sent): void {
   if (sent.token !== undefined && typeof sent.token !== 'string') throw refuse('denied', 'invalid token')
 }

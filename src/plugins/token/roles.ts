@@ -8,7 +8,7 @@ import { answers } from './answers.ts'
 
 export type TokenRoleParts = { readonly roles: TokenRoleStore; readonly systemTtl: TtlBounds }
 
-/** `auth/token/roles`. Contract tokens §2.6. */
+/** `auth/token/roles`. docs/contract/tokens-and-policies.md#token-roles */
 export function tokenRoleRoutes(app: FastifyInstance, { roles, systemTtl }: TokenRoleParts): void {
   resource(app, '/roles', {
     help: 'List token roles.',

@@ -2,7 +2,7 @@ import type { ViewEntry } from '../../../core/barrier/view.ts'
 
 /**
  * What is about to be made upstream, or must still be removed there, as stored below a mount before the call that makes it. What is left of it after a
- * failure or a crash is undone until nothing is. Contract cloud-engine §6, DEV-19.
+ * failure or a crash is undone until nothing is. docs/contract/cloud.md#undo.
  */
 export type Intent =
   | {

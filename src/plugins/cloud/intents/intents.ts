@@ -48,7 +48,7 @@ const resumeAgainMs = 5_000
 
 /**
  * The intents of one mount, and the work of undoing them: at once after the failure or the start that left them, then with pauses of at most a minute for
- * as long as it takes. None is ever dropped. Contract cloud-engine §6.
+ * as long as it takes. None is ever dropped. docs/contract/cloud.md#undo.
  */
 export class Intents implements IntentLog, AsyncDisposable {
   readonly #parts: IntentsParts

@@ -8,7 +8,7 @@ export type Owners = { readonly state: MountState; readonly leases: LeaseLookup 
 
 /**
  * Does a live lease, a role, or the configuration own what an intent names? Then nothing of it is undone, whatever left the intent behind.
- * Contract cloud-engine §6.
+ * docs/contract/cloud.md#undo.
  */
 export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> {
   switch (intent.kind) {

@@ -14,7 +14,7 @@ import type { StoredIntent } from './stored-intents.ts'
 export type Patience = {
   /** Of what is asked for by its id. */
   readonly byId: number
-  /** Of what is searched for: lists lag behind. Contract cloud-engine §6. */
+  /** Of what is searched for: lists lag behind. docs/contract/cloud.md#undo */
   readonly bySearch: number
   /** Of a deleted object that is to be purged. */
   readonly byPurge: number
@@ -40,7 +40,7 @@ const attemptLimitMs = 60_000
 const done: Undone = { done: true }
 const later = (reason: string): Undone => ({ done: false, later: reason })
 
-/** Removes what an intent may have made, unless somebody owns it. Throws what went wrong upstream. Contract cloud-engine §6, DEV-19. */
+/** Removes what an intent may have made, unless somebody owns it. Throws what went wrong upstream. docs/contract/cloud.md#undo */
 export async function undoIntent(stored: StoredIntent, attempt: Attempt, parts: UndoParts): Promise<Undone> {
   const { intent, since } = stored
   const { state, clock, random } = parts

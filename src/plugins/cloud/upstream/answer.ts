@@ -29,7 +29,7 @@ const loginErrorBody = z.object({
   error_codes: z.array(z.number()).catch([]),
 })
 
-/** An answer that is no success, as an error. The services' error bodies: contract cloud-engine §7. Whatever the body is, there is a text. */
+/** An answer that is no success, as an error. The services' error bodies: simulators/directory/README.md. Whatever the body is, there is a text. */
 export function failureOf(kind: RequestKind, answer: UpstreamAnswer, now: number): UpstreamError {
   const { status, headers } = answer
   const retryAfterMs = retryAfter(headers['retry-after'], now)

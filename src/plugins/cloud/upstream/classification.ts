@@ -37,7 +37,7 @@ const passwordSteps = [
 ] as const
 const replicationSteps = ['createServicePrincipal', 'addServicePrincipalPassword', 'addNewApplicationPassword'] as const
 
-/** Texts by which the directory says "not everywhere yet", whatever the code. Contract cloud-engine §4.2; users go on finding more of them. */
+/** Texts by which the directory says "not everywhere yet", whatever the code. docs/contract/cloud.md#service-principals; users go on finding more of them. */
 const replicationTexts = [
   'local tenant',
   'does not reference a valid application object',
@@ -108,7 +108,7 @@ const policyRows: readonly Row[] = [
   { kind: 'policy', steps: ['addGroupMember', 'removeGroupMember'], text: 'on-premises mastered', advice: onPremisesGroupAdvice },
 ]
 
-/** The first row that fits decides. Status and code come first; texts are the fall-back. Contract cloud-engine §4.2, §4.3, §4.6, §7. */
+/** The first row that fits decides. Status and code come first; texts are the fall-back. docs/contract/cloud.md#service-principals, docs/contract/cloud.md#passwords-on-an-application, docs/contract/cloud.md#revocation, simulators/directory/README.md. */
 const rows: readonly Row[] = [
   ...refusedCredentials.map((code): Row => ({ kind: 'credential', service: 'login', code })),
   { kind: 'throttled', status: 429 },
@@ -176,7 +176,7 @@ const throttlePauseSeconds = 10
 
 /**
  * The failure as the caller of the engine is told: 400 for what config, role or rights upstream can mend, 502 for the rest, with `Retry-After` when
- * it was throttling. `text` stands before the cause. Contract cloud-engine §4.2.
+ * it was throttling. `text` stands before the cause. docs/contract/cloud.md#service-principals.
  */
 export function callerError(error: UpstreamError, text = ''): ServiceError {
   const { kind, permission, advice } = classify(error)

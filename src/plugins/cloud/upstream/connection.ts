@@ -23,7 +23,7 @@ const lasting = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/
 
 /**
  * One request over the server's way out (`core/outbound.ts`: denied networks, proxy), at most 20 s and never past the call's deadline, 4 MiB of
- * answer, no redirects. Which host it goes to is the caller's to have checked. Contract cloud-engine §4.7.
+ * answer, no redirects. Which host it goes to is the caller's to have checked. docs/contract/cloud.md#transport.
  */
 export class UpstreamConnection {
   readonly #outbound: OutboundClient

@@ -57,7 +57,7 @@ export type DeletedObject = {
 /**
  * The directory (Microsoft Graph v1.0), one method a request. Each may try several times within the deadline where repeating is safe, and throws
  * `UpstreamError` only. `find…` gives what there is (all pages), `get…` throws `gone`, deletions of what is not there throw `gone` too: what that
- * means is the caller's to say. Steps that wait for replication are wrapped in `Upstream.untilReplicated`. Contract cloud-engine §4, §7.2.
+ * means is the caller's to say. Steps that wait for replication are wrapped in `Upstream.untilReplicated`. docs/contract/cloud.md#credentials, simulators/directory/README.md.
  */
 export type DirectoryApi = {
   createApplication(application: NewApplication, call: UpstreamCall): Promise<Application>

@@ -1,4 +1,4 @@
-/** Where one cloud's three services are, and the scopes of their tokens. Contract cloud-engine §2.4. Addresses without a slash at the end. */
+/** Where one cloud's three services are, and the scopes of their tokens. docs/contract/cloud.md#endpoints. Addresses without a slash at the end. */
 export type Environment = {
   readonly name: 'public' | 'us-government' | 'china'
   readonly authorityHost: string
@@ -11,7 +11,7 @@ export type Environment = {
 
 /**
  * What the environment of the server process says about the cloud engine (`CLOUD_*`); unset and empty are both undefined.
- * The four last ones are the operator's alone, never fields of the API. Contract cloud-engine §2.3, §2.4.
+ * The four last ones are the operator's alone, never fields of the API. docs/contract/cloud.md#effective-settings, docs/contract/cloud.md#endpoints.
  */
 export type EnvironmentSettings = {
   readonly subscriptionId?: string | undefined
@@ -53,7 +53,7 @@ const environments: readonly Environment[] = [
   },
 ]
 
-/** Both spellings of each name, in any case. Contract README, OQ-3. */
+/** Both spellings of each name, in any case. docs/contract/cloud.md#names */
 const environmentNames: ReadonlyMap<string, Environment['name']> = new Map([
   ['azurepubliccloud', 'public'],
   ['cloudpubliccloud', 'public'],
@@ -63,12 +63,12 @@ const environmentNames: ReadonlyMap<string, Environment['name']> = new Map([
   ['cloudchinacloud', 'china'],
 ])
 
-/** Whether a config may name it; the empty string is no name. Contract cloud-engine §2.2 step 4. */
+/** Whether a config may name it; the empty string is no name. docs/contract/cloud.md#writing-a-configuration */
 export const isEnvironmentName = (name: string): boolean => environmentNames.has(name.toLowerCase())
 
 /**
  * The environment of that name (none: public) with the operator's own addresses put in; undefined for an unknown name. A service at an address of
- * the operator's has that address as its resource, so the scope follows it. Contract cloud-engine §2.4.
+ * the operator's has that address as its resource, so the scope follows it. docs/contract/cloud.md#endpoints.
  */
 export function findEnvironment(name: string | undefined, operator: EnvironmentSettings = {}): Environment | undefined {
   const known = name === undefined ? 'public' : environmentNames.get(name.toLowerCase())

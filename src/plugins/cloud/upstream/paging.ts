@@ -7,7 +7,7 @@ const mostPages = 5_000
 
 /**
  * All items of a list, page after page, each once: what changes while it is listed may be on two pages. `fetch` refuses an address that is not the service's
- * own, and gives back what it could read. A list that does not end, or goes round in a circle, is an error. Contract cloud-engine §3.4, DEV-20.
+ * own, and gives back what it could read. A list that does not end, or goes round in a circle, is an error. docs/contract/cloud.md#looking-up-roles.
  */
 export async function allPages<Item extends z.ZodType>(
   kind: RequestKind,

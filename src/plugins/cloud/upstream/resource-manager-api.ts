@@ -13,7 +13,7 @@ export type NewRoleAssignment = { scope: string; name: string; roleDefinitionId:
 /** As Resource Manager lists them for the caller: patterns of actions granted, less those taken away. */
 export type GrantedActions = { readonly actions: readonly string[]; readonly notActions: readonly string[] }
 
-/** Azure Resource Manager, one method a request; throws `UpstreamError` only. Contract cloud-engine §3.4, §4.2, §4.6, §7.3. */
+/** Azure Resource Manager, one method a request; throws `UpstreamError` only. docs/contract/cloud.md#looking-up-roles, docs/contract/cloud.md#service-principals, docs/contract/cloud.md#revocation, simulators/directory/README.md. */
 export type ResourceManagerApi = {
   getRoleDefinition(id: string, call: UpstreamCall): Promise<RoleDefinition>
   /** At a scope, or (undefined) in the configured subscription, all pages. */
@@ -90,7 +90,7 @@ export function openResourceManager(base: string, subscriptionId: string, send: 
   }
 }
 
-/** What cannot be a path names nothing upstream. Contract cloud-engine §3.4. */
+/** What cannot be a path names nothing upstream. docs/contract/cloud.md#looking-up-roles */
 function pathOf(operation: UpstreamOperation, text: string): string {
   const path = resourcePath(text)
   if (path !== undefined) return path

@@ -26,7 +26,7 @@ const windowMs = 80_000
 
 /**
  * How long to wait before the next try; undefined: there is none. Not for a lost answer, nor past a minute; `Retry-After` is kept to exactly,
- * otherwise 0.8 s, 2.4 s, 5.6 s, 12 s, each × 0.8–1.3. Contract cloud-engine §4.7.
+ * otherwise 0.8 s, 2.4 s, 5.6 s, 12 s, each × 0.8–1.3. docs/contract/cloud.md#transport.
  */
 export function pauseBefore(error: UpstreamError, tries: number, random: number): number | undefined {
   const passes = transient.has(error.status) || error.code === noAnswer || error.code === 'unusable_answer' || isConcurrency(error)

@@ -33,7 +33,7 @@ const tokenRequest = { service: 'login', operation: 'token', repeatable: true } 
 /**
  * Client credentials by msal-node. Each exchange has a client object of its own: the library's objects fail without a request for a minute after
  * one 429 or 5xx, and go on serving a revoked secret from their cache. Its network is ours (time limits, no redirects, our certificates), goes to the
- * authority's own origin only, and remembers the real cause of a failure, which the library drops. Contract cloud-engine §9.1.
+ * authority's own origin only, and remembers the real cause of a failure, which the library drops. docs/decisions/0007-cloud-clients.md.
  */
 export function openLogin({ authorityHost, tenantId }: LoginPlace, connection: Sender): Login {
   const { origin, host } = new URL(authorityHost)
@@ -171,7 +171,7 @@ class GraphAttempt {
 /**
  * Requests by microsoft-graph-client. Its chain is one middleware of ours: no retries of its own (they sleep up to 3 min and cannot be stopped), no
  * redirects, and the token goes to exactly the configured origin and path, where the library would send a request without it silently (its list of
- * hosts knows no ports). The answer is taken raw, so that a page of a proxy is not mistaken for one. Contract cloud-engine §9.2.
+ * hosts knows no ports). The answer is taken raw, so that a page of a proxy is not mistaken for one. docs/decisions/0007-cloud-clients.md.
  */
 export function openGraph(directoryBase: string, connection: Sender): Graph {
   const base = new URL(directoryBase)

@@ -13,7 +13,7 @@ import { openGraph, openLogin } from './transport.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
-/** What one mount signs in with, and where: the effective settings, all resolved. Contract cloud-engine §2.3. */
+/** What one mount signs in with, and where: the effective settings, all resolved. docs/contract/cloud.md#effective-settings */
 export type UpstreamSettings = {
   readonly subscriptionId: string
   readonly tenantId: string
@@ -48,7 +48,7 @@ export type Upstream = {
   clockOffsetMs(): number | undefined
   /**
    * Does `operation` again, 2–7 s apart, while what it depends on is not replicated yet (`classify` says `retry` for the step), until the call's
-   * deadline and for at most 80 s. The error of the end is `retry failed: <last error>: context deadline exceeded`. Contract cloud-engine §4.2.
+   * deadline and for at most 80 s. The error of the end is `retry failed: <last error>: context deadline exceeded`. docs/contract/cloud.md#service-principals.
    */
   untilReplicated<Result>(step: UpstreamOperation, call: UpstreamCall, operation: (call: UpstreamCall) => Promise<Result>): Promise<Result>
 }

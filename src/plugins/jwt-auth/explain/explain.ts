@@ -55,7 +55,7 @@ export type Explanation = {
 /** Another clock, and whose. */
 export type MeasuredClock = ClockOffset & { readonly source: string }
 
-/** Walks through a login by the login's own checks. Nothing is written. Contract jwt-oidc §11.1. */
+/** Walks through a login by the login's own checks. Nothing is written. docs/explain.md */
 export async function explainLogin(input: ExplainInput, context: ExplainContext): Promise<Explanation> {
   const jws = input.jwt === undefined ? undefined : readJws(input.jwt, context.maxTokenSize)
   const trace = new NotingTrace({ verifies: input.jwt !== undefined, instead: () => unvouched(input, jws), known: context.signature })
@@ -125,7 +125,7 @@ export function clockOf(sources: readonly KeysetSource[]): MeasuredClock | undef
 /** A check that is told of; `index` counts those of one name. */
 type Slot = { readonly name: CheckName; readonly index: number }
 
-/** All checks in the order the login makes them. An `aud` is looked at where the role names audiences, or else after the times. Contract §4.1, §4.5. */
+/** All checks in the order the login makes them. An `aud` is looked at where the role names audiences, or else after the times. docs/contract/jwt.md#login-in-this-order */
 function slotsOf({ role }: Facts): Slot[] {
   const audience = (role?.record.bound_audiences ?? []).length > 0 ? (['audience', 'times'] as const) : (['times', 'audience'] as const)
   const names: CheckName[] = ['config', 'role', 'token', 'address', 'signature', 'algorithm', 'claims', 'issuer', 'subject', ...audience]

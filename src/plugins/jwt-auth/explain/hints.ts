@@ -1,7 +1,7 @@
 import { globMatches } from '../../../lib/glob.ts'
 import { isJsonNumber, numberText } from '../../../lib/json.ts'
 
-/** Why two values that should be the same are not, as one stable word. Contract jwt-oidc §11.1. */
+/** Why two values that should be the same are not, as one stable word. docs/explain.md */
 export type Hint =
   | ''
   | 'differs_in_case'

@@ -8,7 +8,7 @@ import { excerpt, quoted } from '../../../lib/go-text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../../lib/json.ts'
 import { sanitise } from '../../../core/tokens/policy-names.ts'
 
-/** Stable; `docs/explain.md` has the cure of each. Contract jwt-oidc §11.6. */
+/** Stable; `docs/explain.md` has the cure of each. docs/explain.md#what-the-linter-says */
 export const lintCodes = [
   'no_audience',
   'no_issuer',
@@ -261,7 +261,7 @@ const fractions = ([claim, values]: [string, readonly JsonValue[]]): Found[] =>
 const flowFields = ['allowed_redirect_uris', 'max_age', 'oidc_disable_confirmation', 'oidc_scopes', 'verbose_oidc_logging'] as const
 const loginFields = ['clock_skew_leeway', 'expiration_leeway', 'not_before_leeway', 'token_replay_protection'] as const
 
-/** A role of type jwt with redirect URIs serves the browser flow as well, where the mount has a client. Contract jwt-oidc §5.1. */
+/** A role of type jwt with redirect URIs serves the browser flow as well, where the mount has a client. docs/contract/oidc.md#the-authorization-url */
 function withoutEffect(record: RoleRecord, config: Config | undefined): Found[] {
   const isInFlow = config !== undefined && hasOidcClient(config) && (record.allowed_redirect_uris ?? []).length > 0
   const unused: readonly (keyof RoleRecord)[] = isJwt(record) ? (isInFlow ? [] : flowFields) : loginFields

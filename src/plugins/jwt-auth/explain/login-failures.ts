@@ -12,7 +12,7 @@ import type { StrictObject } from '../strict-json.ts'
 
 export type { LoginPath }
 
-/** A refused login as it is kept. Nothing of the token is legible but how it was signed. Contract jwt-oidc §11.2. */
+/** A refused login as it is kept. Nothing of the token is legible but how it was signed. docs/explain.md */
 export type LoginFailure = {
   readonly request_id: string
   readonly time: string

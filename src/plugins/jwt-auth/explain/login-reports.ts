@@ -53,7 +53,7 @@ type Where = { readonly call: Call; readonly mount: Mount; readonly path: LoginP
 /** Checks that are made before a signature is known to be good. */
 const beforeSignature: ReadonlySet<string> = new Set(['', 'config', 'role', 'token', 'address', 'signature'])
 
-/** Sees to it that each refused login leaves its reason: in the log, in the list of failures, in the counters and with the request. Contract jwt-oidc §11.7. */
+/** Sees to it that each refused login leaves its reason: in the log, in the list of failures, in the counters and with the request. docs/explain.md#reasons */
 export class LoginReports {
   readonly #parts: LoginReportsParts
 

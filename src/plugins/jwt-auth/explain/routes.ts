@@ -37,7 +37,7 @@ const hashInput = z.object({ input: stringField.meta({ description: 'Value to lo
 const statusInput = z.object({ refresh: boolField.describe('Fetch discovery document and keys now') })
 const lintInput = z.object({ role: lowerStringField.describe('Only this role') })
 
-/** What logins of a mount say of themselves. Contract jwt-oidc §11. */
+/** What logins of a mount say of themselves. docs/explain.md */
 export function explainRoutes(app: RouteHost, { method, plan, policyExists }: ExplainRouteParts): void {
   resource(app, '/explain', {
     help: 'What a login would come to, check by check, and why.',
@@ -153,7 +153,7 @@ function explainedFailure(failures: LoginFailures, requestId: string): Explained
   return { allowed: false, status, error, cause, reason, role, clock, checks: trace.checks, login: null, request_id, time, path, remote_address }
 }
 
-/** Contract jwt-oidc §11.1. */
+/** docs/explain.md */
 function shownExplanation({ refused, role, clock, checks, login }: Explanation, mount: Mount): Explained {
   return {
     allowed: refused === undefined,

@@ -6,7 +6,7 @@ const maxText = 256
 
 const cut = (text: string, longest = maxText): string => text.slice(0, longest)
 
-/** A value as an explanation shows it: texts cut, lists cut, an object as its text. Contract jwt-oidc §11.1. */
+/** A value as an explanation shows it: texts cut, lists cut, an object as its text. docs/explain.md */
 export function shown(value: unknown, longest = maxText): JsonValue {
   if (Array.isArray(value)) return value.slice(0, maxItems).map((item: unknown) => (Array.isArray(item) ? cut(goText(item)) : shown(item, longest)))
   if (value === undefined || value === null) return null

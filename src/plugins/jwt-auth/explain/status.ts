@@ -13,7 +13,7 @@ import { shown, shownList } from './shown.ts'
 /** A configuration that was not taken, when and why. */
 export type RefusedConfig = { readonly time: number; readonly text: string }
 
-/** Contract jwt-oidc §11.3. */
+/** docs/explain.md */
 export type MountStatus = {
   readonly ready: ReadyConfig | undefined
   readonly pendingLogins: number
@@ -38,7 +38,7 @@ export function shownStatus({ ready, pendingLogins, lastLoginAt, lastRefusalAt, 
   }
 }
 
-/** Contract jwt-oidc §2.1. */
+/** docs/contract/jwt.md#configuration */
 function typeOf(ready: ReadyConfig | undefined): 'none' | 'static' | 'jwks' | 'multi_jwks' | 'discovery' | 'oidc' {
   if (ready === undefined) return 'none'
   const { config } = ready

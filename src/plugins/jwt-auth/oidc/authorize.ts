@@ -26,7 +26,7 @@ export type Authorization = { readonly url: string } | { readonly refused: Refus
 
 /**
  * Begins a login. What the caller should have known is thrown; a redirect URI that is not allowed and a provider that cannot be had give no URL.
- * Contract jwt-oidc §5.1, in that order.
+ * docs/contract/oidc.md#the-authorization-url, in that order.
  */
 export async function authorize(input: AuthorizeInput, context: AuthorizeContext): Promise<Authorization> {
   const { flow } = context.attempt
@@ -61,7 +61,7 @@ const loginStart = (input: AuthorizeInput, { role, config, redirectUri }: { role
   usesCode: !wantsIdToken(config),
 })
 
-/** An ID token straight from the provider, even beside a code. Contract jwt-oidc §5.4. */
+/** An ID token straight from the provider, even beside a code. docs/contract/oidc.md#the-authorization-url */
 const wantsIdToken = (config: Config): boolean => config.oidc_response_types.includes('id_token')
 
 /** What makes a client, and what of it is there. */
@@ -90,7 +90,7 @@ function redirectTarget(redirectUri: string, role: Role, config: Config): { uri:
   return config.oidc_response_mode === 'form_post' ? { ...target, uri: formTarget(target.uri) } : target
 }
 
-/** The provider of a mount, asked for its metadata if it never was. Contract jwt-oidc §2.5, §2.6. */
+/** The provider of a mount, asked for its metadata if it never was. docs/contract/jwt.md#keys */
 export async function reachedProvider({ config, provider }: ReadyConfig): Promise<ReadyProvider | Refusal> {
   const failing = 'error creating provider with given values: NewProvider: unable to create provider: '
   // the mount may have been configured anew since a login began
@@ -108,7 +108,7 @@ export async function reachedProvider({ config, provider }: ReadyConfig): Promis
 
 type AuthorizationParts = { readonly config: Config; readonly role: Role; readonly provider: ReadyProvider; readonly namespace: string }
 
-/** Contract jwt-oidc §5.4: sorted by name. The endpoint, which may have a query of its own, stays as the provider wrote it. */
+/** docs/contract/oidc.md#the-authorization-url: sorted by name. The endpoint, which may have a query of its own, stays as the provider wrote it. */
 async function authorizationOf({ state, login }: BegunLogin, { config, role, provider, namespace }: AuthorizationParts): Promise<Authorization> {
   const { authorization_endpoint: endpoint } = provider.document
   const fields = new URLSearchParams({

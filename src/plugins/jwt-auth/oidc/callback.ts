@@ -44,10 +44,10 @@ export type CallbackContext = {
 
 export type CallbackLog = { warn(fields: object, message: string): void; debug(fields: object, message: string): void }
 
-/** A code in its place means: the one a form brought. Contract jwt-oidc §5.6 step 7. */
+/** A code in its place means: the one a form brought. docs/contract/oidc.md#the-callback-in-this-order */
 const codeOfForm = 'no_code'
 
-/** Who comes back from the provider, and what the role grants. Contract jwt-oidc §5.6 steps 1 to 12, in that order. Throws the first refusal. */
+/** Who comes back from the provider, and what the role grants. docs/contract/oidc.md#the-callback-in-this-order, in that order. Throws the first refusal. */
 export async function finishLogin(input: CallbackInput, context: CallbackContext): Promise<LoginAuth> {
   const { flow } = context.attempt
   const ready = await context.state.findConfig()
@@ -186,7 +186,7 @@ function nothingReceived({ providerError, login, input }: LoginContext): Refusal
 /** Texts of the provider were cut before. */
 const longestError = 4096
 
-/** Contract jwt-oidc §5.7. The refusal's text lacks what stands before it. */
+/** docs/contract/oidc.md#the-callback-in-this-order. The refusal's text lacks what stands before it. */
 async function claimsByCode(code: string, context: LoginContext): Promise<Returned | Refusal> {
   const { input, login, ready, provider, outbound, signal, now } = context
   const exchanging = (refused: Refusal) => reworded(refused, (text) => `Provider.Exchange: ${text}`)
@@ -270,7 +270,7 @@ function checkSubject(claims: StrictObject, { record }: Role): Refusal | undefin
   return bound === '' || ownClaim(claims, 'sub') === bound ? undefined : refusal('subject_mismatch', 'sub claim does not match bound subject')
 }
 
-/** Step 10: never a reason to refuse. Contract jwt-oidc §5.9. */
+/** Step 10: never a reason to refuse. docs/contract/oidc.md#the-callback-in-this-order */
 async function withUserInfo({ claims, exchanged }: Returned, context: LoginContext): Promise<StrictObject> {
   const { provider, ready, outbound, limits, signal, log } = context
   const { flow } = context.attempt
@@ -285,7 +285,7 @@ async function withUserInfo({ claims, exchanged }: Returned, context: LoginConte
   return claims
 }
 
-/** For who is told to see what a provider sends; a signature would let the reader use the token. Contract jwt-oidc §3.2. */
+/** For who is told to see what a provider sends; a signature would let the reader use the token. docs/contract/jwt.md#roles */
 function logVerbosely(idToken: string, claims: StrictObject, log: CallbackLog): void {
   log.debug({ event: 'oidc_token', id_token: `${idToken.slice(0, idToken.lastIndexOf('.') + 1)}xxxxxxxxxxx` }, 'OIDC provider response')
   log.debug({ event: 'oidc_claims', claims: JSON.stringify(claims, plainly) }, 'OIDC claims')

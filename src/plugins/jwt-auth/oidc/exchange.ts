@@ -56,7 +56,7 @@ export type ExchangeParts = {
 
 /**
  * Gives a code for tokens at the provider. The client shows its secret as HTTP Basic; whatever then fails is tried once more with the secret in the
- * body. A public client shows its id in the body, once. Throws `ExchangeError`. Contract jwt-oidc §5.7, §11.5.
+ * body. A public client shows its id in the body, once. Throws `ExchangeError`. docs/contract/oidc.md#the-callback-in-this-order, docs/contract/oidc.md#configuration.
  */
 export async function exchangeCode(code: string, login: PendingLogin, parts: ExchangeParts): Promise<Exchanged> {
   const { oidc_client_secret: secret, oidc_public_client: isPublic } = parts.config
@@ -143,7 +143,7 @@ async function askTokenEndpoint(
   })
 }
 
-/** Contract jwt-oidc §5.7: JSON or a form, whatever 2xx; an OAuth error counts under any status. `shown` is what of a text may go out. Throws `ExchangeError`. */
+/** docs/contract/oidc.md#the-callback-in-this-order: JSON or a form, whatever 2xx; an OAuth error counts under any status. `shown` is what of a text may go out. Throws `ExchangeError`. */
 function readTokenAnswer({ status, statusText, headers, body }: OutboundResponse, shown: (text: string) => string): Exchanged {
   const members = readMembers(body.toString('utf8'), headers['content-type'] ?? '')
   const text = (name: string): string => {
@@ -190,7 +190,7 @@ function readMembers(text: string, contentType: string): ReadonlyMap<string, unk
   }
 }
 
-/** A hash claim that is there must be that of the value: the left half, by the algorithm of the signature. Contract jwt-oidc §5.7. */
+/** A hash claim that is there must be that of the value: the left half, by the algorithm of the signature. docs/contract/oidc.md#the-callback-in-this-order */
 export function hashMatches(claim: unknown, value: string, algorithm: string): boolean {
   if (typeof claim !== 'string' || algorithm === 'EdDSA') return true
   const whole = createHash(`sha${algorithm.slice(2)}`)

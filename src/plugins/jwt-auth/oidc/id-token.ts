@@ -24,7 +24,7 @@ const latestTime = 253_402_300_799
 /** Told of each check that was passed. */
 export type NotePass = (name: CheckName) => void
 
-/** The claims of an ID token, or why it is refused: contract jwt-oidc §5.8 rows 1 to 19, in that order. */
+/** The claims of an ID token, or why it is refused: docs/contract/oidc.md#the-callback-in-this-order, in that order. */
 export async function verifyIdToken(
   token: string,
   keys: JwksKeyset,

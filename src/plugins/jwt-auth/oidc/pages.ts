@@ -59,7 +59,7 @@ function page({ status = 200, title, content, script = '', style = '', hasForms 
 
 const titled = (title: string, text: string): string => `<h1>${escaped(title)}</h1><p>${escaped(text)}</p>`
 
-/** Why a browser's login cannot go on. Contract jwt-oidc §5.5. */
+/** Why a browser's login cannot go on. docs/contract/oidc.md#the-page-of-a-form */
 export const errorPage = (summary: string, detail: string): Page => page({ status: 400, title: summary, content: titled(summary, detail) })
 
 /** Tells a person how something ended. */

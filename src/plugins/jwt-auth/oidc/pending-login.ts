@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { base62, type Random } from '../../../lib/random.ts'
 
-/** After this a login begun has to be begun anew. Contract jwt-oidc §5.3. */
+/** After this a login begun has to be begun anew. docs/contract/oidc.md#between */
 export const lifetimeMs = 600_000
 
-/** What is remembered between the authorization URL and the callback. Times are milliseconds since the epoch. Contract jwt-oidc §5.3. */
+/** What is remembered between the authorization URL and the callback. Times are milliseconds since the epoch. docs/contract/oidc.md#between */
 const pendingLogin = z.object({
   role: z.string(),
   redirect_uri: z.string(),
@@ -88,7 +88,7 @@ export const newState = (random: Random): string => `st_${base62(random, 20)}`
 export const isClientNonce = (login: PendingLogin, clientNonce: string): boolean =>
   login.client_nonce === '' || login.client_nonce === digest(clientNonce)
 
-/** The exchange leaves a second for its own time. Contract jwt-oidc §5.3. */
+/** The exchange leaves a second for its own time. docs/contract/oidc.md#between */
 export const isTooOldForExchange = (login: PendingLogin, now: number): boolean => login.created + lifetimeMs < now + 1000
 
 export const readPendingLogin = (stored: unknown): PendingLogin => pendingLogin.parse(stored)

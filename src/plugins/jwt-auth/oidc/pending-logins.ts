@@ -25,7 +25,7 @@ export type PendingLoginParts = {
   readonly limits?: PendingLimits
 }
 
-/** How many logins may be under way. Contract README "pending OIDC logins". */
+/** How many logins may be pending. docs/contract/oidc.md#between */
 export type PendingLimits = { readonly mount: number; readonly address: number }
 const contractLimits: PendingLimits = { mount: 100_000, address: 1_000 }
 
@@ -136,7 +136,7 @@ export class PendingLogins {
     if (this.#gone.size > maxGoneKept && oldest !== undefined) this.#gone.delete(oldest)
   }
 
-  /** Adds what a form brought, over what an earlier one did, and keeps the login for another ten minutes. Undefined when there is none. Contract jwt-oidc §5.5 row 4. */
+  /** Adds what a form brought, over what an earlier one did, and keeps the login for another ten minutes. Undefined when there is none. docs/contract/oidc.md#the-page-of-a-form */
   async keepPosted(state: string, posted: PostedForm): Promise<PendingLogin | undefined> {
     const { view, clock, random } = this.#parts
     for (;;) {

@@ -43,7 +43,7 @@ function parseUri(text: string): Uri | undefined {
   return { scheme, userInfo, host: host.replace(/^\[|\]$/g, ''), port, path, query: search, fragment, hasAuthority: authority !== undefined }
 }
 
-/** A loopback URI matches whatever its port, and else only letter for letter; any other the whole text without regard to case. Contract jwt-oidc §5.2. */
+/** A loopback URI matches whatever its port, and else only letter for letter; any other the whole text without regard to case. docs/contract/oidc.md#the-authorization-url */
 export function isAllowedRedirect(redirectUri: string, allowed: readonly string[]): boolean {
   const asked = parseUri(redirectUri)
   if (asked === undefined) return false
@@ -70,7 +70,7 @@ const isSameButPort = (one: Uri, other: Uri): boolean =>
 
 /**
  * The namespace a redirect URI names in its query, and the URI without it; the rest of the query is then sorted and encoded anew. A URI without one
- * is left alone. Undefined when it is no URI. Contract jwt-oidc §5.1 steps 6 and 7.
+ * is left alone. Undefined when it is no URI. docs/contract/oidc.md#the-authorization-url.
  */
 export function takeNamespace(redirectUri: string): { readonly uri: string; readonly namespace: string } | undefined {
   const uri = parseUri(redirectUri)
@@ -114,8 +114,8 @@ export function isCommandLine(redirectUri: string): boolean {
   return !/(?:^|\/)auth\/.+\/oidc\/callback\/?$/i.test(uri.path)
 }
 
-/** Where a provider posts its form: not to the page of the UI but to the API beside it. Contract jwt-oidc §5.1 step 9. */
+/** Where a provider posts its form: not to the page of the UI but to the API beside it. docs/contract/oidc.md#the-authorization-url */
 export const formTarget = (redirectUri: string): string => redirectUri.replace('ui/vault', 'v1')
 
-/** The mount that the redirect URI of a form leads to, its first segment only. Contract jwt-oidc §5.5 row 5. */
+/** The mount that the redirect URI of a form leads to, its first segment only. docs/contract/oidc.md#the-page-of-a-form */
 export const mountInPath = (redirectUri: string): string | undefined => /v1\/auth\/([^/?#]+)/.exec(redirectUri)?.[1]

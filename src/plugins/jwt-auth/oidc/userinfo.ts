@@ -17,7 +17,7 @@ export type UserInfoParts = {
 /** The claims, or why nothing is merged; for the log. */
 export type UserInfo = { readonly claims: StrictObject } | { readonly unusable: string }
 
-/** What the provider says of the person beyond the ID token, whose `sub` it must share. Contract jwt-oidc §5.9. */
+/** What the provider says of the person beyond the ID token, whose `sub` it must share. docs/contract/oidc.md#the-callback-in-this-order */
 export async function fetchUserInfo(token: Exchanged, subject: unknown, parts: UserInfoParts): Promise<UserInfo> {
   const info = await ask(token, parts)
   if ('unusable' in info) return info
