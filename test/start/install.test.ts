@@ -71,10 +71,11 @@ test('npm ci without scripts and development packages installs a server that npm
   const server = spawn('npm', ['start'], {
     cwd: folder.path,
     env: { ...production, GATEHOUSE_LISTEN: '127.0.0.1:0' },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 60_000,
     killSignal: 'SIGKILL',
   })
+  server.stdout.resume()
   const ended = once(server, 'close')
   let log = ''
   server.stderr.setEncoding('utf8').on('data', (text: string) => {
