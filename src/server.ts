@@ -111,7 +111,7 @@ export type Server = AsyncDisposable & {
   readonly url: string
   /** Of the listener for metrics, if there is one. */
   readonly metricsPort: number | undefined
-  /** Says not ready from now on, and waits with the listener open. docs/operations.md#start-stop-restart */
+  /** Says not ready, waits with the addresses open, then closes them: docs/operations.md#start-stop-restart. `metricsPort` answers until the end. */
   drain(delayMs: number): Promise<void>
 }
 

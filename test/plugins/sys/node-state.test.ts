@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { Client } from '../../support/client.ts'
 import { errors, errorText, notAccepted, notAllowed } from '../../support/error-bodies.ts'
 import { productVersion } from '../../support/product-version.ts'
 import { shared } from '../../support/shared.ts'
@@ -107,16 +108,22 @@ describe('contract operations §5: probes', () => {
     expect(await server.anonymous.call(method, '/health/ready')).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
   })
 
-  test('they say why', async () => {
-    await using server = await startTestServer()
-
-    expect((await server.anonymous.read('/health/live')).body).toEqual({ status: 'live' })
-    expect((await server.anonymous.read('/health/ready')).body).toEqual({ status: 'ready' })
-    await server.server.drain(0)
-    expect((await server.anonymous.read('/health/ready')).body).toEqual({ status: 'stopping' })
-    expect((await server.root.read('auth/token/lookup-self')).status).toBe(200)
+  test('they say why, on the listener for metrics even when the main one is closed', async () => {
+    await using server = await startTestServer({ settings: { METRICS_LISTEN: '127.0.0.1:0' } })
+    const watcher = new Client(`http://127.0.0.1:${server.server.metricsPort}`)
+    const probes = async (client: Client) => [(await client.read('/health/live')).body, (await client.read('/health/ready')).body]
+    const open = [await probes(server.anonymous), await probes(watcher)]
     await server.root.call('PUT', 'sys/seal')
-    expect((await server.anonymous.read('/health/live')).body).toEqual({ status: 'live' })
+    const sealed = [await probes(server.anonymous), await probes(watcher)]
+
+    await server.server.drain(0)
+    const stopping = await probes(watcher)
+
+    const live = { status: 'live' }
+    expect(open).toEqual(Array(2).fill([live, { status: 'ready' }]))
+    expect(sealed).toEqual(Array(2).fill([live, { status: 'sealed' }]))
+    expect(stopping).toEqual([live, { status: 'stopping' }])
+    await expect(server.anonymous.read('/health/live')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   })
 
   test.each(['/health/live', '/health/ready', '/health'])('POST %s is 405', async (path) => {
