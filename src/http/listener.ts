@@ -8,8 +8,9 @@ import { commonHeaders, requestIdHeader } from './common-headers.ts'
 
 export type ListenAt = { readonly host: string; readonly port: number }
 
-/** Turns of the event loop that may pass before the listener closes although connections keep coming. */
-const mostTurns = 100
+/** If no connection comes for so long, none is expected while the addresses close. */
+const quietMs = 20
+const longestAcceptMs = 200
 const lookEveryMs = 10
 
 /**
@@ -66,8 +67,9 @@ export class Listener implements AsyncDisposable {
 
   /** Closes the addresses behind the last connection that the system has taken for us: one that waits there would be reset. */
   async stopListening(): Promise<void> {
-    await this.#acceptWaiting()
+    const answerTaken = await this.#acceptWaiting()
     void this.#stop()
+    answerTaken()
   }
 
   /**
@@ -95,18 +97,34 @@ export class Listener implements AsyncDisposable {
     return this.close()
   }
 
-  /** Where the system has connections waiting, they come in with the next turn of the event loop. */
-  async #acceptWaiting(): Promise<void> {
-    let count = 0
-    const counting = () => {
-      count += 1
+  /**
+   * The system hands over one waiting connection in each turn of the event loop. So that the queue runs dry, clients that connect anew for each request are
+   * kept waiting: what comes in is answered once the addresses are closed. Call what comes back then.
+   */
+  async #acceptWaiting(): Promise<() => void> {
+    const server = this.#server
+    if (server === undefined) return () => {}
+    const listeners = server.listeners('connection')
+    const taken: Socket[] = []
+    let latest = performance.now()
+    server.removeAllListeners('connection')
+    // typed for the options of a server only
+    Object.assign(server, { pauseOnConnect: true })
+    server.on('connection', (socket) => {
+      taken.push(socket)
+      latest = performance.now()
+    })
+    const end = latest + longestAcceptMs
+    while (performance.now() < Math.min(latest + quietMs, end)) await nextTurn()
+    return () => {
+      server.removeAllListeners('connection')
+      Object.assign(server, { pauseOnConnect: false })
+      for (const listener of listeners) server.on('connection', listener as (socket: Socket) => void)
+      for (const socket of taken) {
+        server.emit('connection', socket)
+        socket.resume()
+      }
     }
-    this.#server?.on('connection', counting)
-    for (let turn = 0, before = -1; turn < mostTurns && before !== count; turn++) {
-      before = count
-      await nextTurn()
-    }
-    this.#server?.off('connection', counting)
   }
 
   #stop(): Promise<unknown> {
