@@ -274,7 +274,7 @@ describe('what is dangerous is refused', () => {
   })
 })
 
-// Contract cloud-engine §2.3, §2.4
+// docs/contract/cloud.md#effective-settings, docs/contract/cloud.md#endpoints
 describe('what the environment says about the cloud', () => {
   const cloud = (environment: Record<string, string>) => readConfig(environment, { dev: false, warn: () => {} }).cloud
 

@@ -56,7 +56,7 @@ const refresh = () => page.evaluate('refresh()')
 const texts = (selector: string) => page.locator(selector).allInnerTexts()
 
 describe('before login', () => {
-  test('125: a banner and a modal are shown', async () => {
+  test('a banner and a modal are shown', async () => {
     await publish({ title: 'Maintenance', message: 'Back at two ☕', link: { 'Learn more': 'https://status.example.com/' } })
     await publish({ title: 'Terms', type: 'modal', message: 'Be kind' })
 
@@ -70,7 +70,7 @@ describe('before login', () => {
     expect(await texts('#modals dialog')).toEqual([])
   })
 
-  test('126: of two modals, confirming the first leaves the second', async () => {
+  test('of two modals, confirming the first leaves the second', async () => {
     await publish({ title: 'Terms', type: 'modal', priority: 1 })
     await publish({ title: 'Privacy', type: 'modal' })
     await open()
@@ -81,7 +81,7 @@ describe('before login', () => {
     expect(await texts('#modals dialog[open] h2')).toEqual(['Privacy'])
   })
 
-  test('127, 131: banners are closed one by one, and come back with the page', async () => {
+  test('banners are closed one by one, and come back with the page', async () => {
     await publish({ title: 'First', priority: 1 })
     await publish({ title: 'Second' })
     await publish({ title: 'To stay', priority: -1, dismissible: false })
@@ -98,7 +98,7 @@ describe('before login', () => {
     expect(await texts('#banners h2')).toEqual(['First', 'Second', 'To stay'])
   })
 
-  test.each(['banner', 'modal'])('128: the lines of a %s stay lines, an empty one too', async (type) => {
+  test.each(['banner', 'modal'])('the lines of a %s stay lines, an empty one too', async (type) => {
     await publish({ type, message: 'one\n\n**two**' })
 
     await open()
@@ -106,7 +106,7 @@ describe('before login', () => {
     expect(await texts(`#${type}s p`)).toEqual(['one\n\n**two**'])
   })
 
-  test('129: what looks like HTML stays text, and what would run is no link', async () => {
+  test('what looks like HTML stays text, and what would run is no link', async () => {
     const html = '<img src=x onerror="window.ran = 1"><script>window.ran = 1</script><b>bold</b>'
     const link = { 'javascript:window.ran=1': 'javascript:window.ran=1' }
     await publish({ title: html, message: html, link })
@@ -207,7 +207,7 @@ describe('after login', () => {
     expect(keys).toEqual([made.body.auth?.entity_id])
   })
 
-  test('130: a message that is made now is shown at once, in a child namespace too', async () => {
+  test('a message that is made now is shown at once, in a child namespace too', async () => {
     await server.root.write('sys/namespaces/team')
     await open('team')
     await signIn('root')
@@ -246,13 +246,13 @@ describe('a page that may not read', () => {
     expect(await texts('#banners h2')).toEqual([])
   }
 
-  test('132: shows nothing while no origin is configured, and its login works', async () => {
+  test('shows nothing while no origin is configured, and its login works', async () => {
     expect((await server.root.delete('sys/config/cors')).status).toBe(204)
 
     await signsInWithoutMessages()
   })
 
-  test('132: shows nothing when another origin is configured, and its login works', async () => {
+  test('shows nothing when another origin is configured, and its login works', async () => {
     await allow('https://app.example.com')
 
     await signsInWithoutMessages()

@@ -7,7 +7,7 @@ export type CommandLineLogin = { readonly status: number; readonly body: Record<
 
 /**
  * What `vault login -method=oidc` and `bao login -method=oidc` do, request for request: a listener on this machine, a URL to open, and the callback once the
- * browser comes back, by GET or with a form. Contract jwt-oidc §5.11.
+ * browser comes back, by GET or with a form: docs/contract/oidc.md#the-callback-in-this-order
  */
 export async function commandLineLogin({
   server,

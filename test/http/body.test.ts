@@ -14,7 +14,7 @@ const refusal = (text: string, kind = 'invalid') => expect.objectContaining({ na
 const notAnObject = (type: string) =>
   refusal(`failed to parse JSON input: json: cannot unmarshal ${type} into Go value of type map[string]interface {}`)
 
-describe('contract core-http §1.4', () => {
+describe('bodies', () => {
   test('no body is no fields', () => {
     expect(readFields(undefined, undefined, limits)).toEqual({})
     expect(readFields(undefined, form, limits)).toEqual({})
@@ -150,7 +150,7 @@ describe('PATCH', () => {
   })
 })
 
-describe('contract core-http §1.2: a query', () => {
+describe('the query of a URL', () => {
   test.each([
     ['', {}],
     ['?', {}],

@@ -25,7 +25,7 @@ async function boundToken({ root, anonymous }: TestServer): Promise<string> {
 
 const trusting = { TRUSTED_PROXIES: '127.0.0.0/8,10.0.0.0/8' }
 
-describe('contract core-http §1.10: the address behind a trusted proxy', () => {
+describe('the address behind a trusted proxy', () => {
   test.each<{ name: string; settings: Record<string, string>; header: string | undefined; status: number; body?: object }>([
     { name: 'the rightmost address counts', settings: {}, header: '9.9.9.9, 10.1.9.9', status: 200 },
     { name: 'what the client wrote itself does not', settings: {}, header: '10.1.9.9, 9.9.9.9', status: 403, body: notAccepted },

@@ -15,7 +15,7 @@ const helpOf = async (path: string) => {
   return { text: String(body.help), openapi: body.openapi, body }
 }
 
-describe('contract core-http §1.12', () => {
+describe('help', () => {
   test('a bare object of three members', async () => {
     const { body } = await helpOf('auth/jwt/role/x')
 

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-/** What is wrong with a request, in the order of contract core-http §1.1; each is refused before those behind it. */
+/** What is wrong with a request, in the order of docs/contract/http.md#the-order-of-refusals; each is refused before those behind it. */
 const large = Buffer.alloc(2048, ' ')
 const bad = { 'X-Vault-Token': 'bad' }
 const elsewhere = { 'X-Vault-Namespace': 'nope' }
@@ -214,7 +214,7 @@ test('20 conversion comes before 21 rights of the one operation, but not for a c
   expect((await reader.write('auth/jwt/role/known', wrong)).body).toEqual(notAllowed)
 })
 
-describe('12 and 13: what a sealed server still says', () => {
+describe('what a sealed server still says', () => {
   test.each<{ name: string; ask: string[]; headers: Record<string, string>; raw: string; status: number; body: object | undefined }>([
     { name: '5 a path that is none', ask: ['GET', '/v1'], headers: {}, raw: '', status: 404, body: errors() },
     { name: '10 a verb nobody offers', ask: ['FOO', 'nope'], headers: {}, raw: '', status: 405, body: errors() },
@@ -237,7 +237,7 @@ describe('12 and 13: what a sealed server still says', () => {
   })
 })
 
-describe('22: a limited token pays for its requests', () => {
+describe('a limited token pays for its requests', () => {
   test.each([
     { name: 'one that is refused for its rights', ask: ['GET', 'nope'], cost: 1 },
     { name: 'one that cannot be converted', ask: ['POST', 'auth/jwt/role/r', { max_age: true }], cost: 1 },

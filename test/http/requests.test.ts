@@ -16,7 +16,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 const roles = 'auth/jwt/role'
 const self = 'auth/token/lookup-self'
 
-describe('contract core-http §1.2: verbs', () => {
+describe('verbs', () => {
   test.each(['POST', 'PUT'])('%s takes its fields from the body only', async (verb) => {
     const { body } = await server.root.call(verb, 'sys/capabilities-self?paths=q&zz=1', { paths: 'b' })
 
@@ -78,7 +78,7 @@ describe('contract core-http §1.2: verbs', () => {
   })
 })
 
-describe('contract core-http §1.3: from URL to path', () => {
+describe('from URL to path', () => {
   test.each([
     { path: '/v1//sys/mounts', location: '/v1/sys/mounts' },
     { path: '/v1/sys//mounts/', location: '/v1/sys/mounts/' },
@@ -140,7 +140,7 @@ describe('contract core-http §1.3: from URL to path', () => {
 
 const bodyOf = (answer: { body: string } | undefined): Json => JSON.parse(Buffer.from(answer?.body ?? '', 'latin1').toString())
 
-describe('contract core-http §1.7: headers', () => {
+describe('headers', () => {
   test.each<{ name: string; headers: Record<string, string>; status: number }>([
     { name: 'blanks around the token', headers: { 'X-Vault-Token': '  root\t' }, status: 200 },
     { name: 'an empty one gives way to Authorization', headers: { 'X-Vault-Token': '', Authorization: 'Bearer root' }, status: 200 },
@@ -244,7 +244,7 @@ describe('contract core-http §1.7: headers', () => {
   })
 })
 
-describe('contract core-http §1.12: help', () => {
+describe('help', () => {
   test.each(['?help=1', '?help=x&list=true'])('GET with %s answers a text and the description of that path, bare', async (query) => {
     const { status, body } = await server.root.read(`auth/jwt/role/a${query}`)
 
@@ -274,7 +274,7 @@ test.each([
   'PUT sys/seal',
   'FOO x',
   'GET sys/health',
-])('contract core-http §1.9: the headers of every answer: %s', async (line) => {
+])('the headers of every answer: %s', async (line) => {
   const [verb = '', path = ''] = line.split(' ')
   const client = path === 'sys/seal' ? server.anonymous : server.root
   const { headers } = await client.call(verb, path)

@@ -25,7 +25,7 @@ async function holder(capabilities: readonly string[], namespace: string, ...pat
 const plain = ['create', 'read', 'update', 'delete', 'list', 'patch', 'scan']
 const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'a' }
 
-describe('contract tokens §4.10: what sudo is for (A61, A62, A65, A66)', () => {
+describe('what sudo is for', () => {
   test.each([
     { verb: 'LIST', path: 'auth/token/accessors' },
     { verb: 'LIST', path: 'auth/token/accessors/' },
@@ -86,7 +86,7 @@ describe('contract tokens §4.10: what sudo is for (A61, A62, A65, A66)', () => 
   })
 })
 
-describe('contract tokens §4.7: create or update (A63, A64)', () => {
+describe('create or update', () => {
   test.each([
     { path: 'auth/jwt/role/new', body: role },
     { path: 'auth/token/roles/new', body: {} },
@@ -132,7 +132,7 @@ describe('contract tokens §4.7: create or update (A63, A64)', () => {
   })
 })
 
-describe('contract tokens §4.6: parameters over the wire', () => {
+describe('parameters over the wire', () => {
   const judged = async (rules: string, raw: string) => {
     const name = `p${++made}`
     expect(

@@ -24,7 +24,7 @@ const wrappedLogin = async (issuer: Awaited<ReturnType<typeof startIssuer>>, ttl
 /** Everything but the id each request has of its own. */
 const withoutRequestId = (text: string) => text.replace(/"request_id":"[0-9a-f-]{36}"/, '"request_id":""')
 
-describe('contract core-http §9.1: what is wrapped', () => {
+describe('what is wrapped', () => {
   test.each(['60', '1m', '500ms', '60.5s', Buffer.from('60000000µs').toString('latin1')])(
     'who asks for a wrapped answer for %s does not get the plain one',
     async (ttl) => {
@@ -208,7 +208,7 @@ describe('without a token', () => {
   })
 })
 
-describe('contract tokens §4.6: policies may force it', () => {
+describe('policies may force it', () => {
   test.each([
     { rule: 'min_wrapping_ttl = "100s" max_wrapping_ttl = "200s"', denied: [undefined, '99', '201'], wrapped: ['100', '200'] },
     { rule: 'max_wrapping_ttl = "200s"', denied: [undefined, '201', '1000h'], wrapped: ['1', '500ms'] },

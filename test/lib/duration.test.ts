@@ -20,7 +20,7 @@ test('read exactly, what is no duration stays none', () => {
   expect(parseDuration('1.5', { exact: true })).toEqual(parseDuration('1.5'))
 })
 
-describe('contract core-http §2.5', () => {
+describe('durations in requests', () => {
   test.each([
     ['', 0],
     [jsonNumber('90'), 90],

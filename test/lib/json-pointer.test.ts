@@ -4,7 +4,7 @@ import { lookupClaim, setClaim } from '../../src/lib/json-pointer.ts'
 
 const claims = () => ({ a: 42, b: 'bar', c: { d: 95, e: ['dog', 'cat', 'bird'], f: { g: 'zebra' } }, n: null, 'a~b/c': 'escaped', '': 'empty' })
 
-describe('contract jwt-oidc §8.7', () => {
+describe('reading and setting a claim by a JSON pointer', () => {
   test.each([
     ['a', 42],
     ['/a', 42],

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { jsonNumber } from '../../src/lib/json.ts'
 import { formatTime, hasFourDigitYear, parseTime, timeMilliseconds, timeNanoseconds } from '../../src/lib/time.ts'
 
-describe('contract core-http §2.6', () => {
+describe('times in requests', () => {
   test.each([
     ['2024-01-02T03:04:05Z', '2024-01-02T03:04:05Z'],
     ['2024-01-02T03:04:05.123456789Z', '2024-01-02T03:04:05.123456789Z'],

@@ -1,5 +1,5 @@
 /**
- * The rules of contract tokens §4.2–4.6, §4.12 said a second time, as slowly and plainly as the page says them: no
+ * The rules of docs/contract/tokens-and-policies.md#policies again, as slowly and plainly as the page states them: no
  * parser, no index, no copy of anything in `src`. Every rule of every policy is looked at for every question.
  */
 
@@ -38,7 +38,7 @@ type Rule = {
   readonly max: number
 }
 
-/** The model's answer: §4.5's decision, and the `sudo` reported beside it. */
+/** The model's answer: the decision, and the `sudo` reported with it. */
 export function modelDecision(stanzas: readonly Stanza[], question: Question): { allowed: boolean; sudo: boolean } {
   if (question.operation === 'help') return { allowed: true, sudo: false }
   const listing = isListing(question.operation)
@@ -49,7 +49,10 @@ export function modelDecision(stanzas: readonly Stanza[], question: Question): {
   return { allowed, sudo: rule.capabilities.has('sudo') }
 }
 
-/** The model's answer at `sys/capabilities` (§4.12): looked up as a list, sorted, `deny` when nothing is left. */
+/**
+ * The model's answer at `sys/capabilities`: looked up as a list, sorted, `deny` when nothing is left.
+ * docs/contract/tokens-and-policies.md#asking-for-capabilities
+ */
 export function modelCapabilities(stanzas: readonly Stanza[], path: string): string[] {
   const capabilities = [...(decidingRule(tableOf(stanzas), path, true)?.capabilities ?? [])].filter((word) => !newerWords.includes(word)).sort()
   return capabilities.length === 0 ? ['deny'] : capabilities
@@ -59,7 +62,7 @@ function isListing(operation: string): boolean {
   return operation === 'list' || operation === 'scan'
 }
 
-// §4.2: a stanza's own capabilities
+// docs/contract/tokens-and-policies.md#capabilities
 
 const shorthands = {
   deny: ['deny'],
@@ -68,7 +71,7 @@ const shorthands = {
   sudo: ['create', 'read', 'update', 'delete', 'list', 'sudo'],
 }
 
-/** Words of newer servers: a policy may have them, and they give nothing (§0.6 D8). */
+/** Words of newer servers: a policy may contain them, and they grant nothing. */
 const newerWords = ['subscribe', 'recover']
 
 function capabilitiesOf(stanza: Stanza): ReadonlySet<string> {
@@ -76,7 +79,7 @@ function capabilitiesOf(stanza: Stanza): ReadonlySet<string> {
   return all.has('deny') ? new Set(['deny']) : all
 }
 
-// §4.3, §4.4: one table of rules keyed by kind and path
+// docs/contract/tokens-and-policies.md#paths-in-rules: one table of rules, keyed by kind and path
 
 function tableOf(stanzas: readonly Stanza[]): Rule[] {
   const groups = new Map<string, Stanza[]>()
@@ -124,7 +127,7 @@ function smallestSet(seconds: readonly number[]): number {
   return set.length === 0 ? 0 : Math.min(...set)
 }
 
-// §4.5: which rule decides
+// docs/contract/tokens-and-policies.md#which-rule-decides
 
 function decidingRule(rules: readonly Rule[], path: string, listing: boolean): Rule | undefined {
   const bare = path.endsWith('/') ? path.slice(0, -1) : path
@@ -157,7 +160,7 @@ function segmentsMatch(pattern: string, path: string): boolean {
   })
 }
 
-/** The table of §4.5, row by row. */
+/** The order of docs/contract/tokens-and-policies.md#which-rule-decides, row by row. */
 function better(one: Rule, other: Rule): boolean {
   const rows = [rank(one), rank(other)] as const
   for (const [index, mine] of rows[0].entries()) {
@@ -176,7 +179,7 @@ function rank({ kind, path }: Rule): number[] {
   return [firstWildcard, open ? 0 : 1, -text.split('/').filter((piece) => piece === '+').length, bytes(text)]
 }
 
-// §4.6: wrapping TTLs and parameters
+// docs/contract/tokens-and-policies.md#parameters-wrapping-expiration
 
 function wrappingFits({ min, max }: Rule, { wrapTtl }: Question): boolean {
   if (min > 0 && max > 0 && max < min) return false

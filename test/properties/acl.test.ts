@@ -223,7 +223,7 @@ function fittingPath(label: string, { plus, tail }: { plus: string; tail: string
 
 type Written = readonly (readonly [readonly Stanza[], 'hcl' | 'json'])[]
 
-/** The Acl of these policies for an entity of this name, and the stanzas the contract says are left for it (§4.8). */
+/** The Acl of these policies for an entity of this name, and the stanzas that docs/contract/tokens-and-policies.md#paths-in-rules leaves it. */
 function bothOf(written: Written, name: string | undefined): { acl: Acl; stanzas: Stanza[] } {
   const entity = name === undefined ? undefined : { id: 'e', name, metadata: null, aliases: [] }
   const parsed = written.map(([stanzas, form]) => parsePolicy(policyText(stanzas, form)))

@@ -1,6 +1,6 @@
 /**
- * The four steps of contract tokens §1.9 said a second time, in whole seconds as big integers, without a look at
- * `src/core/tokens/lifetime.ts`.
+ * The four steps of docs/contract/tokens-and-policies.md#lifetimes again, in whole seconds as big integers,
+ * written independently of `src/core/tokens/lifetime.ts`.
  */
 
 /** All in seconds (0 is unset) but the two instants, which are milliseconds since 1970. */
@@ -19,7 +19,7 @@ export type LifetimeQuestion = {
 /** The granted seconds and the warnings, or that the hard end is past. */
 export type LifetimeAnswer = { readonly seconds: bigint; readonly warnings: readonly string[] } | 'past the max TTL, cannot renew'
 
-/** §1.9, steps 1 to 4 in the page's order. */
+/** The four steps in the order of the page. */
 export function modelLifetime(asked: LifetimeQuestion): LifetimeAnswer {
   const warnings: string[] = []
   const start = asked.startMs / 1000n
@@ -54,7 +54,7 @@ export function modelLifetime(asked: LifetimeQuestion): LifetimeAnswer {
   return { seconds: result, warnings }
 }
 
-/** The short form of §1.9: hours, minutes, seconds, those of zero left out, never days. */
+/** The short form in warnings: hours, minutes, seconds, those of zero left out, never days. */
 export function shortForm(seconds: bigint): string {
   if (seconds === 0n) return '0s'
   const parts = [

@@ -18,7 +18,7 @@ const likeRoot = fc.tuple(around, ...letters.flatMap((row) => [fc.constantFrom(.
 const plainRoot = fc.tuple(around, fc.constantFrom('root', 'ROOT', 'Root', 'rooT'), around).map((pieces) => pieces.join(''))
 const name = fc.oneof(likeRoot, plainRoot, fc.constantFrom('default', 'web', 'WEB ', '', ' ', 'response-wrapping'), fc.string({ maxLength: 6 }))
 
-/** Contract tokens §1.4: trimmed and lower-cased, and nothing else is done to it. */
+/** Trimmed and lower-cased, nothing else: docs/contract/tokens-and-policies.md#policies */
 const isRoot = (written: string) => /^\s*[rR][oO][oO][tT]\s*$/.test(written)
 
 test('a list of names is root exactly when one of them is the four letters, in any case, with nothing but blanks around', () => {

@@ -24,7 +24,7 @@ async function issuedBefore(launch: ReturnType<typeof launcher>) {
   return { id: String(body.lease_id), credential: String(body.data?.credential) }
 }
 
-test('L27: what ended while the server stood still is taken back when it starts', async () => {
+test('what ended while the server stood still is taken back when it starts', async () => {
   await using folder = await temporaryFolder()
   await using provider = await startCredentialProvider()
   const clock = new FakeClock()
@@ -40,7 +40,7 @@ test('L27: what ended while the server stood still is taken back when it starts'
   expect(provider.asked.get(credential)).toBe(1)
 })
 
-test('L28: a renewal after a restart counts from the issue', async () => {
+test('a renewal after a restart counts from the issue', async () => {
   await using folder = await temporaryFolder()
   await using provider = await startCredentialProvider()
   const clock = new FakeClock()

@@ -20,7 +20,7 @@ async function family(root: Client) {
   return { head, below: [...below, ...lowest, batch] }
 }
 
-test('1.3: after kill -9 amid revocations, a family whose end was asked for is whole or gone, and nothing of one that is gone is left', async () => {
+test('after kill -9 amid revocations, a family whose end was asked for is whole or gone, and nothing of one that is gone is left', async () => {
   await using folder = await temporaryFolder()
   const heads: { head: string; below: string[] }[] = []
   const answered = new Set<string>()

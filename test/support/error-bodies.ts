@@ -1,12 +1,12 @@
 import type { Json } from './client.ts'
 
-/** Contract core-http §0.1, `M(x)`. */
+/** A message in the frame of docs/contract/http.md#errors. */
 export const caused = (text: string) => `1 error occurred:\n\t* ${text}\n\n`
 
 /** A body with these errors and nothing else. */
 export const errors = (...texts: string[]) => ({ errors: texts })
 
-/** The token is not accepted. Contract tokens §0.2. */
+/** The token is not accepted: docs/contract/http.md#errors */
 export const notAccepted = errors('permission denied')
 
 /** The token may not do that. */

@@ -49,7 +49,7 @@ const refusal = (template: string): string => {
   return 'accepted'
 }
 
-describe('what a directive stands for, contract tokens §5.9', () => {
+describe('what a directive stands for', () => {
   test.each([
     ['{{identity.entity.id}}', 'entity-1'],
     ['{{ identity.entity.name }}', 'bob'],

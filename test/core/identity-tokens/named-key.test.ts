@@ -26,7 +26,7 @@ const outcome = (before: KeySettings | undefined, sent: object, longestRoleTtl =
   }
 }
 
-describe('settings of a key, contract tokens §5.9', () => {
+describe('settings of a key', () => {
   test('what is left out has its default, and stays as it is later', () => {
     expect(outcome(undefined, {})).toEqual({ algorithm: 'RS256', rotation_period: 86_400, verification_ttl: 86_400, allowed_client_ids: [] })
     expect(outcome(settings, { verification_ttl: 60 })).toEqual({ ...settings, verification_ttl: 60 })

@@ -22,7 +22,7 @@ async function changeEntity(house: House, id: string, changes: object) {
 const loginAt = (house: House, { tokens, identity }: Pick<House, 'tokens' | 'identity'>, auth = aLogin()) =>
   issueLogin({ ...house.parts, tokens, identity }, { mount: jwtMount, path: 'auth/jwt/login', auth })
 
-test('I1: the first login makes an entity with one alias, and an orphan token', async () => {
+test('the first login makes an entity with one alias, and an orphan token', async () => {
   await using house = await openTokenHouse()
 
   const { auth, warnings } = await house.login()
@@ -71,7 +71,7 @@ test('I1: the first login makes an entity with one alias, and an orphan token', 
   expect(await house.lookup(auth.client_token)).toMatchObject({ path: 'auth/jwt/login', display_name: 'jwt-alice', internal: { role: 'dev' } })
 })
 
-test('I2: a second login has another token of the same entity', async () => {
+test('a second login has another token of the same entity', async () => {
   await using house = await openTokenHouse()
 
   const first = await house.login()
@@ -93,7 +93,7 @@ test('a known name with known metadata writes its token and the row of its end, 
   expect(changed).toEqual(['expire', 'token'])
 })
 
-test('I3: other metadata replaces that of the alias as a whole', async () => {
+test('other metadata replaces that of the alias as a whole', async () => {
   await using house = await openTokenHouse()
   const first = await house.login({ alias: { name: 'alice', metadata: { role: 'dev', team: 'a' } } })
   house.clock.advance(60)
@@ -117,7 +117,7 @@ test('the same metadata in another order is no change', async () => {
   expect(await entityOf(house, auth.entity_id)).toEqual(before)
 })
 
-test('I4: another spelling finds the same entity and changes neither name nor metadata', async () => {
+test('another spelling finds the same entity and changes neither name nor metadata', async () => {
   await using house = await openTokenHouse()
   const first = await house.login()
 
@@ -128,7 +128,7 @@ test('I4: another spelling finds the same entity and changes neither name nor me
   expect((await entityOf(house, auth.entity_id)).aliases).toEqual([expect.objectContaining({ name: 'alice', metadata: { role: 'dev' } })])
 })
 
-test('I5: the same name at another mount is another entity', async () => {
+test('the same name at another mount is another entity', async () => {
   await using house = await openTokenHouse()
 
   const here = await house.login()
@@ -137,7 +137,7 @@ test('I5: the same name at another mount is another entity', async () => {
   expect(there.auth.entity_id).not.toBe(here.auth.entity_id)
 })
 
-test('I6: policies of the entity stand beside those of the token', async () => {
+test('policies of the entity stand beside those of the token', async () => {
   await using house = await openTokenHouse()
   const first = await house.login()
   const restarted = await changeEntity(house, first.auth.entity_id, { policies: ['p'] })
@@ -166,7 +166,7 @@ test.each<{ row: string; auth: Partial<LoginAuth>; text: string }>([
   expect(await house.view.listKeys('')).toEqual(before)
 })
 
-test('I14: a mount tuned to batch gives batch tokens, whatever the role says', async () => {
+test('a mount tuned to batch gives batch tokens, whatever the role says', async () => {
   await using house = await openTokenHouse()
   const mount = aMount({ config: { ...aMount().config, token_type: 'batch' } })
 
@@ -175,7 +175,7 @@ test('I14: a mount tuned to batch gives batch tokens, whatever the role says', a
   expect(auth).toMatchObject({ token_type: 'batch', accessor: '', renewable: false })
 })
 
-test('I9: a role without policies and without default gives a token without policies', async () => {
+test('a role without policies and without default gives a token without policies', async () => {
   await using house = await openTokenHouse()
 
   const { auth } = await house.login({ noDefaultPolicy: true })
@@ -184,7 +184,7 @@ test('I9: a role without policies and without default gives a token without poli
   expect(auth).not.toHaveProperty('token_policies')
 })
 
-test('I15: a disabled entity does not log in', async () => {
+test('a disabled entity does not log in', async () => {
   await using house = await openTokenHouse()
   const { auth } = await house.login()
   const restarted = await changeEntity(house, auth.entity_id, { disabled: true })
@@ -192,7 +192,7 @@ test('I15: a disabled entity does not log in', async () => {
   await expect(loginAt(house, restarted)).rejects.toMatchObject({ message: 'permission denied', kind: 'denied', wrapped: false })
 })
 
-test('I16: after its entity was deleted a name gets a new one', async () => {
+test('after its entity was deleted a name gets a new one', async () => {
   await using house = await openTokenHouse()
   const first = await house.login()
   await house.view.write([{ key: entityKey(first.auth.entity_id), value: undefined }])
@@ -205,7 +205,7 @@ test('I16: after its entity was deleted a name gets a new one', async () => {
   expect((await loginAt(house, restarted)).auth.entity_id).toBe(auth.entity_id)
 })
 
-test('I37: metadata of a known alias is stored unchecked', async () => {
+test('metadata of a known alias is stored unchecked', async () => {
   await using house = await openTokenHouse()
   await house.login()
 

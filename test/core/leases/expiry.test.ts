@@ -85,7 +85,7 @@ describe('a lease that ends', () => {
 })
 
 describe('a provider that is down', () => {
-  test('L15: is asked six times, then the lease is irrevocable', async () => {
+  test('is asked six times, then the lease is irrevocable', async () => {
     await using house = await openLeaseHouse()
     const { id, credential } = await house.issue()
     house.provider.mood = 'down'
@@ -190,7 +190,7 @@ describe('an irrevocable lease', () => {
     return { house, ...issued }
   }
 
-  test('L16: is one at once when the provider calls the request invalid', async () => {
+  test('is one at once when the provider calls the request invalid', async () => {
     const { house, id, credential } = await openWithIrrevocable()
     await using _ = house
 

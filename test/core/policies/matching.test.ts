@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { type Acl, type AclOperation, buildAcl } from '../../../src/core/policies/acl.ts'
 import { parsePolicy } from '../../../src/core/policies/policy.ts'
 
-/** The rules of contract tokens §4.3 and §4.5 once more, word by word and slowly. */
+/** The rules of docs/contract/tokens-and-policies.md#paths-in-rules and #which-rule-decides again, literally and slowly. */
 function decidingPattern(patterns: readonly string[], path: string, isList: boolean): string | undefined {
   const bare = isList && path.endsWith('/') ? path.slice(0, -1) : undefined
   const isSegment = (pattern: string) => pattern === '+' || pattern.startsWith('+/') || pattern.includes('/+')

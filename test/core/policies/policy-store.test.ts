@@ -16,7 +16,7 @@ async function openStore() {
 const capabilities = async (store: PolicyStore, names: string[], path: string, context = anyone) =>
   (await store.aclFor('root', names, context)).capabilities(path)
 
-/** What `default` gives; only its templated paths depend on the caller. Contract tokens §4.9. */
+/** What `default` grants (docs/contract/tokens-and-policies.md#built-in-policies). Only its templated paths depend on the caller. */
 const defaultRights: [path: string, capabilities: string[]][] = [
   ['auth/token/lookup-self', ['read']],
   ['auth/token/renew-self', ['update']],
@@ -50,7 +50,7 @@ test.each(defaultRights)('the default policy: %s gets %j', async (path, expected
   expect(await capabilities(store, ['default'], path, bob)).toEqual(expected)
 })
 
-test('P18: the default policy gives a token without entity nothing of identity', async () => {
+test('the default policy gives a token without entity nothing of identity', async () => {
   await using store = await openStore()
 
   expect(await capabilities(store, ['default'], 'identity/entity/id/e-1')).toEqual(['deny'])
@@ -68,7 +68,7 @@ test.each([
   expect(await capabilities(store, ['response-wrapping'], path)).toEqual(expected)
 })
 
-test('P1 to P4: what a new store has, and what is written later', async () => {
+test('what a new store has, and what is written later', async () => {
   await using store = await openStore()
   expect(await store.list('root')).toEqual(['default', 'root'])
 
@@ -96,7 +96,7 @@ test.each([
   expect(await capabilities(store, [' Web'], 'cubbyhole/a')).toEqual(['read'])
 })
 
-test('P6: a base64 text is stored decoded', async () => {
+test('a base64 text is stored decoded', async () => {
   await using store = await openStore()
 
   await store.put('root', 'web', Buffer.from(text).toString('base64'))
@@ -128,7 +128,7 @@ test.each([
   await expect(store.delete('root', name)).rejects.toMatchObject({ kind: 'invalid', wrapped: false, message })
 })
 
-test('P10: deleting what is not there is no failure', async () => {
+test('deleting what is not there is no failure', async () => {
   await using store = await openStore()
   await store.put('root', 'web', text)
 
@@ -139,7 +139,7 @@ test('P10: deleting what is not there is no failure', async () => {
   expect(await store.has('root', 'web')).toBe(false)
 })
 
-test('P23: the names below a folder', async () => {
+test('the names below a folder', async () => {
   await using store = await openStore()
   for (const name of ['team/sub/b', 'teams', 'team', 'team/a']) await store.put('root', name, text)
 

@@ -194,7 +194,7 @@ test.each([
   expect(acl.capabilities('b')).toEqual(['list', 'read'])
 })
 
-test('P22: shorthand and capabilities add up on one line', () => {
+test('shorthand and capabilities add up on one line', () => {
   expect(aclOf('path "a" { policy = "read" capabilities = ["update"] }').capabilities('a')).toEqual(['list', 'read', 'update'])
 })
 

@@ -13,7 +13,7 @@ type House = Awaited<ReturnType<typeof openTokenHouse>>
 const aBatch = async (house: House, input: Parameters<House['create']>[0] = {}, request: Parameters<House['create']>[1] = {}) =>
   (await house.create({ type: 'batch', policies: ['web'], ttl: '20m', ...input }, request)).auth
 
-test('T36: a batch token is its id, and nothing is stored', async () => {
+test('a batch token is its id, and nothing is stored', async () => {
   await using house = await openTokenHouse()
   const before = await house.view.listKeys('')
 
@@ -24,7 +24,7 @@ test('T36: a batch token is its id, and nothing is stored', async () => {
   expect(await house.view.listKeys('')).toEqual(before)
 })
 
-test('2.7: a look-up shows a batch token in whole seconds', async () => {
+test('a look-up shows a batch token in whole seconds', async () => {
   await using house = await openTokenHouse()
   const { client_token: id } = await aBatch(house)
   house.clock.advance(1)
@@ -44,7 +44,7 @@ test('2.7: a look-up shows a batch token in whole seconds', async () => {
   })
 })
 
-test('T74: it is valid for a server that starts later', async () => {
+test('it is valid for a server that starts later', async () => {
   await using house = await openTokenHouse()
   const { client_token: id } = await aBatch(house)
 
@@ -53,7 +53,7 @@ test('T74: it is valid for a server that starts later', async () => {
   expect(await tokens.lookup(id)).toMatchObject({ type: 'batch', policies: ['default', 'web'] })
 })
 
-test('1.6: it lives through its last second', async () => {
+test('it lives through its last second', async () => {
   await using house = await openTokenHouse()
   const { client_token: id } = await aBatch(house, { ttl: '10' })
 
@@ -64,7 +64,7 @@ test('1.6: it lives through its last second', async () => {
   expect(await house.tokens.lookup(id)).toBeUndefined()
 })
 
-test('1.6: it ends with its parent, an orphan does not', async () => {
+test('it ends with its parent, an orphan does not', async () => {
   await using house = await openTokenHouse()
   const parent = await house.lookup((await house.create({ policies: ['web'] })).auth.client_token)
   const child = await aBatch(house, {}, { caller: parent, sudo: false })
@@ -158,7 +158,7 @@ test('what is sealed for something else is no batch token, and one of another se
   expect(batch.open(`hvb.${randomBytes(300).toString('base64url')}`)).toBeUndefined()
 })
 
-test('1.1: one of a child namespace ends in its id, which cannot be taken off or changed', async () => {
+test('one of a child namespace ends in its id, which cannot be taken off or changed', async () => {
   await using house = await openTokenHouse()
   const mount = { ...tokenMount, namespace: 'aB3xY9' }
   const { client_token: id } = await aBatch(house, {}, { mount })
@@ -181,7 +181,7 @@ test('one that nobody could send is not made, and one that long not opened', asy
   expect(await house.tokens.lookup(`hvb.${'A'.repeat(70_000)}`)).toBeUndefined()
 })
 
-test('1.6: the id of a caller who may choose one is ignored', async () => {
+test('the id of a caller who may choose one is ignored', async () => {
   await using house = await openTokenHouse()
 
   const made = await house.create({ type: 'batch', policies: ['web'], id: 'own.id' })
@@ -216,11 +216,11 @@ test.each<{ mount: string | undefined; role: string; type: TokenType }>([
   { mount: 'default-batch', role: '', type: 'batch' },
   { mount: 'default-batch', role: 'service', type: 'service' },
   { mount: 'default-batch', role: 'batch', type: 'batch' },
-])('1.5: mount $mount, role $role: $type', ({ mount, role, type }) => {
+])('mount $mount, role $role: $type', ({ mount, role, type }) => {
   expect(loginTokenType(mount, role)).toBe(type)
 })
 
-test('1.6: a mount of type batch drops what a role asks for and such tokens cannot have', async () => {
+test('a mount of type batch drops what a role asks for and such tokens cannot have', async () => {
   await using house = await openTokenHouse()
   const mount = aMount({ config: { ...aMount().config, token_type: 'batch' } })
 

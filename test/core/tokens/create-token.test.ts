@@ -16,7 +16,7 @@ const refusal = async (house: House, input: Partial<CreateInput>, request: Parti
 /** A valid token made by root, as the caller of another creation. */
 const callerWith = async (house: House, input: Partial<CreateInput>) => house.lookup((await house.create(input)).auth.client_token)
 
-test('T1: the child of root is root, without end and without warnings', async () => {
+test('the child of root is root, without end and without warnings', async () => {
   await using house = await openTokenHouse()
 
   const { auth, warnings } = await house.create()
@@ -151,7 +151,7 @@ test.each<{ row: string; input: Partial<CreateInput>; sudo?: boolean; text: stri
   expect(await refusal(house, input, { caller, sudo })).toMatchObject({ text, kind: 'invalid' })
 })
 
-test('T15, T16: a root token that ends makes none without end', async () => {
+test('a root token that ends makes none without end', async () => {
   await using house = await openTokenHouse()
   const caller = await callerWith(house, { ttl: '2h' })
 
@@ -160,7 +160,7 @@ test('T15, T16: a root token that ends makes none without end', async () => {
   expect(made.auth).toMatchObject({ policies: ['root'], lease_duration: 3600 })
 })
 
-test('T27: create-orphan makes an orphan without sudo', async () => {
+test('create-orphan makes an orphan without sudo', async () => {
   await using house = await openTokenHouse()
   const caller = await callerWith(house, { policies: ['web'] })
 
@@ -170,7 +170,7 @@ test('T27: create-orphan makes an orphan without sudo', async () => {
   expect((await house.lookup(auth.client_token)).path).toBe('auth/token/create-orphan')
 })
 
-test('T41: a token with limited uses makes none; on its last use the parent is said to be gone', async () => {
+test('a token with limited uses makes none; on its last use the parent is said to be gone', async () => {
   await using house = await openTokenHouse()
   const caller = await callerWith(house, { policies: ['web'], num_uses: 2 })
   const first = await house.tokens.spendUse(caller)
@@ -219,7 +219,7 @@ test('the entity and its policies go to a child, not to an orphan', async () => 
   expect(orphan.auth.entity_id).toBe('')
 })
 
-test('1.10, T75: bound addresses go to a child, not to an orphan nor to a root token without end', async () => {
+test('bound addresses go to a child, not to an orphan nor to a root token without end', async () => {
   await using house = await openTokenHouse()
   const login = await house.login({ policies: ['web'], boundCidrs: ['127.0.0.1', '1.2.3.4/8'] })
   const caller = await house.lookup(login.auth.client_token)

@@ -95,7 +95,7 @@ test.each<{ row: string; role: TokenRoleRecord; input?: Partial<CreateInput>; au
   for (const key of absent) expect(shown).not.toHaveProperty(key)
 })
 
-test('T57: bound addresses of a role are none for a root token without end', async () => {
+test('bound addresses of a role are none for a root token without end', async () => {
   await using house = await openTokenHouse()
 
   const made = await house.create({}, withRole({ token_bound_cidrs: ['1.2.3.4/8'] }))
@@ -104,7 +104,7 @@ test('T57: bound addresses of a role are none for a root token without end', asy
   expect((await house.lookup(made.auth.client_token)).bound_cidrs).toEqual([])
 })
 
-test('1.10: with a role only its addresses count, not those of the caller', async () => {
+test('with a role only its addresses count, not those of the caller', async () => {
   await using house = await openTokenHouse()
   const caller = await house.lookup((await house.login({ policies: ['web'], boundCidrs: ['127.0.0.1'] })).auth.client_token)
 
@@ -113,7 +113,7 @@ test('1.10: with a role only its addresses count, not those of the caller', asyn
   expect((await house.lookup(made.auth.client_token)).bound_cidrs).toEqual([])
 })
 
-test('2.3: a role that lists policies frees the caller from its own, one that does not leaves it bound', async () => {
+test('a role that lists policies frees the caller from its own, one that does not leaves it bound', async () => {
   await using house = await openTokenHouse()
   const caller = await house.lookup((await house.create({ policies: ['web'] })).auth.client_token)
   const asCaller = { caller, sudo: false }
@@ -133,7 +133,7 @@ test('2.3: a role that lists policies frees the caller from its own, one that do
   })
 })
 
-test('2.5: tokens for one name have one entity, whoever asks at the same time', async () => {
+test('tokens for one name have one entity, whoever asks at the same time', async () => {
   await using house = await openTokenHouse()
   const request = withRole({ allowed_entity_aliases: ['al*'] })
 
@@ -147,7 +147,7 @@ test('2.5: tokens for one name have one entity, whoever asks at the same time', 
   expect(await house.lookup(made[0]?.auth.client_token ?? '')).toMatchObject({ entity_id: again.auth.entity_id })
 })
 
-test('2.5: a refusal leaves neither token nor entity behind, also of an id that is taken', async () => {
+test('a refusal leaves neither token nor entity behind, also of an id that is taken', async () => {
   await using house = await openTokenHouse()
   const before = await house.view.listKeys('')
   const request = withRole({ allowed_entity_aliases: ['*'] })
@@ -178,7 +178,7 @@ test.each<{ input: Partial<CreateInput>; policies: string[] }>([
   { input: {}, policies: ['default'] },
   { input: { policies: ['web'] }, policies: ['default', 'web'] },
   { input: { no_default_policy: true }, policies: [] },
-])('T78: in a child namespace nothing is inherited: $input', async ({ input, policies }) => {
+])('in a child namespace nothing is inherited: $input', async ({ input, policies }) => {
   await using house = await openTokenHouse()
   house.mounts.set(child.accessor, child)
 
@@ -194,7 +194,7 @@ test.each<{ input: Partial<CreateInput>; policies: string[] }>([
   expect(await house.tokens.lookupByAccessor(auth.accessor.slice(0, -7))).toBeUndefined()
 })
 
-test('T55: without its role a token is not renewed; a role of that name elsewhere does not help', async () => {
+test('without its role a token is not renewed; a role of that name elsewhere does not help', async () => {
   await using house = await openTokenHouse()
   await house.roles.change('root', 'r', () => ({}))
   await house.roles.change('aB3xY9', 'r', () => ({}))
@@ -211,7 +211,7 @@ test('T55: without its role a token is not renewed; a role of that name elsewher
   })
 })
 
-test("2.8: at renewal the role's period and explicit maximum of today count", async () => {
+test("at renewal the role's period and explicit maximum of today count", async () => {
   await using house = await openTokenHouse()
   const role = await house.roles.change('root', 'r', () => ({ token_period: 3600 }))
   const token = await house.lookup((await house.create({ policies: ['web'], explicit_max_ttl: '10h' }, { role })).auth.client_token)

@@ -14,7 +14,7 @@ async function lineOf(house: House, generations: number) {
   return token
 }
 
-test('1.3: a family as long as it may be ends with its head, from the lowest up', async () => {
+test('a family as long as it may be ends with its head, from the lowest up', async () => {
   await using house = await openTokenHouse()
   const head = await lineOf(house, 2)
   let last = head

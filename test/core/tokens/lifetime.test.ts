@@ -10,17 +10,17 @@ const periodCut = (wanted: string, cap: string) =>
   `period of "${wanted}" exceeded the effective max_ttl of "${cap}"; period value is capped accordingly`
 
 test.each([
-  { name: 'T2: nothing asked gives the mount default', terms: {}, ttl: 768 * hour },
-  { name: 'T17: a TTL', terms: { ttl: hour }, ttl: hour },
-  { name: 'T18: a TTL above the mount maximum', terms: { ttl: 800 * hour }, ttl: 768 * hour, warnings: [ttlCut('800h', '768h')] },
-  { name: 'T19: a TTL above the explicit maximum', terms: { ttl: hour, explicitMaxTtl: 1800 }, ttl: 1800, warnings: [ttlCut('1h', '30m')] },
-  { name: 'T20: a TTL below the explicit maximum', terms: { ttl: hour, explicitMaxTtl: 2 * hour }, ttl: hour },
-  { name: 'T21: a period', terms: { period: 24 * hour }, ttl: 24 * hour },
+  { name: 'nothing asked gives the mount default', terms: {}, ttl: 768 * hour },
+  { name: 'a TTL', terms: { ttl: hour }, ttl: hour },
+  { name: 'a TTL above the mount maximum', terms: { ttl: 800 * hour }, ttl: 768 * hour, warnings: [ttlCut('800h', '768h')] },
+  { name: 'a TTL above the explicit maximum', terms: { ttl: hour, explicitMaxTtl: 1800 }, ttl: 1800, warnings: [ttlCut('1h', '30m')] },
+  { name: 'a TTL below the explicit maximum', terms: { ttl: hour, explicitMaxTtl: 2 * hour }, ttl: hour },
+  { name: 'a period', terms: { period: 24 * hour }, ttl: 24 * hour },
   { name: 'a period beats ttl and increment', terms: { period: 24 * hour, ttl: hour, increment: 60 }, ttl: 24 * hour },
   { name: 'a period above the mount maximum', terms: { period: 800 * hour }, ttl: 768 * hour, warnings: [periodCut('800h', '768h')] },
-  { name: 'T23: a period above the explicit maximum', terms: { period: 5, explicitMaxTtl: 4 }, ttl: 4, warnings: [periodCut('5s', '4s')] },
+  { name: 'a period above the explicit maximum', terms: { period: 5, explicitMaxTtl: 4 }, ttl: 4, warnings: [periodCut('5s', '4s')] },
   { name: 'max_ttl lowers a period', terms: { period: 600, maxTtl: 400 }, ttl: 400, warnings: [periodCut('10m', '6m40s')] },
-  { name: 'T76: the default is cut with a warning too', terms: { explicitMaxTtl: 5400 }, ttl: 5400, warnings: [ttlCut('768h', '1h30m')] },
+  { name: 'the default is cut with a warning too', terms: { explicitMaxTtl: 5400 }, ttl: 5400, warnings: [ttlCut('768h', '1h30m')] },
   { name: 'an explicit maximum above the mount maximum is no warning', terms: { explicitMaxTtl: 800 * hour }, ttl: 768 * hour },
   {
     name: 'max_ttl above the mount maximum is ignored',
@@ -31,21 +31,21 @@ test.each([
   { name: 'max_ttl cuts a TTL', terms: { ttl: 3605, maxTtl: hour }, ttl: hour, warnings: [ttlCut('1h5s', '1h')] },
   { name: 'an increment beats the TTL', terms: { ttl: hour, increment: 60 }, ttl: 60 },
   {
-    name: 'I10: a late renewal gets the rest',
+    name: 'a late renewal gets the rest',
     terms: { ttl: 600, maxTtl: 1200 },
     age: 960,
     ttl: 240,
     warnings: [ttlCut('10m', '4m')],
   },
-  { name: 'T22: a periodic token has no end', terms: { period: 24 * hour, increment: 60 }, age: 9999 * hour, ttl: 24 * hour },
+  { name: 'a periodic token has no end', terms: { period: 24 * hour, increment: 60 }, age: 9999 * hour, ttl: 24 * hour },
   {
-    name: 'T23: an explicit maximum ends a periodic token',
+    name: 'an explicit maximum ends a periodic token',
     terms: { period: 5, explicitMaxTtl: 4 },
     age: 2,
     ttl: 2,
     warnings: [periodCut('5s', '4s'), ttlCut('4s', '2s')],
   },
-  { name: 'T69: an increment past the end', terms: { increment: 900 * hour }, age: hour, ttl: 767 * hour, warnings: [ttlCut('900h', '767h')] },
+  { name: 'an increment past the end', terms: { increment: 900 * hour }, age: hour, ttl: 767 * hour, warnings: [ttlCut('900h', '767h')] },
 ])('$name', ({ terms, age = 0, ttl, warnings = [] }) => {
   expect(lifetime(bounds, terms, now, now - age * 1000)).toEqual({ ok: true, ttl, warnings })
 })

@@ -11,7 +11,7 @@ const terms = (changes: Partial<{ ttl: number; maxTtl: number; period: number }>
   ...changes,
 })
 
-test('T68: a token made by a token keeps the smaller TTL of an increment', async () => {
+test('a token made by a token keeps the smaller TTL of an increment', async () => {
   await using house = await openTokenHouse()
   const token = await house.lookup((await house.create({ policies: ['web'], ttl: '1h' })).auth.client_token)
 
@@ -21,14 +21,14 @@ test('T68: a token made by a token keeps the smaller TTL of an increment', async
   expect(durations).toEqual([1800, 1800, 7200, 7200])
 })
 
-test('T22: a period ignores the increment', async () => {
+test('a period ignores the increment', async () => {
   await using house = await openTokenHouse()
   const token = await house.lookup((await house.create({ policies: ['web'], period: '24h' })).auth.client_token)
 
   expect((await house.renew(token, 60)).auth.lease_duration).toBe(86400)
 })
 
-test('T23: the explicit maximum ends a periodic token', async () => {
+test('the explicit maximum ends a periodic token', async () => {
   await using house = await openTokenHouse()
   const token = await house.lookup((await house.create({ policies: ['web'], period: '5', explicit_max_ttl: '4' })).auth.client_token)
   house.clock.advance(2)
@@ -38,7 +38,7 @@ test('T23: the explicit maximum ends a periodic token', async () => {
   await expect(house.renew(token)).rejects.toMatchObject({ message: 'past the max TTL, cannot renew', kind: 'invalid', wrapped: false })
 })
 
-test('I10, T69: a late renewal gets what is left, and says so', async () => {
+test('a late renewal gets what is left, and says so', async () => {
   await using house = await openTokenHouse()
   house.house.roleTerms = terms({ ttl: 600, maxTtl: 1200 })
   const id = (await house.login({ ttl: 600, maxTtl: 1200 })).auth.client_token
@@ -51,8 +51,8 @@ test('I10, T69: a late renewal gets what is left, and says so', async () => {
 })
 
 test.each([
-  { row: 'I11: its TTL', now: terms({ ttl: 300 }), ttl: 300 },
-  { row: 'I12: a period set later', now: terms({ ttl: 300, period: 900 }), ttl: 900 },
+  { row: 'its TTL', now: terms({ ttl: 300 }), ttl: 300 },
+  { row: 'a period set later', now: terms({ ttl: 300, period: 900 }), ttl: 900 },
   { row: 'its greatest TTL', now: terms({ ttl: 900, maxTtl: 200 }), ttl: 200 },
 ])('$row of the role counts as it is now', async ({ now, ttl }) => {
   await using house = await openTokenHouse()
@@ -79,7 +79,7 @@ test('the explicit maximum of the login stays', async () => {
   expect((await house.renew(token, 600)).auth.lease_duration).toBe(500)
 })
 
-test('I13: a role that is gone ends renewals, not the token', async () => {
+test('a role that is gone ends renewals, not the token', async () => {
   await using house = await openTokenHouse()
   const { auth } = await house.login()
   house.house.roleTerms = { ok: false, reason: 'role dev does not exist during renewal' }
@@ -111,7 +111,7 @@ test.each([
   await expect(house.renew(token, 0, '')).rejects.toMatchObject({ message: 'invalid request', kind: 'invalid', wrapped: true })
 })
 
-test('T66: the initial root token has no lease to renew', async () => {
+test('the initial root token has no lease to renew', async () => {
   await using house = await openTokenHouse()
   const token = await house.lookup(await createInitialRootToken({ ...house.parts, tokenMount }))
 

@@ -21,7 +21,7 @@ async function family(house: House) {
 const isValid = async (house: House, { id }: { id: string }) => (await house.tokens.lookup(id)) !== undefined
 const rowsOf = (house: House) => Promise.all(['token/', 'expire/', 'child/'].map((prefix) => house.view.listKeys(prefix)))
 
-test('T64: a token goes with all below it, deepest first, and leaves no row', async () => {
+test('a token goes with all below it, deepest first, and leaves no row', async () => {
   await using house = await openTokenHouse()
   const before = await rowsOf(house)
   const { parent, son, daughter, grandson } = await family(house)
@@ -70,7 +70,7 @@ test('nobody is revoked twice', async () => {
   expect(await house.revoker.revoke('unknown')).toBe(false)
 })
 
-test('T65: revoke-orphan leaves the children as orphans, the grandchildren with their parents', async () => {
+test('revoke-orphan leaves the children as orphans, the grandchildren with their parents', async () => {
   await using house = await openTokenHouse()
   const { parent, son, daughter, grandson } = await family(house)
 

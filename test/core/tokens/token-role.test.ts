@@ -132,7 +132,7 @@ test.each<{ row: string; before?: TokenRoleRecord; sent: TokenRoleRecord; shown:
   for (const key of absent) expect(data).not.toHaveProperty(key)
 })
 
-test('2.6: warnings of a write', () => {
+test('warnings of a write', () => {
   const both = {
     token_period: 1,
     period: 2,
@@ -163,7 +163,7 @@ test.each<{ role: string | undefined; asked: string; type: TokenType | undefined
   { role: 'default-batch', asked: '', type: 'batch' },
   { role: 'default-batch', asked: 'service', type: 'service' },
   { role: 'default-batch', asked: 'default-batch', type: undefined },
-])('2.4: role $role, asked for $asked: $type', ({ role, asked, type }) => {
+])('role $role, asked for $asked: $type', ({ role, asked, type }) => {
   expect(createdTokenType(role === undefined ? {} : { token_type: role }, asked)).toBe(type)
 })
 
@@ -226,7 +226,7 @@ test('a refusal of many names stays short', () => {
   expect(() => rolePolicies(ab, { requested: asked, noDefaultPolicy: false, caller: [] })).toThrow(/^.{0,2000}$/)
 })
 
-test('2.3: a role that lists nothing is no case of its own', () => {
+test('a role that lists nothing is no case of its own', () => {
   expect(listsPolicies({ token_no_default_policy: true, allowed_policies: [] })).toBe(false)
 })
 
@@ -239,14 +239,14 @@ test.each([
   { asked: 'bob', ok: false },
   { asked: 'alice2', ok: false },
   { asked: 'xci-1', ok: false },
-])('2.5: a role for alice and ci-* is for $asked: $ok', ({ asked, ok }) => {
+])('a role for alice and ci-* is for $asked: $ok', ({ asked, ok }) => {
   const role = { allowed_entity_aliases: ['alice', 'ci-*'] }
 
   if (ok) expect(entityAliasOf(role, asked)).toBe(asked)
   else expect(() => entityAliasOf(role, asked)).toThrow("invalid 'entity_alias' value")
 })
 
-test('2.5: without a role, or with one that names nobody, there is no name to choose', () => {
+test('without a role, or with one that names nobody, there is no name to choose', () => {
   expect(() => entityAliasOf(undefined, 'a')).toThrow("'entity_alias' is only allowed in combination with token role")
   expect(() => entityAliasOf({}, 'a')).toThrow("invalid 'entity_alias' value")
 })

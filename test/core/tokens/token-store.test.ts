@@ -86,7 +86,7 @@ test('a token issued after its mount was moved is valid', async () => {
   expect(await house.tokens.lookup(auth.client_token)).toBeUndefined()
 })
 
-test('1.3: a child outlives the expiry of no ancestor', async () => {
+test('a child outlives the expiry of no ancestor', async () => {
   await using house = await openTokenHouse()
   const parent = await house.lookup((await house.create({ policies: ['web'], ttl: '60' })).auth.client_token)
   const child = await house.lookup((await house.create({ ttl: '1h' }, { caller: parent, sudo: false })).auth.client_token)
@@ -97,7 +97,7 @@ test('1.3: a child outlives the expiry of no ancestor', async () => {
   expect(await house.tokens.lookup(grandchild.auth.client_token)).toBeUndefined()
 })
 
-test('1.7: uses count down to −1, and then the token is refused', async () => {
+test('uses count down to −1, and then the token is refused', async () => {
   await using house = await openTokenHouse()
   const { auth } = await house.create({ policies: ['web'], num_uses: 2 })
 

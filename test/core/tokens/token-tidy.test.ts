@@ -12,7 +12,7 @@ function tidyOf(house: House, tokens = house.tokens) {
 
 const recordsOf = (house: House) => house.view.listKeys('token/')
 
-test('2.10: tokens of a mount that is gone go with all below them; good ones stay', async () => {
+test('tokens of a mount that is gone go with all below them; good ones stay', async () => {
   await using house = await openTokenHouse()
   const before = await recordsOf(house)
   const login = await house.login({ policies: ['web'] })
@@ -33,7 +33,7 @@ test('2.10: tokens of a mount that is gone go with all below them; good ones sta
   expect(logged).toMatchObject([{ event: 'token_tidy', failed: 0 }])
 })
 
-test('2.10: a token whose parent is not in the store goes, and rows that lead nowhere', async () => {
+test('a token whose parent is not in the store goes, and rows that lead nowhere', async () => {
   await using house = await openTokenHouse()
   const parent = await house.lookup((await house.create({ policies: ['web'] })).auth.client_token)
   await house.create({}, { caller: parent, sudo: false })
@@ -114,7 +114,7 @@ test('one that is stopped starts no more', async () => {
   expect(tidy.start()).toBe(false)
 })
 
-test('2.10: a token that was renewed after its page was read stays', async () => {
+test('a token that was renewed after its page was read stays', async () => {
   await using house = await openTokenHouse()
   const caller = await house.lookup((await house.create({ policies: ['web'], ttl: '10s' })).auth.client_token)
   const { tidy } = tidyOf(
@@ -132,7 +132,7 @@ test('2.10: a token that was renewed after its page was read stays', async () =>
   expect(await house.tokens.lookupByAccessor(caller.accessor)).toBeDefined()
 })
 
-test('2.10: a child that became an orphan after its page was read stays', async () => {
+test('a child that became an orphan after its page was read stays', async () => {
   await using house = await openTokenHouse()
   const parent = await house.lookup((await house.create({ policies: ['web'] })).auth.client_token)
   const child = (await house.create({}, { caller: parent, sudo: false })).auth

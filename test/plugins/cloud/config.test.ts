@@ -75,7 +75,7 @@ describe("a mount of type azure shows what Azure's engine got later only when it
   })
 })
 
-describe('what is read after writes (contract cloud-engine §8.1)', () => {
+describe('what is read after writes', () => {
   test.each([
     { row: 1, ...written(withSecret), read: created },
     { row: 2, ...written({ ...withSecret, root_password_ttl: '1m' }), read: { ...created, root_password_ttl: 60 } },
@@ -131,7 +131,7 @@ describe('what is read after writes (contract cloud-engine §8.1)', () => {
     expect(answer.body['data']).toEqual(read)
   })
 
-  test('rows 16, 17: what was deleted, or never written, is read as zeros', async () => {
+  test('what was deleted, or never written, is read as zeros', async () => {
     const mount = await newMount()
     expect((await server.root.read(`${mount}/config`)).body['data']).toEqual(zeros)
     expect((await server.root.delete(`${mount}/config`)).status).toBe(204)
@@ -167,7 +167,7 @@ describe('what is read after writes (contract cloud-engine §8.1)', () => {
 const wrapped = (text: string) => `1 error occurred:\n\t* ${text}\n\n`
 const both = 'mutually exclusive fields rotation_schedule and rotation_period were both specified; only one of them can be provided'
 
-describe('what is refused, and leaves everything as it was (contract cloud-engine §2.2)', () => {
+describe('what is refused, and leaves everything as it was', () => {
   test.each([
     {
       row: 4,
@@ -228,7 +228,7 @@ describe('what is refused, and leaves everything as it was (contract cloud-engin
     expect((await server.root.read(`${mount}/config`)).body['data']).toEqual(created)
   })
 
-  test('DEV-7: a period beside a stored schedule', async () => {
+  test('a period beside a stored schedule', async () => {
     const mount = await newMount()
     await server.root.write(`${mount}/config`, { ...withSecret, rotation_schedule: '0 0 * * *' })
 
@@ -238,14 +238,14 @@ describe('what is refused, and leaves everything as it was (contract cloud-engin
   test.each([
     { body: {}, text: 'subscription_id is required' },
     { body: { subscription_id: 'a' }, text: 'tenant_id is required' },
-  ])('DEV-1: a new configuration needs both ids', async ({ body, text }) => {
+  ])('a new configuration needs both ids', async ({ body, text }) => {
     const mount = await newMount()
 
     expect(await server.root.write(`${mount}/config`, body)).toMatchObject({ status: 400, body: { errors: [text] } })
   })
 })
 
-test('DEV-1: ids of the environment will do, and are not shown', async () => {
+test('ids of the environment will do, and are not shown', async () => {
   const environment = { CLOUD_SUBSCRIPTION_ID: 'sub-e', CLOUD_TENANT_ID: 'tenant-e', CLOUD_CLIENT_ID: 'client-e', CLOUD_CLIENT_SECRET: 'secret-e' }
   await using other = await startTestServer({ environment })
 

@@ -15,8 +15,8 @@ const creds = () => house.root.read('cloud/creds/ci')
 const calls = (operation: Parameters<typeof house.directory.journal.arrived>[0]) => house.directory.journal.entries({ operation }).length
 const leases = async () => (await house.root.list('sys/leases/lookup/cloud/creds/ci')).status
 
-describe('what is not everywhere yet is waited for (contract cloud-engine §8.5)', () => {
-  test('row 96: the local tenant, three times', async () => {
+describe('what is not everywhere yet is waited for', () => {
+  test('the local tenant, three times', async () => {
     const message = 'When using this permission, the backing application of the service principal being created must in the local tenant'
     house.directory.fault(status('createServicePrincipal', 403, { code: 'Authorization_RequestDenied', message, times: 3 }))
 
@@ -37,7 +37,7 @@ describe('what is not everywhere yet is waited for (contract cloud-engine §8.5)
     expect(calls('createServicePrincipal')).toBe(3)
   })
 
-  test('row 101: a right that is missing is not waited for, is named, and leaves nothing', async () => {
+  test('a right that is missing is not waited for, is named, and leaves nothing', async () => {
     const message = 'Insufficient privileges to complete the operation.'
     house.directory.fault(status('createServicePrincipal', 403, { code: 'Authorization_RequestDenied', message, times: null }))
 
@@ -52,14 +52,14 @@ describe('what is not everywhere yet is waited for (contract cloud-engine §8.5)
     expect([living(house), await leases()]).toEqual([[], 404])
   })
 
-  test('row 102: an assignment whose principal is not known yet', async () => {
+  test('an assignment whose principal is not known yet', async () => {
     house.directory.fault(status('putRoleAssignment', 400, { code: 'PrincipalNotFound', message: 'not yet', times: 2 }))
 
     expect((await creds()).status).toBe(200)
     expect(calls('putRoleAssignment')).toBe(4)
   })
 
-  test('rows 103, 105: until the time is over, with the last words of upstream', async () => {
+  test('until the time is over, with the last words of upstream', async () => {
     const message = 'PrincipalNotFound - service principal not replicated'
     house.directory.fault(status('putRoleAssignment', 400, { code: 'PrincipalNotFound', message, times: null }))
     const begun = house.clock.now()
@@ -78,7 +78,7 @@ describe('what is not everywhere yet is waited for (contract cloud-engine §8.5)
     expect(living(house)).toEqual([])
   })
 
-  test('row 104: a right that is missing at the assignments', async () => {
+  test('a right that is missing at the assignments', async () => {
     const message = 'Insufficient privileges'
     house.directory.fault(status('putRoleAssignment', 403, { code: 'AuthorizationFailed', message, times: null }))
 
@@ -90,7 +90,7 @@ describe('what is not everywhere yet is waited for (contract cloud-engine §8.5)
     expect(calls('putRoleAssignment')).toBeLessThanOrEqual(2)
   })
 
-  test('row 121: a password that fails for a while belongs to the one service principal there is', async () => {
+  test('a password that fails for a while belongs to the one service principal there is', async () => {
     house.directory.fault(status('addServicePrincipalPassword', 404, { code: 'Request_ResourceNotFound', message: 'not there', times: 3 }))
 
     expect((await creds()).status).toBe(200)
@@ -99,14 +99,14 @@ describe('what is not everywhere yet is waited for (contract cloud-engine §8.5)
 })
 
 describe('a failure leaves nothing behind', () => {
-  test('row 82: upstream refuses the application', async () => {
+  test('upstream refuses the application', async () => {
     house.directory.fault(status('createApplication', 403, { code: 'Directory_QuotaExceeded', message: 'the directory is full' }))
 
     expect(await creds()).toMatchObject({ status: 400, body: { errors: ['Directory_QuotaExceeded: the directory is full'] } })
     expect([await debris(house), await leases(), living(house)]).toEqual([[], 404, []])
   })
 
-  test('row 83: the time of the request is over while the application is made', async () => {
+  test('the time of the request is over while the application is made', async () => {
     await using slow = await startCloudHouse({ clock: systemClock, cloudTimes: { requestLimitMs: 400 } })
     await aRole(slow, 'ci')
     slow.directory.fault({ kind: 'slow', operation: 'createApplication', delayMs: 800 })
@@ -211,7 +211,7 @@ describe('answers that were lost', () => {
     expect([living(house), await leases()]).toEqual([[], 404])
   })
 
-  test('row 120: of a password: exactly one is there', async () => {
+  test('of a password: exactly one is there', async () => {
     const { id, appId } = house.directory.hand.addApplication({ displayName: 'theirs' })
     await aRole(house, 'static', { application_object_id: id })
     house.directory.fault({ kind: 'lost', operation: 'addApplicationPassword' })
@@ -223,7 +223,7 @@ describe('answers that were lost', () => {
     expect(await works(house, credential)).toBe(true)
   })
 
-  test('row 120: of all its tries: none is there', async () => {
+  test('of all its tries: none is there', async () => {
     const { id, appId } = house.directory.hand.addApplication({ displayName: 'theirs' })
     await aRole(house, 'static', { application_object_id: id })
     house.directory.fault({ kind: 'lost', operation: 'addApplicationPassword', times: null })
@@ -238,7 +238,7 @@ describe('answers that were lost', () => {
 
 describe('throttling', () => {
   test.each(['token', 'createApplication', 'createServicePrincipal', 'addServicePrincipalPassword', 'putRoleAssignment'] as const)(
-    'row 124: %s waits as long as it is told',
+    '%s waits as long as it is told',
     async (operation) => {
       house.directory.fault({ kind: 'throttled', operation, retryAfterSeconds: 2 })
       const begun = house.clock.now()
@@ -249,7 +249,7 @@ describe('throttling', () => {
     },
   )
 
-  test('row 125: too long for the request: at once, and told how long', async () => {
+  test('too long for the request: at once, and told how long', async () => {
     house.directory.fault({ kind: 'throttled', operation: 'createApplication', retryAfterSeconds: 600, times: null })
     const begun = house.clock.now()
 

@@ -105,7 +105,7 @@ describe('records', () => {
   })
 })
 
-describe('effective settings (contract cloud-engine §2.3, §2.4)', () => {
+describe('effective settings', () => {
   const config = { ...emptyConfig, subscription_id: 's', tenant_id: 't', client_id: 'c', client_secret: 'x' }
 
   test.each([

@@ -42,7 +42,7 @@ async function persisted(name: string, more: object = {}): Promise<string> {
 }
 
 describe('a role that keeps its application', () => {
-  test('row 26: it is made with all it may do, named and tagged, and with no secret', async () => {
+  test('it is made with all it may do, named and tagged, and with no secret', async () => {
     const name = newName()
     const id = await persisted(name, { tags: 'team:a', sign_in_audience: 'CloudADMultipleOrgs' })
 
@@ -67,7 +67,7 @@ describe('a role that keeps its application', () => {
     expect(await debris()).toEqual([])
   })
 
-  test('row 27, DEV-9: other rights for the same application; what stays is not touched', async () => {
+  test('other rights for the same application; what stays is not touched', async () => {
     const name = newName()
     const id = await persisted(name)
     const kept = thingsOf(id).find(({ name: right }) => right === 'Reader')
@@ -83,7 +83,7 @@ describe('a role that keeps its application', () => {
     expect(await debris()).toEqual([])
   })
 
-  test('DEV-9: rights that cannot be added change nothing', async () => {
+  test('rights that cannot be added change nothing', async () => {
     const name = newName()
     const id = await persisted(name)
     const before = await read(name)
@@ -186,7 +186,7 @@ describe('a role that keeps its application', () => {
 
 const together = 'application_object_id cannot be set together with persist_app'
 
-describe('what cannot go together (DEV-10)', () => {
+describe('what cannot go together', () => {
   test.each([
     { name: 'another application', body: { application_object_id: '11111111-2222-3333-4444-555555555555' }, text: together },
     { name: 'to end it', body: { persist_app: false }, text: 'persist_app cannot be disabled; delete the role instead' },
@@ -225,7 +225,7 @@ describe('what cannot go together (DEV-10)', () => {
   })
 })
 
-describe('the end of a role that keeps its application (contract cloud-engine §3.7)', () => {
+describe('the end of a role that keeps its application', () => {
   test.each([
     { permanently_delete: false, left: true },
     { permanently_delete: true, left: false },
@@ -243,7 +243,7 @@ describe('the end of a role that keeps its application (contract cloud-engine §
     expect((await house.root.read(`cloud/roles/${name}`)).status).toBe(404)
   })
 
-  test('row 130, DEV-11: the application was deleted by hand', async () => {
+  test('the application was deleted by hand', async () => {
     const name = newName()
     const id = await persisted(name)
     house.directory.hand.remove(id)

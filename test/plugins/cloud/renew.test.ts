@@ -14,7 +14,7 @@ const aLease = (internal: Record<string, unknown>): Lease => ({
 
 const tenYears = 10 * 365 * 24 * 3600
 
-// Contract cloud-engine §4.5, DEV-16; spans count from the issue.
+// docs/contract/cloud.md#renewal; spans count from the issue.
 describe('renewal', () => {
   test.each([
     { name: 'the role’s terms', role: { ttl: 20, max_ttl: 30 }, end: tenYears, now: 5, ttl: 20, maxTtl: 30, renewable: true },
@@ -26,7 +26,7 @@ describe('renewal', () => {
     expect(renewalTerms(aLease(endingAt(end)), { ...emptyRole, ...role }, at(now))).toEqual({ ttl, maxTtl, renewable })
   })
 
-  test('row 90: a lease without the end of its secret gets one, ten years after its issue', () => {
+  test('a lease without the end of its secret gets one, ten years after its issue', () => {
     const terms = renewalTerms(aLease({ role: 'ci', app_object_id: 'a' }), { ...emptyRole, ttl: 20 }, at(5))
 
     expect(terms).toEqual({

@@ -12,7 +12,7 @@ const untilNothingIsLeft = (house: EngineHouse) => expect.poll(() => house.state
 const names = async (house: EngineHouse) => (await house.rootPasswords()).map(({ displayName }) => displayName)
 const ownName = expect.stringMatching(/^gatehouse-root-cloud_1234abcd-[0-9a-f-]{36}$/)
 
-test('row 18: the new secret waits beside the current one', async () => {
+test('the new secret waits beside the current one', async () => {
   await using house = await openEngineHouse({ config: { root_password_ttl: 3600 } })
 
   await rotate(house)
@@ -53,7 +53,7 @@ test.each([
   expect(house.lines).toEqual([])
 })
 
-test('row 19: after 60 s it counts, the typed-in one is gone, and its end is shown', async () => {
+test('after 60 s it counts, the typed-in one is gone, and its end is shown', async () => {
   await using house = await openEngineHouse()
   await rotate(house)
   const { pending } = await house.config()
@@ -122,7 +122,7 @@ test('of two rotations the first pending secret is removed at once', async () =>
   expect(keys).not.toContain(first?.key_id)
 })
 
-test('row 128: a secret that does not work yet is waited for, with a look every 15 s', async () => {
+test('a secret that does not work yet is waited for, with a look every 15 s', async () => {
   await using house = await openEngineHouse({ directory: { settings: { delaySeconds: { secretToToken: 100 } } } })
   await rotate(house)
   const old = house.directory.rootClientSecret
@@ -162,7 +162,7 @@ test('one login replica that knows it is not enough: it must work twice in a row
   expect((await house.config()).pending).toBeDefined()
 })
 
-test('row 127: the old secret was removed by an operator, the pending one saves the engine', async () => {
+test('the old secret was removed by an operator, the pending one saves the engine', async () => {
   await using house = await openEngineHouse()
   await rotate(house)
   house.directory.hand.remove(house.directory.rootSecretKeyId)
@@ -175,7 +175,7 @@ test('row 127: the old secret was removed by an operator, the pending one saves 
   expect(await names(house)).toEqual([ownName])
 })
 
-test('row 126: what could not be removed after the promotion is removed by the next life of the server', async () => {
+test('what could not be removed after the promotion is removed by the next life of the server', async () => {
   await using house = await openEngineHouse()
   await rotate(house)
   house.clock.advance(60)
@@ -246,7 +246,7 @@ test('other settings, written meanwhile, change nothing of it', async () => {
 
 type Refused = { name: string; config: Record<string, unknown> | undefined; environment?: Record<string, string>; text: string }
 
-describe('what is refused over a socket (contract cloud-engine §5.1, DEV-17)', () => {
+describe('what is refused over a socket', () => {
   test.each<Refused>([
     { name: 'no configuration', config: undefined, text: 'config is nil' },
     { name: 'no secret', config: { client_secret: '' }, text: 'cannot rotate root: no client secret is configured' },
@@ -294,7 +294,7 @@ describe('what is refused over a socket (contract cloud-engine §5.1, DEV-17)', 
   })
 })
 
-describe('rotations that begin by themselves (contract cloud-engine §5.4)', () => {
+describe('rotations that begin by themselves', () => {
   test('a period counts from the last rotation, whoever asked for it', async () => {
     await using house = await openEngineHouse({ config: { rotation_period: 600 } })
     house.clock.advance(599)
@@ -435,7 +435,7 @@ describe('rotations that begin by themselves (contract cloud-engine §5.4)', () 
   })
 })
 
-describe('which passwords a promotion supersedes (contract cloud-engine §5.3)', () => {
+describe('which passwords a promotion supersedes', () => {
   const password = (keyId: string, displayName: string | undefined, hint: string, principalId?: string) => ({
     ...{ keyId, displayName, hint, endDateTime: undefined, principalId },
   })

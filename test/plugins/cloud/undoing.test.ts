@@ -244,7 +244,7 @@ test('a mount is reaped by itself as often as its options say, and not before', 
   expect(applications().map(({ deleted }) => deleted)).toEqual([true, true])
 })
 
-// Contract cloud-engine §4.6
+// docs/contract/cloud.md#revocation
 test.each([
   [{ secret_type: 'service_principal', role: 'ci' }, "internal data 'app_object_id' not found"],
   [{ secret_type: 'service_principal', app_object_id: 'a', group_membership_ids: ['g'] }, "internal data 'sp_object_id' not found"],

@@ -21,7 +21,7 @@ async function newToken(by: Client, fields: object = {}): Promise<{ token: strin
   return { token, client: server.as(token) }
 }
 
-describe('contract core-http §9.4', () => {
+describe('the cubbyhole', () => {
   test('an entry is written, read, replaced whole and deleted', async () => {
     const path = fresh()
 

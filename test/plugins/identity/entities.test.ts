@@ -25,7 +25,7 @@ async function anEntity(fields: object = {}): Promise<{ id: string; name: string
 
 const read = async (id: string) => (await server.root.read(`identity/entity/id/${id}`)).body.data
 
-test('I24: an entity is made once, then updated', async () => {
+test('an entity is made once, then updated', async () => {
   const name = fresh('bob')
 
   const first = await server.root.write('identity/entity', { name })
@@ -62,12 +62,12 @@ describe('refusals of entities', () => {
     ['an unknown id', { id: nobody }, '400 entity not found from id'],
     ['an id of no form', { id: '../x' }, '400 entity not found from id'],
     ...['root', 'Root ', 'ROOT', 'ｒｏｏｔ', 'ro\u00adot', 'ℝoot'].map((name): [string, object, string] => [
-      `I25: policy ${JSON.stringify(name)}`,
+      `policy ${JSON.stringify(name)}`,
       { policies: ['a', name] },
       '400 policies cannot contain root',
     ]),
     [
-      'I35: a key with a blank',
+      'a key with a blank',
       { metadata: { 'a b': '1' } },
       '400 invalid entity metadata: failed to load metadata pair ("a b", "1"): key contains invalid characters',
     ],
@@ -162,7 +162,7 @@ test.each<[object, object]>([
   expect(await read(id)).toMatchObject(stored)
 })
 
-test('I31: lists are in order and cut by after and limit; names come without key_info', async () => {
+test('lists are in order and cut by after and limit; names come without key_info', async () => {
   await using other = await startTestServer()
   const mount = await aLoginMount(other, 'people')
   expect((await other.root.list('identity/entity/id')).status).toBe(404)
@@ -235,7 +235,7 @@ test.each<[string, string, string]>([
 describe('effects on tokens', () => {
   const lookUp = async (token: string) => verdict(await server.as(token).read('auth/token/lookup-self'))
 
-  test('I7: policies of an entity act on the next request of a token there is', async () => {
+  test('policies of an entity act on the next request of a token there is', async () => {
     await server.root.write('sys/policies/acl/secret-a', { policy: 'path "sys/mounts" { capabilities = ["read"] }' })
     const { client, entityId } = await people.login(fresh('eve'))
     expect((await client.read('sys/mounts')).status).toBe(403)
@@ -249,7 +249,7 @@ describe('effects on tokens', () => {
     expect((await client.read('sys/mounts')).status).toBe(403)
   })
 
-  test('I15: tokens and logins of a disabled entity are refused, and good again afterwards', async () => {
+  test('tokens and logins of a disabled entity are refused, and good again afterwards', async () => {
     const sub = fresh('dis')
     const { token, entityId } = await people.login(sub)
 
@@ -263,7 +263,7 @@ describe('effects on tokens', () => {
     expect((await people.login(sub)).entityId).toBe(entityId)
   })
 
-  test.each(['by id', 'by name', 'in a batch'])('I16: tokens of an entity deleted %s are refused, the next login makes another', async (how) => {
+  test.each(['by id', 'by name', 'in a batch'])('tokens of an entity deleted %s are refused, the next login makes another', async (how) => {
     const sub = fresh('del')
     const { token, entityId } = await people.login(sub)
     const entity = await read(entityId)
@@ -290,7 +290,7 @@ describe('effects on tokens', () => {
   })
 })
 
-test('I36: of a mount that is gone the alias stays, without its path', async () => {
+test('of a mount that is gone the alias stays, without its path', async () => {
   const gone = await aLoginMount(server, 'gone')
   const { token, entityId } = await gone.login('ida')
 

@@ -49,7 +49,7 @@ test('an alias is read with its mount', async () => {
   })
 })
 
-test('I28: a login finds the entity an alias was made for beforehand', async () => {
+test('a login finds the entity an alias was made for beforehand', async () => {
   const entity = await anEntity()
   const { name } = await anAlias(entity)
 
@@ -108,7 +108,7 @@ describe('refusals', () => {
     ],
     ['an unknown entity', () => ({ name: 'new', mount_accessor: here.accessor, canonical_id: nobody }), '400 invalid canonical ID'],
     [
-      'I26: a second alias at the mount',
+      'a second alias at the mount',
       () => ({ name: 'new', mount_accessor: here.accessor, canonical_id: alias.entityId }),
       '400 Alias already exists for requested entity and mount accessor',
     ],
@@ -168,7 +168,7 @@ describe('refusals', () => {
   })
 })
 
-test('I27: a write that changes nothing is 204, one that changes the spelling 200', async () => {
+test('a write that changes nothing is 204, one that changes the spelling 200', async () => {
   const { id, name, entityId } = await anAlias(await anEntity())
 
   expect((await put({ name, mount_accessor: here.accessor, canonical_id: entityId })).status).toBe(204)
@@ -179,7 +179,7 @@ test('I27: a write that changes nothing is 204, one that changes the spelling 20
   expect((await here.login(name)).entityId).toBe(entityId)
 })
 
-test('I38: an alias moved to another entity: old tokens stay with the old one, logins go to the new one, and back', async () => {
+test('an alias moved to another entity: old tokens stay with the old one, logins go to the new one, and back', async () => {
   const sub = fresh('mov')
   const first = await here.login(sub)
   const [own] = Object.values((await server.root.read(`identity/entity/id/${first.entityId}`)).body.data?.aliases ?? {})
@@ -284,9 +284,9 @@ describe('lookup/entity', () => {
     ['a pair of which one is empty', { alias_name: '', alias_mount_accessor: 'auth_jwt_0' }, conflict],
     ['one empty selector', { name: '' }, '204'],
     ['an empty half of the pair', { alias_name: '' }, '204'],
-    ['I30: half of the pair', { alias_name: 'x' }, "400 both 'alias_name' and 'alias_mount_accessor' needs to be set"],
+    ['half of the pair', { alias_name: 'x' }, "400 both 'alias_name' and 'alias_mount_accessor' needs to be set"],
     ['the other half', { alias_mount_accessor: 'x' }, "400 both 'alias_name' and 'alias_mount_accessor' needs to be set"],
-    ['I29: an unknown alias', { alias_name: 'nobody', alias_mount_accessor: 'auth_jwt_0' }, '204'],
+    ['an unknown alias', { alias_name: 'nobody', alias_mount_accessor: 'auth_jwt_0' }, '204'],
     ['an unknown id', { id: nobody }, '204'],
     ['an id of no form', { id: '../entity' }, '204'],
     ['an unknown name', { name: 'nobody at all' }, '204'],

@@ -4,7 +4,7 @@ import { openGroupHouse } from './group-house.ts'
 const unknown = '00000000-0000-0000-0000-000000000000'
 const time = expect.stringMatching(/^\d{4}-.*Z$/)
 
-describe('group aliases, contract tokens §5.5', () => {
+describe('group aliases', () => {
   test('made, read, listed, changed, removed', async () => {
     await using house = await openGroupHouse()
     const accessor = await house.mount('jwt')
@@ -51,7 +51,7 @@ describe('group aliases, contract tokens §5.5', () => {
     expect((await house.root.read(`identity/group/name/${String(group.name)}`)).status).toBe(200)
   })
 
-  test('I32: every refusal of the table', async () => {
+  test('every refusal of the table', async () => {
     await using house = await openGroupHouse()
     const mount_accessor = await house.mount('jwt')
     const internal = await house.make('group', { name: 'int' })
@@ -167,7 +167,7 @@ describe('group aliases, contract tokens §5.5', () => {
   })
 })
 
-test('lookup goes by exactly one thing, contract tokens §5.6', async () => {
+test('lookup goes by exactly one thing', async () => {
   await using house = await openGroupHouse()
   const accessor = await house.mount('jwt')
   const id = await house.make('group', { name: 'Team', type: 'external' })

@@ -12,8 +12,8 @@ const groupsOf = async (house: GroupHouse, { entity }: Login) => (await house.re
 const renew = (house: GroupHouse, { token }: Login) => house.root.write('auth/token/renew', { token })
 const identityPolicies = async ({ client }: Login) => (await client.read('auth/token/lookup-self')).body.data?.identity_policies
 
-describe('logins and renewals refresh external groups, contract tokens §3.5', () => {
-  test('I17, I18: in with the name, out without it, and rights go along at once', async () => {
+describe('logins and renewals refresh external groups', () => {
+  test('in with the name, out without it, and rights go along at once', async () => {
     await using house = await openGroupHouse()
     const accessor = await house.mount('jwt')
     const eng = await external(house, accessor, 'Eng', { policies: 'web' })
@@ -30,7 +30,7 @@ describe('logins and renewals refresh external groups, contract tokens §3.5', (
     expect(await identityPolicies(first)).toBeUndefined()
   })
 
-  test('I19: an alias made after the login counts at the next login, not at a renewal', async () => {
+  test('an alias made after the login counts at the next login, not at a renewal', async () => {
     await using house = await openGroupHouse()
     const accessor = await house.mount('jwt')
     const login = await house.login(['late'])
@@ -60,7 +60,7 @@ describe('logins and renewals refresh external groups, contract tokens §3.5', (
     expect(await groupsOf(house, withB)).toEqual([b])
   })
 
-  test('I40: once its alias is deleted, a renewal ends membership', async () => {
+  test('once its alias is deleted, a renewal ends membership', async () => {
     await using house = await openGroupHouse()
     const accessor = await house.mount('jwt')
     const eng = await external(house, accessor, 'eng')
@@ -74,7 +74,7 @@ describe('logins and renewals refresh external groups, contract tokens §3.5', (
     expect(await groupsOf(house, login)).toEqual([])
   })
 
-  test('I20, I21: groups of other mounts and internal groups stay as they are', async () => {
+  test('groups of other mounts and internal groups stay as they are', async () => {
     await using house = await openGroupHouse()
     const [here, there] = [await house.mount('jwt'), await house.mount('jwt2')]
     const [g, h] = [await external(house, here, 'eng'), await external(house, there, 'eng')]
@@ -159,7 +159,7 @@ describe('logins and renewals refresh external groups, contract tokens §3.5', (
 })
 
 describe('policies of groups', () => {
-  test('P14–P17: templates see the groups an entity is in, inherited ones too, and only those', async () => {
+  test('templates see the groups an entity is in, inherited ones too, and only those', async () => {
     await using house = await openGroupHouse()
     await house.mount('jwt')
     const login = await house.login([])
@@ -200,7 +200,7 @@ describe('policies of groups', () => {
   })
 })
 
-describe('groups and namespaces, contract core-http §5.3', () => {
+describe('groups and namespaces', () => {
   const inside = { headers: { 'X-Vault-Namespace': 'ns1' } }
 
   test('a group may have members of its own namespace and of those above, and no others', async () => {

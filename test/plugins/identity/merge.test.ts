@@ -34,7 +34,7 @@ async function withAlias() {
   return { id, name, alias, aliasId: String(body.data?.id) }
 }
 
-test('I34: tokens of a merged entity act as the target; its aliases and groups move, its policies and metadata do not', async () => {
+test('tokens of a merged entity act as the target; its aliases and groups move, its policies and metadata do not', async () => {
   await server.root.write('sys/policies/acl/of-a', { policy: 'path "sys/mounts" { capabilities = ["read"] }' })
   await server.root.write('sys/policies/acl/of-b', { policy: 'path "sys/auth" { capabilities = ["read"] }' })
   const a = await here.login(fresh('ann'))
@@ -59,7 +59,7 @@ test('I34: tokens of a merged entity act as the target; its aliases and groups m
   expect((await there.login(sub)).entityId).toBe(a.entityId)
 })
 
-test('I39: A into B, B into C: tokens of all are C’s; then C is deleted', async () => {
+test('A into B, B into C: tokens of all are C’s; then C is deleted', async () => {
   const subs = [fresh('a'), fresh('b'), fresh('c')]
   const c = await anEntity()
   const a = await here.login(subs[0] ?? '')

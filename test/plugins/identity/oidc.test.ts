@@ -46,7 +46,7 @@ const publishedIds = async (): Promise<unknown[]> => {
   return Array.from(body.keys as unknown as { kid: unknown }[], ({ kid }) => kid)
 }
 
-describe('verbs of the paths, contract tokens §5.9', () => {
+describe('verbs of the paths', () => {
   test.each([
     ['GET', 'key', unsupported, 405],
     ['GET', 'role', unsupported, 405],

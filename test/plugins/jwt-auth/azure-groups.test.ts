@@ -9,8 +9,8 @@ const azure = { provider_config: { provider: 'azure' } }
 const elsewhere = (url: string) => ({ _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: `${url}/graph` } } })
 const missing = '400 failed to fetch groups: "groups" claim not found in token: '
 
-describe('groups a token only points at, contract jwt-oidc §6.2, §8.8', () => {
-  test('P1, P3: they are asked for with the access token; those in the token win', async () => {
+describe('groups a token only points at', () => {
+  test('they are asked for with the access token; those in the token win', async () => {
     await using provider = await startSmallProvider()
     const asked: { method: string | undefined; authorization: string | undefined; type: string | undefined; body: string }[] = []
     provider.web.routes.set('/graph', async (answer, request) => {
@@ -43,7 +43,7 @@ describe('groups a token only points at, contract jwt-oidc §6.2, §8.8', () => 
     ['{', 200, `${missing}unabled to decode response: not a JSON object`],
     ['{"value":"g1"}', 200, `${missing}unabled to decode response: not a JSON object`],
     ['{"value":[5]}', 200, '400 value 5 in groups claim could not be parsed as string'],
-  ])('P5: the answer %s with %i', async (body, status, wanted) => {
+  ])('the answer %s with %i', async (body, status, wanted) => {
     await using provider = await startSmallProvider()
     provider.web.routes.set('/graph', (answer) => answer.writeHead(status, { 'content-type': 'application/json' }).end(body))
     await using server = await withFlow(provider, { config: azure, role: { groups_claim: 'groups' } })
@@ -69,7 +69,7 @@ describe('groups a token only points at, contract jwt-oidc §6.2, §8.8', () => 
     }
   })
 
-  test('P4: an ID token without a code brings no access token', async () => {
+  test('an ID token without a code brings no access token', async () => {
     await using provider = await startSmallProvider()
     const page = 'https://h/v1/auth/oidc/oidc/callback'
     const config = { ...azure, oidc_response_mode: 'form_post', oidc_response_types: 'id_token' }

@@ -37,7 +37,7 @@ test.each([
   { depth: 0, groups: ['group1'] },
   { depth: 1, groups: ['group1', 'group2'] },
   { depth: 10, groups: ['group1', 'group2', 'group3'] },
-])('P7: groups of groups $depth steps up', async ({ depth, groups }) => {
+])('groups of groups $depth steps up', async ({ depth, groups }) => {
   await using login = await startDirectoryLogin()
   writeDirectory(login)
   await writeGroups(login.server, 'group1', 'group2', 'group3')
@@ -56,7 +56,7 @@ test('a user key that would be another path is asked of nobody', async () => {
   expect(login.providers.hosts.requests.filter((request) => request.startsWith(`GET ${admin}`))).toEqual([])
 })
 
-test('P9: groups and custom schemas are there for bound claims and mappings', async () => {
+test('groups and custom schemas are there for bound claims and mappings', async () => {
   const role = { bound_claims: { groups: 'group2', '/Preferences/shirt_size': 'medium' }, claim_mappings: { '/Preferences/shirt_size': 'size' } }
   await using login = await startDirectoryLogin({ role })
   writeDirectory(login)
@@ -71,7 +71,7 @@ test('P9: groups and custom schemas are there for bound claims and mappings', as
   expect(await login.logIn()).toBe('400 error validating claims: claim "/Preferences/shirt_size" is missing')
 })
 
-test('P14: the key is never shown', async () => {
+test('the key is never shown', async () => {
   await using login = await startDirectoryLogin()
   await login.configure({ ...optionsOf(login), fetch_groups: true })
 
@@ -81,7 +81,7 @@ test('P14: the key is never shown', async () => {
   expect(text).not.toContain('private_key')
 })
 
-test('P10: the domain is sent', async () => {
+test('the domain is sent', async () => {
   await using login = await startDirectoryLogin()
   login.providers.google.groupsByMember.set('user1', ['a@example.com', 'b@other.com'])
   await writeGroups(login.server, 'a@example.com', 'b@other.com')

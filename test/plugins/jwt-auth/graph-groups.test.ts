@@ -7,7 +7,7 @@ const failing = '400 failed to fetch groups: unable to fetch groups from Microso
 const token = { distributed_claim_access_token: 'at-1' }
 const ids = (count: number) => Array.from({ length: count }, (_, at) => `group-${at}`)
 
-test('P2: fetch_groups asks Graph for all groups, whatever the token says', async () => {
+test('fetch_groups asks Graph for all groups, whatever the token says', async () => {
   await using login = await startDirectoryLogin({ role: { bound_claims: { groups: 'group-449' } } })
   login.providers.graph.groupsByToken.set('at-1', ids(450))
   await writeGroups(login.server, 'group-0', 'group-449', 'other')

@@ -12,7 +12,7 @@ const malformedIn = (token: string) => {
   return 'malformed' in jws ? jws.malformed : 'readable'
 }
 
-describe('compact form, contract jwt-oidc §4.2', () => {
+describe('compact form', () => {
   test('header, signed part, payload and signature are told apart', () => {
     const signer = aSigner('ES256', { kid: 'k1' })
     const token = signer.sign({ sub: 'x' })

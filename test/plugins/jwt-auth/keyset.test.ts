@@ -122,7 +122,7 @@ describe('static keys', () => {
   })
 })
 
-describe('PEM keys, contract jwt-oidc §7.2', () => {
+describe('PEM keys', () => {
   const spki = aSigner('ES256').pem
   const pkcs1 = rsa.publicKey.export({ format: 'pem', type: 'pkcs1' }).toString()
   const privateKey = rsa.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
@@ -282,7 +282,7 @@ describe('a JWKS URL', () => {
     expect(await verdict(keyset, known.sign({}))).toBe('ok')
   })
 
-  test('M8: a hundred logins at once share one fetch', async () => {
+  test('a hundred logins at once share one fetch', async () => {
     const signer = aSigner('ES256', { kid: 'a' })
     await using provider = await startProvider({ '/k': jwksOf(signer) })
     const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
@@ -433,7 +433,7 @@ describe('discovery', () => {
   })
 })
 
-describe('several JWKS URLs, contract jwt-oidc §8.4', () => {
+describe('several JWKS URLs', () => {
   async function threeProviders() {
     const signers = ['a', 'b', 'c'].map((kid) => aSigner('ES256', { kid }))
     const providers = await Promise.all(signers.map((signer) => startProvider({ '/k': jwksOf(signer) })))
@@ -448,7 +448,7 @@ describe('several JWKS URLs, contract jwt-oidc §8.4', () => {
     return { signers, providers, keyset, hits, [Symbol.asyncDispose]: stop }
   }
 
-  test('M1–M4: the kid says which, each URL is asked once for many, a warm one not at all', async () => {
+  test('the kid says which, each URL is asked once for many, a warm one not at all', async () => {
     await using house = await threeProviders()
     const second = house.signers[1]?.sign({}) ?? ''
 
@@ -459,7 +459,7 @@ describe('several JWKS URLs, contract jwt-oidc §8.4', () => {
     expect(house.hits()).toEqual([1, 1, 1])
   })
 
-  test('M5: a kid nobody has', async () => {
+  test('a kid nobody has', async () => {
     await using house = await threeProviders()
     expect(await house.keyset.verify(aSigner('ES256', { kid: 'non-existent-key' }).sign({}))).toMatchObject({
       reason: 'key_unknown',
@@ -498,13 +498,13 @@ describe('several JWKS URLs, contract jwt-oidc §8.4', () => {
     expect(await verdict(keyset, second.sign({}))).toBe(noRemoteKey)
   })
 
-  test('D11: without a kid all are tried in order', async () => {
+  test('without a kid all are tried in order', async () => {
     await using house = await threeProviders()
     expect(await verdict(house.keyset, house.signers[2]?.sign({}, { kid: null }) ?? '')).toBe('ok')
     expect(await verdict(house.keyset, aSigner().sign({}))).toBe(noRemoteKey)
   })
 
-  test('M9: a CA that cannot be read is said when its keys are fetched', async () => {
+  test('a CA that cannot be read is said when its keys are fetched', async () => {
     const keyset = new MultiJwksKeyset([{ url: 'https://127.0.0.1:1/k', caPem: 'garbage' }], aHouse().parts)
     expect(await verdict(keyset, aSigner().sign({}))).toMatch('could not parse CA PEM value successfully')
   })

@@ -30,8 +30,8 @@ const invalid = '400 error validating token: '
 const login = (server: TestServer, jwt: string, name = 'r') => server.anonymous.write('auth/jwt/login', { role: name, jwt })
 const verdict = (answer: Answer): string => (answer.status === 200 ? 'ok' : `${answer.status} ${String(answer.body.errors?.[0])}`)
 
-describe('the order of refusals, contract jwt-oidc §4.1', () => {
-  test('L1, L14–L17: before the token is looked at', async () => {
+describe('the order of refusals', () => {
+  test('before the token is looked at', async () => {
     await using server = await startTestServer()
     const go = async (body: object) => verdict(await server.anonymous.write('auth/jwt/login', body))
 
@@ -52,7 +52,7 @@ describe('the order of refusals, contract jwt-oidc §4.1', () => {
     expect(await go({ role: 'r', jwt: ['x'] })).toMatch('400 Field validation failed: error converting input for field "jwt": ')
   })
 
-  test('L10–L13, L22–L25: each step of the token, seen by failing one more', async () => {
+  test('each step of the token, seen by failing one more', async () => {
     const demands = {
       bound_audiences: '',
       bound_subject: 'alice',
@@ -95,7 +95,7 @@ describe('the order of refusals, contract jwt-oidc §4.1', () => {
     expect(await go()).toBe('ok')
   })
 
-  test('L18, L19: the algorithm list speaks after a good signature and before the claims', async () => {
+  test('the algorithm list speaks after a good signature and before the claims', async () => {
     await using server = await withRole()
     const go = async (algorithms: string, token: string) => {
       await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem], jwt_supported_algs: algorithms })
@@ -111,7 +111,7 @@ describe('the order of refusals, contract jwt-oidc §4.1', () => {
 })
 
 describe('what a login gives', () => {
-  test('L7: alias, metadata, policies and lifetimes from the role', async () => {
+  test('alias, metadata, policies and lifetimes from the role', async () => {
     await using server = await withRole({
       ...{ user_claim: 'https://vault/user', groups_claim: 'https://vault/groups', bound_subject: 'alice', bound_audiences: 'a,gate' },
       ...{ claim_mappings: { first_name: 'name', '/org/primary': 'primary_org', absent: 'nope' }, bound_claims: { color: 'green', pnum: 123 } },
@@ -193,13 +193,13 @@ describe('what a login gives', () => {
       name: '64 mappings and the role',
       claim_mappings: Object.fromEntries(Array.from({ length: 64 }, (_, index) => [`/many/${index}`, `k${index}`])),
     },
-  ])('L30: $name is refused when the login makes the alias', async ({ claim_mappings }) => {
+  ])('$name is refused when the login makes the alias', async ({ claim_mappings }) => {
     await using server = await withRole({ claim_mappings })
     const jwt = signer.sign(someClaims({ n: 'x', many: Array(64).fill('y') }))
     expect(verdict(await login(server, jwt))).toMatch(/^400 invalid alias metadata: /)
   })
 
-  test('L8, L9: a bound address passes, is kept by the token, and another one is refused', async () => {
+  test('a bound address passes, is kept by the token, and another one is refused', async () => {
     await using server = await withRole({ token_bound_cidrs: '127.0.0.42' })
     const jwt = signer.sign(someClaims())
     const from = (localAddress: string) => server.anonymous.write('auth/jwt/login', { role: 'r', jwt }, { localAddress })
@@ -231,7 +231,7 @@ describe('what a login gives', () => {
     expect(verdict(await login(server, signer.sign(someClaims({ aud }))))).toBe(text)
   })
 
-  test('L11: another key, static and published', async () => {
+  test('another key, static and published', async () => {
     await using provider = await startProvider({ '/k': jwksOf(signer) })
     await using server = await withRole()
     const stranger = aSigner('ES256').sign(someClaims())
@@ -244,7 +244,7 @@ describe('what a login gives', () => {
     expect(verdict(await login(server, signer.sign(someClaims())))).toBe('ok')
   })
 
-  test('L12: another issuer, another subject', async () => {
+  test('another issuer, another subject', async () => {
     await using server = await withRole({ bound_subject: 'alice' }, { config: { bound_issuer: issuer } })
     const go = async (given: object) => verdict(await login(server, signer.sign(someClaims(given))))
 
@@ -254,7 +254,7 @@ describe('what a login gives', () => {
     for (const sub of ['bob', 'Alice', undefined]) expect(await go({ sub })).toBe(`${invalid}invalid subject (sub) claim`)
   })
 
-  test('L29: the name of a token tells namespace and mount', async () => {
+  test('the name of a token tells namespace and mount', async () => {
     await using server = await startTestServer()
     await server.root.write('sys/namespaces/ns1', {})
     await server.root.write('ns1/sys/auth/team/oidc', { type: 'jwt' })
@@ -267,7 +267,7 @@ describe('what a login gives', () => {
     expect(own.body.data).toMatchObject({ display_name: 'ns1-auth-team-oidc-alice', path: 'auth/team/oidc/login', namespace_path: 'ns1/' })
   })
 
-  test('L33: each token has the groups of its own login; a renewal puts them back', async () => {
+  test('each token has the groups of its own login; a renewal puts them back', async () => {
     await using server = await withRole({ groups_claim: 'groups' })
     const made = await server.root.write('identity/group', { name: 'eng', type: 'external', policies: ['build'] })
     const mounts = await server.root.read('sys/auth')
@@ -291,7 +291,7 @@ describe('what a login gives', () => {
     expect(verdict(await login(server, signer.sign(someClaims())))).toBe('400 auth methods cannot create root tokens')
   })
 
-  test('L20, L21: groups by pointer, and as one string', async () => {
+  test('groups by pointer, and as one string', async () => {
     await using server = await withRole({ groups_claim: '/https/~1~1vault~1groups/testing' })
     expect(verdict(await login(server, signer.sign(someClaims({ https: { '//vault/groups': { testing: ['foo', 'bar'] } } }))))).toBe('ok')
     await server.root.write('auth/jwt/role/r', { ...role, groups_claim: 'groups' })
@@ -335,7 +335,7 @@ describe('what a login gives', () => {
 })
 
 describe('keys from elsewhere', () => {
-  test('L26: many logins at once over a JWKS; one fetch at the write, one at the first login', async () => {
+  test('many logins at once over a JWKS; one fetch at the write, one at the first login', async () => {
     await using server = await startTestServer()
     const rs = aSigner('RS256', { kid: 'r', keys: newKeys('RS256') })
     await using provider = await startProvider({ '/k': jwksOf(rs) })
@@ -349,7 +349,7 @@ describe('keys from elsewhere', () => {
     expect(provider.hits).toHaveLength(2)
   })
 
-  test('L27: a jwt role on a mount with an OpenID client, all algorithms', async () => {
+  test('a jwt role on a mount with an OpenID client, all algorithms', async () => {
     await using server = await startTestServer()
     const [rs, es] = [aSigner('RS256', { kid: 'r', keys: newKeys('RS256') }), aSigner('ES256', { kid: 'e' })]
     await using provider = await startProvider({ '/jwks': jwksOf(rs, es) })
@@ -378,7 +378,7 @@ describe('keys from elsewhere', () => {
   })
 })
 
-test('M2, M3, M7: a configuration that is written knows no key any more, and finds each again', async () => {
+test('a configuration that is written knows no key any more, and finds each again', async () => {
   await using server = await startTestServer()
   const signers = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
   const providers = await Promise.all(signers.map((one) => startProvider({ '/k': jwksOf(one) })))
@@ -399,7 +399,7 @@ test('M2, M3, M7: a configuration that is written knows no key any more, and fin
   for (const provider of providers) await provider.stop()
 })
 
-describe('providers, contract jwt-oidc §6', () => {
+describe('providers', () => {
   const loginWith = async (provider_config: object, claims: object, given: object = {}) => {
     await using server = await withRole({ groups_claim: 'groups', ...given }, { config: { provider_config } })
     return verdict(await login(server, signer.sign(someClaims(claims))))
@@ -413,11 +413,11 @@ describe('providers, contract jwt-oidc §6', () => {
     { provider: 'secureauth', groups: 'a, b', bound: 'b', ok: false },
     { provider: 'ibmisam', groups: 'a-group another-group', bound: 'another-group', ok: true },
     { provider: 'ibmisam', groups: 'a-group,another-group', bound: 'another-group', ok: false },
-  ])('P6: $provider splits $groups', async ({ provider, groups, bound, ok }) => {
+  ])('$provider splits $groups', async ({ provider, groups, bound, ok }) => {
     expect((await loginWith({ provider }, { groups }, { bound_claims: { groups: bound } })) === 'ok').toBe(ok)
   })
 
-  test('P3: azure uses the groups of the token', async () => {
+  test('azure uses the groups of the token', async () => {
     expect(await loginWith({ provider: 'azure' }, { groups: ['a'], _claim_names: { groups: 'src1' } })).toBe('ok')
   })
 
@@ -508,7 +508,7 @@ describe('OpenID Connect without a provider that can be used', () => {
   })
 })
 
-test('§11.7: a refused login leaves a line with its reason, and shows neither token nor unknown role', async () => {
+test('a refused login leaves a line with its reason, and shows neither token nor unknown role', async () => {
   const lines: { event?: string; reason?: string; role?: string }[] = []
   const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) })
   await using server = await withRole({}, { log })

@@ -32,6 +32,6 @@ test('fields of a later version survive writes of the configuration and of a rol
   expect(await view.get('role/dev')).toEqual({ bound_claims_type: 'string', role_type: 'jwt', user_claim: 'email', of_later: true })
 })
 
-test('R21: a stored role without types is older than they are', async () => {
+test('a stored role without types is older than they are', async () => {
   expect(shownRole(readRole('r', { user_claim: 'sub', bound_subject: 's' }))).toMatchObject({ role_type: 'jwt', bound_claims_type: 'string' })
 })

@@ -21,7 +21,7 @@ test.each([
   { cap: 2, groups: 'a', fetched: false },
   { cap: 0, groups: Array.from({ length: 99 }, (_, at) => `g${at}`), fetched: false },
   { cap: 0, groups: Array.from({ length: 100 }, (_, at) => `g${at}`), fetched: true },
-])('P11, P12: with a cap of $cap, a token full of groups is not believed to have all: $fetched', async ({ cap, groups, fetched }) => {
+])('with a cap of $cap, a token full of groups is not believed to have all: $fetched', async ({ cap, groups, fetched }) => {
   await using login = await startDirectoryLogin()
   login.providers.okta.groupsByUser.set('user1', ['from-okta'])
   await writeGroups(login.server, 'from-okta', 'a', 'g0')
@@ -32,7 +32,7 @@ test.each([
   expect(login.providers.hosts.requests).toEqual(fetched ? [asked] : [])
 })
 
-test('P13: pages are followed, groups without a name left out', async () => {
+test('pages are followed, groups without a name left out', async () => {
   await using login = await startDirectoryLogin({ role: { bound_claims: { groups: 'e' } } })
   const { okta: organisation, hosts } = login.providers
   organisation.groupsByUser.set('user1', ['a', 'b', '', 'd', 'e'])
@@ -169,7 +169,7 @@ test('a caller that is gone ends the asking', async () => {
   await expect(fetchOktaGroups({ sub: 'u' }, { origin: web.url, apiToken, userIdClaim: '' }, reach)).rejects.toThrow('time limit exceeded')
 })
 
-test('P11: without org_url the organisation is where discovery is', async () => {
+test('without org_url the organisation is where discovery is', async () => {
   await using login = await startDirectoryLogin()
   const { hosts } = login.providers
   // discovery at the stand-in fails, so the whole configuration is refused before its provider is looked at

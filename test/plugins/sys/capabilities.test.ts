@@ -23,7 +23,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 const everything = ['create', 'delete', 'list', 'patch', 'read', 'scan', 'sudo', 'update']
 
-describe('contract core-http §6.4: what the caller may do', () => {
+describe('what the caller may do', () => {
   test('very many paths are not judged in one go', async () => {
     const asked = (count: number) => ({ paths: Array.from({ length: count }, (_, at) => `p${at}`).join(',') })
 
@@ -36,12 +36,12 @@ describe('contract core-http §6.4: what the caller may do', () => {
 
   test.each([
     {
-      name: '142: several paths',
+      name: 'several paths',
       sent: { paths: ['auth/jwt/role/a', 'cloud/config'] },
       data: { 'auth/jwt/role/a': ['read'], 'cloud/config': ['deny'] },
     },
-    { name: 'P20: one path, old field', sent: { path: 'exact' }, data: { exact: ['create', 'delete'], capabilities: ['create', 'delete'] } },
-    { name: 'P19: two paths in one text', sent: { paths: 'exact, all/x' }, data: { exact: ['create', 'delete'], 'all/x': everything } },
+    { name: 'one path, old field', sent: { path: 'exact' }, data: { exact: ['create', 'delete'], capabilities: ['create', 'delete'] } },
+    { name: 'two paths in one text', sent: { paths: 'exact, all/x' }, data: { exact: ['create', 'delete'], 'all/x': everything } },
     {
       name: 'paths win over path',
       sent: { paths: 'exact', path: 'all/x' },
@@ -81,7 +81,7 @@ describe('contract core-http §6.4: what the caller may do', () => {
     },
   )
 
-  test('P21: root may do everything', async () => {
+  test('root may do everything', async () => {
     expect((await server.root.write('sys/capabilities-self', { paths: 'anything' })).body.data).toEqual({
       anything: ['root'],
       capabilities: ['root'],
@@ -96,7 +96,7 @@ describe('contract core-http §6.4: what the caller may do', () => {
   })
 
   test.each([
-    { name: '143: none', sent: {}, body: errors('paths must be supplied') },
+    { name: 'none', sent: {}, body: errors('paths must be supplied') },
     { name: 'an empty text', sent: { paths: '' }, body: errors('paths must be supplied') },
     { name: 'an empty path', sent: { paths: [''] }, body: errors(caused('missing path')) },
     { name: 'one empty among others', sent: { paths: ['a', null] }, body: errors(caused('missing path')) },
@@ -126,10 +126,10 @@ describe('of another token', () => {
     { name: 'no token', path: 'sys/capabilities', sent: { paths: 'x' }, body: errors('no token found') },
     { name: 'no token, no paths', path: 'sys/capabilities', sent: {}, body: errors('no token found') },
     { name: 'no paths', path: 'sys/capabilities', sent: { token: 'nope' }, body: errors('paths must be supplied') },
-    { name: '144: an unknown token', path: 'sys/capabilities', sent: { token: 'nope', paths: 'x' }, body: errors(caused('invalid token')) },
+    { name: 'an unknown token', path: 'sys/capabilities', sent: { token: 'nope', paths: 'x' }, body: errors(caused('invalid token')) },
     { name: 'no accessor', path: 'sys/capabilities-accessor', sent: { paths: 'x' }, body: errors('missing accessor') },
     {
-      name: '145: an unknown accessor',
+      name: 'an unknown accessor',
       path: 'sys/capabilities-accessor',
       sent: { accessor: 'nope', paths: 'x' },
       body: errors(caused('invalid accessor')),
@@ -223,7 +223,7 @@ describe('whose rights are told where', () => {
   })
 })
 
-describe('contract core-http §6.9: resultant-acl', () => {
+describe('resultant-acl', () => {
   test('root', async () => {
     expect((await server.root.read('sys/internal/ui/resultant-acl')).body.data).toEqual({ root: true })
   })

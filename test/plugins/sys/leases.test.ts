@@ -39,7 +39,7 @@ const wrapped = (text: string) => refusal(`1 error occurred:\n\t* ${text}\n\n`)
 const capped = (wanted: string, most: string) => `TTL of "${wanted}" exceeded the effective max_ttl of "${most}"; TTL value is capped accordingly`
 
 describe('a secret that is handed out', () => {
-  test('L1: has a lease with the TTL of its role', async () => {
+  test('has a lease with the TTL of its role', async () => {
     await using server = await openServer()
 
     const { answer } = await server.issue()
@@ -50,13 +50,13 @@ describe('a secret that is handed out', () => {
     expect(Object.keys(answer.body.data ?? {})).toEqual(['credential'])
   })
 
-  test("L1: without a TTL it has the system's", async () => {
+  test("without a TTL it has the system's", async () => {
     await using server = await openServer({ roleTtl: 0, maxTtl: 0 })
 
     expect((await server.issue()).answer.body.lease_duration).toBe(2_764_800)
   })
 
-  test("L2: is cut to the mount's greatest TTL, with a warning", async () => {
+  test("is cut to the mount's greatest TTL, with a warning", async () => {
     await using server = await openServer()
     await server.root.write('sys/mounts/engine/tune', { max_lease_ttl: '30m' })
 
@@ -88,7 +88,7 @@ describe('a secret that is handed out', () => {
     expect([server.provider.alive.size, await namesBelow(server.root, 'engine/creds/ci/')]).toEqual([0, []])
   })
 
-  test.each(['0', '60'])('T42: is taken back when it took the last use of its token (wrap wish %s)', async (wish) => {
+  test.each(['0', '60'])('is taken back when it took the last use of its token (wrap wish %s)', async (wish) => {
     await using server = await openServer()
     const { client } = await server.tokenWith('path "engine/creds/ci" { capabilities = ["read"] }', { num_uses: 1 })
 
@@ -125,11 +125,11 @@ describe('lookup', () => {
   })
 
   test.each([
-    { name: 'case 146, L9: nothing', body: {}, text: 'lease_id must be specified' },
+    { name: 'nothing', body: {}, text: 'lease_id must be specified' },
     { name: 'null', body: { lease_id: null }, text: 'lease_id must be specified' },
     { name: 'an empty text', body: { lease_id: '' }, text: 'lease_id must be specified' },
-    { name: 'L8: an unknown id', body: { lease_id: 'nope' }, text: 'invalid lease' },
-    { name: 'L10: a number', body: { lease_id: 5 }, text: 'invalid lease ID' },
+    { name: 'an unknown id', body: { lease_id: 'nope' }, text: 'invalid lease' },
+    { name: 'a number', body: { lease_id: 5 }, text: 'invalid lease ID' },
     { name: 'a list', body: { lease_id: ['x'] }, text: 'invalid lease ID' },
     { name: 'an object', body: { lease_id: {} }, text: 'invalid lease ID' },
     { name: 'another field', body: { lease: 'x' }, text: 'lease_id must be specified' },
@@ -175,7 +175,7 @@ describe('lookup', () => {
 })
 
 describe('LIST sys/leases/lookup', () => {
-  test('L29: goes down one level at a time', async () => {
+  test('goes down one level at a time', async () => {
     await using server = await openServer()
     server.roles.set('cj', { ttl: 60, maxTtl: 0, renewable: true })
     const leaf = (id: string) => id.split('/').at(-1) ?? ''
@@ -208,7 +208,7 @@ describe('LIST sys/leases/lookup', () => {
     expect((await namesBelow(server.root, '?limit=1')).length).toBe(1)
   })
 
-  test('case 150: is 404 where nothing is, also inside a segment', async () => {
+  test('is 404 where nothing is, also inside a segment', async () => {
     await using server = await openServer()
     await server.issue()
 
@@ -233,7 +233,7 @@ describe('LIST sys/leases/lookup', () => {
 })
 
 describe('renew', () => {
-  test('L3: gives the increment, under the same id, without data', async () => {
+  test('gives the increment, under the same id, without data', async () => {
     await using server = await openServer()
     const { id } = await server.issue()
 
@@ -245,7 +245,7 @@ describe('renew', () => {
     expect(looked).toMatchObject({ last_renewal: '2026-01-02T03:04:05Z', ttl: 600 })
   })
 
-  test("L4: goes by the role's TTL as it is now", async () => {
+  test("goes by the role's TTL as it is now", async () => {
     await using server = await openServer()
     const { id } = await server.issue()
     server.roles.set('ci', { ttl: 1200, maxTtl: 0, renewable: true })
@@ -253,7 +253,7 @@ describe('renew', () => {
     expect((await server.put('sys/leases/renew', { lease_id: id })).body.lease_duration).toBe(1200)
   })
 
-  test('L5: is 204 when the role is gone, and changes nothing', async () => {
+  test('is 204 when the role is gone, and changes nothing', async () => {
     await using server = await openServer()
     const { id } = await server.issue()
     server.roles.delete('ci')
@@ -281,7 +281,7 @@ describe('renew', () => {
 
   test.each([
     { name: 'no id', body: {}, text: 'lease_id must be specified' },
-    { name: 'L6, case 147: an unknown id', body: { lease_id: 'nope' }, text: 'lease not found' },
+    { name: 'an unknown id', body: { lease_id: 'nope' }, text: 'lease not found' },
     { name: 'a number', body: { lease_id: 5 }, text: 'invalid lease ID' },
     {
       name: 'an increment that is none',
@@ -308,7 +308,7 @@ describe('renew', () => {
     }
   })
 
-  test('L7: refuses tokens', async () => {
+  test('refuses tokens', async () => {
     await using server = await openServer()
     await server.root.write('auth/token/create-orphan', { policies: ['default'], ttl: '1h' })
     const [name] = await namesBelow(server.root, 'auth/token/create-orphan')
@@ -339,7 +339,7 @@ describe('renew', () => {
     expect((await server.put(`sys/renew/${id}`)).status).toBe(200)
   })
 
-  test('L30: is open to the policy default with the id in the body only', async () => {
+  test('is open to the policy default with the id in the body only', async () => {
     await using server = await openServer()
     const { id } = await server.issue()
     const token = (await server.root.write('auth/token/create', { policies: ['default'] })).body.auth?.client_token
@@ -352,7 +352,7 @@ describe('renew', () => {
 })
 
 describe('revoke', () => {
-  test.each(['sys/leases/revoke', 'sys/revoke'])('L11: %s waits for the provider', async (path) => {
+  test.each(['sys/leases/revoke', 'sys/revoke'])('%s waits for the provider', async (path) => {
     await using server = await openServer()
     const { id } = await server.issue()
 
@@ -363,7 +363,7 @@ describe('revoke', () => {
     expect((await server.put('sys/leases/lookup', { lease_id: id })).body).toEqual(refusal('invalid lease'))
   })
 
-  test('L12: with sync false is 202 without a body, and done shortly after', async () => {
+  test('with sync false is 202 without a body, and done shortly after', async () => {
     await using server = await openServer()
     const { id, credential } = await server.issue()
 
@@ -374,7 +374,7 @@ describe('revoke', () => {
   })
 
   test.each([
-    { name: 'L13, case 148: unknown', body: { lease_id: 'nope' }, status: 204, text: '' },
+    { name: 'unknown', body: { lease_id: 'nope' }, status: 204, text: '' },
     { name: 'unknown, not waited for', body: { lease_id: 'nope', sync: false }, status: 202, text: '' },
   ])('$name', async ({ body, status, text }) => {
     await using server = await openServer()
@@ -386,14 +386,14 @@ describe('revoke', () => {
 
   test.each([
     { name: 'no id', body: {}, text: 'lease_id must be specified' },
-    { name: 'case 149: a number', body: { lease_id: 5 }, text: 'invalid lease ID' },
+    { name: 'a number', body: { lease_id: 5 }, text: 'invalid lease ID' },
   ])('refuses $name', async ({ body, text }) => {
     await using server = await openServer()
 
     expect((await server.put('sys/leases/revoke', body)).body).toEqual(refusal(text))
   })
 
-  test('L14: says why it failed, and leaves the lease as it was', async () => {
+  test('says why it failed, and leaves the lease as it was', async () => {
     await using server = await openServer()
     const { id } = await server.issue()
     server.provider.mood = 'down'
@@ -421,7 +421,7 @@ describe('revoke', () => {
 
 describe('revoke-prefix', () => {
   test.each(['sys/leases/revoke-prefix/engine', 'sys/revoke-prefix/engine', 'sys/leases/revoke-prefix/engine/creds/ci'])(
-    'L21, case 151: %s takes all below back',
+    '%s takes all below back',
     async (path) => {
       await using server = await openServer()
       await server.issue()
@@ -518,7 +518,7 @@ describe('revoke-prefix', () => {
     expect([answer.status, answer.body]).toEqual([status, body])
   })
 
-  test.each(['leases/revoke-prefix', 'leases/revoke-force', 'revoke-prefix', 'revoke-force'])('L20: sys/%s needs sudo', async (path) => {
+  test.each(['leases/revoke-prefix', 'leases/revoke-force', 'revoke-prefix', 'revoke-force'])('sys/%s needs sudo', async (path) => {
     await using server = await openServer()
     const { client } = await server.tokenWith(`path "sys/${path}/*" { capabilities = ["update"] }`)
 
@@ -556,7 +556,7 @@ describe('irrevocable leases', () => {
     return { server, ids, accessor }
   }
 
-  test('L18: are counted for each mount', async () => {
+  test('are counted for each mount', async () => {
     const { server, accessor } = await openWithIrrevocable(2)
     await using _ = server
 
@@ -582,7 +582,7 @@ describe('irrevocable leases', () => {
     ])
   })
 
-  test('L17: cannot be renewed, end by a revocation after the repair', async () => {
+  test('cannot be renewed, end by a revocation after the repair', async () => {
     const { server, ids } = await openWithIrrevocable()
     await using _ = server
     expect((await server.put('sys/leases/renew', { lease_id: ids[0] })).body).toEqual(
@@ -601,7 +601,7 @@ describe('irrevocable leases', () => {
     { path: 'sys/leases/count?type=live', status: 404, errors: [] },
     { path: 'sys/leases?type=irrevocable&limit=0', status: 400, errors: ["limit must be 'none' or a positive integer"] },
     { path: 'sys/leases?type=irrevocable&limit=-1', status: 400, errors: ["limit must be 'none' or a positive integer"] },
-  ])('L19: $path is $status', async ({ path, status, errors }) => {
+  ])('$path is $status', async ({ path, status, errors }) => {
     await using server = await openServer()
 
     const answer = await server.root.read(path)
@@ -639,7 +639,7 @@ test('tidy is 202 with a warning', async () => {
 })
 
 describe('what leases end with', () => {
-  test('L22: their token, whose revocation does not wait for the provider', async () => {
+  test('their token, whose revocation does not wait for the provider', async () => {
     await using server = await openServer()
     const { client } = await server.tokenWith('path "engine/creds/ci" { capabilities = ["read"] }')
     const { credential } = await server.issue(client)
@@ -651,7 +651,7 @@ describe('what leases end with', () => {
     expect(server.provider.alive.has(credential)).toBe(true)
   })
 
-  test('L23: their batch token', async () => {
+  test('their batch token', async () => {
     await using server = await openServer()
     const { client } = await server.tokenWith('path "engine/creds/ci" { capabilities = ["read"] }', { type: 'batch', ttl: '5m' })
 
@@ -660,7 +660,7 @@ describe('what leases end with', () => {
     expect(body).toMatchObject({ lease_duration: 300, warnings: null })
   })
 
-  test('L24: the parent of their batch token, which is refused from then on', async () => {
+  test('the parent of their batch token, which is refused from then on', async () => {
     await using server = await openServer()
     const policy = 'path "engine/creds/ci" { capabilities = ["read"] } path "auth/token/create" { capabilities = ["update"] }'
     const { client: parent } = await server.tokenWith(policy)
@@ -720,7 +720,7 @@ describe('what leases end with', () => {
     expect((await server.put('sys/leases/lookup', { lease_id: id })).body.data).toMatchObject({ renewable: true, ttl: 3600 })
   })
 
-  test('L25, L26: their mount, which stays while one of them cannot be taken back', async () => {
+  test('their mount, which stays while one of them cannot be taken back', async () => {
     await using server = await openServer()
     const { id } = await server.issue()
     server.provider.mood = 'down'

@@ -33,7 +33,7 @@ const stored = async () => (await house.root.read(path)).body.data
 const patch = (sent: unknown, at = path) => house.root.call('PATCH', at, sent, mergePatch)
 
 describe('reading, updating and deleting a message', () => {
-  test('69, 70: ten keys', async () => {
+  test('ten keys', async () => {
     expect(await stored()).toEqual({ ...plain, ...modal, id, active: true })
     const bare = await made(house)
     expect((await house.root.read(`${messagesPath}/${bare}`)).body.data).toEqual({
@@ -93,7 +93,7 @@ describe('reading, updating and deleting a message', () => {
     expect(await stored()).toEqual(before)
   })
 
-  test('58: an update to a year no text can hold', async () => {
+  test('an update to a year no text can hold', async () => {
     const { status, body } = await house.root.write(path, { ...plain, end_time: 253402300800 })
 
     expect(status).toBe(400)
@@ -114,7 +114,7 @@ describe('reading, updating and deleting a message', () => {
     expect(await stored()).toEqual(after)
   })
 
-  test('81: an id in the body gives way to the one in the path', async () => {
+  test('an id in the body gives way to the one in the path', async () => {
     const answer = await house.root.write(path, { ...plain, id: 'other', foo: 1 })
 
     expect(answer.body.warnings).toEqual([
@@ -124,7 +124,7 @@ describe('reading, updating and deleting a message', () => {
     expect(answer.body.data?.['id']).toBe(id)
   })
 
-  test.each(['', '/'])('83, 84, P-2: delete, known or not, with "%s" behind', async (slash) => {
+  test.each(['', '/'])('delete, known or not, with "%s" behind', async (slash) => {
     for (let time = 0; time < 2; time += 1) {
       expect(await house.root.delete(path + slash)).toMatchObject({ status: 204, text: '' })
       expect((await house.root.read(path)).status).toBe(404)
@@ -151,7 +151,7 @@ describe('reading, updating and deleting a message', () => {
     { capability: 'update', verb: 'POST', status: 200 },
     { capability: 'patch', verb: 'PATCH', status: 200 },
     { capability: 'delete', verb: 'DELETE', status: 204 },
-  ])('4.6: $capability on an item is enough for $verb, with a slash behind too', async ({ capability, verb, status }) => {
+  ])('$capability on an item is enough for $verb, with a slash behind too', async ({ capability, verb, status }) => {
     const client = await clientWith(house, path, capability)
 
     const sent = verb === 'GET' || verb === 'DELETE' ? undefined : plain

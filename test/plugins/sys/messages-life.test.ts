@@ -8,7 +8,7 @@ import { clientWith, fill, made, messagesPath, plain, startMessageHouse } from '
 const keysOf = (body: { data?: unknown }) => (body.data as { keys?: string[] } | undefined)?.keys
 
 describe('the active window', () => {
-  test('103–107: active follows the clock, both bounds outside, to the nanosecond', async () => {
+  test('active follows the clock, both bounds outside, to the nanosecond', async () => {
     await using house = await startMessageHouse()
     const bounds = {
       'starts now': { start_time: '2024-06-01T12:00:00Z' },
@@ -49,7 +49,7 @@ describe('the active window', () => {
 describe('messages and namespaces', () => {
   const inside = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
 
-  test('117, 118: each has its own', async () => {
+  test('each has its own', async () => {
     await using house = await startMessageHouse()
     await house.root.write('sys/namespaces/a')
     await house.root.write('sys/namespaces/b', undefined, inside('a'))
@@ -82,7 +82,7 @@ describe('messages and namespaces', () => {
 })
 
 describe('the community edition', () => {
-  test('121: no administration, for whoever may do anything there', async () => {
+  test('no administration, for whoever may do anything there', async () => {
     await using house = await startMessageHouse({ settings: { EDITION: 'community' } })
     const unsupported = { status: 404, body: errors(caused('unsupported path')) }
 
@@ -148,7 +148,7 @@ describe('messages in storage', () => {
     expect(keysOf((await house.root.list(messagesPath)).body)).toHaveLength(100)
   })
 
-  test('123: a record that can not be read, until it is deleted', async () => {
+  test('a record that can not be read, until it is deleted', async () => {
     await using folder = await temporaryFolder()
     const settings = { STORAGE: `sqlite:${folder.file('g.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
     const first = await startMessageHouse({ settings })
@@ -169,7 +169,7 @@ describe('messages in storage', () => {
     expect([...(keysOf((await house.root.list(messagesPath)).body) ?? [])].sort()).toEqual([...whole].sort())
   })
 
-  test('124: everything is as it was after a restart', async () => {
+  test('everything is as it was after a restart', async () => {
     await using folder = await temporaryFolder()
     const settings = { STORAGE: `sqlite:${folder.file('g.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
     const first = await startMessageHouse({ settings })

@@ -5,7 +5,7 @@ import { clientWith, type MessageHouse, made, messagesPath, startMessageHouse } 
 const unwanted = 'Endpoint ignored these unrecognized parameters: [foo]'
 const ignoredType = 'Endpoint ignored the unrecognized value of the type filter'
 
-test('88, 101: an empty namespace', async () => {
+test('an empty namespace', async () => {
   await using house = await startMessageHouse()
 
   expect(await house.root.call('LIST', messagesPath)).toMatchObject({ status: 404, body: errors() })
@@ -34,7 +34,7 @@ describe('the list of messages', () => {
     { verb: 'GET', path: `${messagesPath}?list=true` },
     { verb: 'GET', path: `${messagesPath}/?list=1` },
     { verb: 'LIST', path: `${messagesPath}/` },
-  ])('89, 90: $verb $path', async ({ verb, path }) => {
+  ])('$verb $path', async ({ verb, path }) => {
     const { status, body } = await house.root.call(verb, path)
 
     expect(status).toBe(200)
@@ -47,7 +47,7 @@ describe('the list of messages', () => {
     })
   })
 
-  test('91: a wish for a list that is none', async () => {
+  test('a wish for a list that is none', async () => {
     expect(await house.root.read(`${messagesPath}?list=maybe`)).toMatchObject({ status: 400, body: errors() })
   })
 
@@ -75,12 +75,12 @@ describe('the list of messages', () => {
     expect(body.warnings).toEqual(warnings ?? null)
   })
 
-  test.each(['type=banner&authenticated=false', 'active=false&type=modal'])('92, 94, 97: %s finds nothing', async (query) => {
+  test.each(['type=banner&authenticated=false', 'active=false&type=modal'])('%s finds nothing', async (query) => {
     expect(await house.root.call('LIST', `${messagesPath}?${query}`)).toMatchObject({ status: 404, body: errors() })
   })
 
   test.each(['authenticated=fred', 'active=fred', 'type=banner&type=modal', 'authenticated=true&authenticated=true'])(
-    '93, 96: %s cannot be read',
+    '%s cannot be read',
     async (query) => {
       const { status, body } = await house.root.call('LIST', `${messagesPath}?${query}`)
 
@@ -89,7 +89,7 @@ describe('the list of messages', () => {
     },
   )
 
-  test.each(['', '/'])('102: the right to list, on the path with "%s" behind', async (slash) => {
+  test.each(['', '/'])('the right to list, on the path with "%s" behind', async (slash) => {
     const client = await clientWith(house, `${messagesPath}${slash}`, 'list')
 
     expect((await client.call('LIST', messagesPath)).status).toBe(200)
@@ -97,7 +97,7 @@ describe('the list of messages', () => {
     expect((await client.read(`${messagesPath}/${banner}`)).status).toBe(403)
   })
 
-  test('122: the order is the same each time, and after a change of something else', async () => {
+  test('the order is the same each time, and after a change of something else', async () => {
     const keys = async () => (await house.root.list(messagesPath)).body.data?.['keys']
     const before = await keys()
     await house.root.write(`${messagesPath}/${banner}`, { title: 'banner', message: '', start_time: '2024-01-01T00:00:00Z', options: { a: 1 } })

@@ -242,7 +242,7 @@ test('the state of an unknown move is 404', async () => {
   expect([answer.status, answer.body]).toEqual([404, { errors: [] }])
 })
 
-test('112: what a disabled mount has issued is worth nothing, nor is it to a new mount at its place', async () => {
+test('what a disabled mount has issued is worth nothing, nor is it to a new mount at its place', async () => {
   const path = fresh()
   const before = await (await aLoginMount(server, path)).login('alice')
   const { body } = await before.client.write('auth/token/create', {})

@@ -15,7 +15,7 @@ const sealedServer = async () => {
 const openOne = shared(startTestServer)
 const sealedOne = shared(sealedServer)
 
-describe('contract core-http §6.3: health', () => {
+describe('health', () => {
   test.each(['sys/health', '/sys/health', '/health'])('%s tells all about an open server', async (path) => {
     await using server = await startTestServer({ settings: { REPORTED_VERSION: '1.17.2+ent' } })
 
@@ -97,7 +97,7 @@ describe('contract core-http §6.3: health', () => {
   })
 })
 
-describe('contract operations §5: probes', () => {
+describe('probes', () => {
   test.each(['GET', 'HEAD'])('%s /health/live and /health/ready', async (method) => {
     await using server = await startTestServer()
 

@@ -6,8 +6,8 @@ const text = 'path "a" { capabilities = ["read"] }'
 const acl = 'sys/policies/acl'
 const old = 'sys/policy'
 
-describe('contract tokens §8.6', () => {
-  test('P1, P2: the list, in both forms', async () => {
+describe('sys/policies/acl and sys/policy', () => {
+  test('the list, in both forms', async () => {
     await using server = await startTestServer()
     expect((await server.root.call('LIST', acl)).body.data).toEqual({ keys: ['default', 'root'] })
     await server.root.write(`${acl}/zoo`, { policy: text })
@@ -36,7 +36,7 @@ describe('contract tokens §8.6', () => {
     expect((await server.root.list(`${acl}?after=t`)).body.data?.keys).toEqual(['web', 'zoo'])
   })
 
-  test('P3, P4, 137: root reads empty, an absent one 404', async () => {
+  test('root reads empty, an absent one 404', async () => {
     await using server = await startTestServer()
 
     expect((await server.root.read(`${acl}/root`)).body.data).toEqual({ name: 'root', policy: '' })
@@ -64,7 +64,7 @@ describe('contract tokens §8.6', () => {
     expect((await server.root.read(`${acl}/${stored}`)).status).toBe(404)
   })
 
-  test('P6: base64 is decoded', async () => {
+  test('base64 is decoded', async () => {
     await using server = await startTestServer()
     await server.root.write(`${acl}/web`, { policy: Buffer.from(text).toString('base64') })
 
@@ -120,13 +120,13 @@ describe('contract tokens §8.6', () => {
     expect((await server.root.list(acl)).body.data).toEqual({ keys: ['default', 'root'] })
   })
 
-  test('P10: deleting what is not there is 204', async () => {
+  test('deleting what is not there is 204', async () => {
     await using server = await startTestServer()
 
     expect(await server.root.delete(`${acl}/nothing`)).toMatchObject({ status: 204, text: '' })
   })
 
-  test('P11, P12, 141: the older form', async () => {
+  test('the older form', async () => {
     await using server = await startTestServer()
 
     expect(await server.root.write(`${old}/foo`, { rules: text })).toMatchObject({
@@ -141,7 +141,7 @@ describe('contract tokens §8.6', () => {
     expect((await server.root.delete(`${old}/foo`)).status).toBe(204)
   })
 
-  test('P18: a token without entity has nothing from the templates of the default policy', async () => {
+  test('a token without entity has nothing from the templates of the default policy', async () => {
     await using server = await startTestServer()
     const created = await server.root.write('auth/token/create', { policies: ['default'] })
     const client = server.as(String(created.body.auth?.client_token))
@@ -149,7 +149,7 @@ describe('contract tokens §8.6', () => {
     expect((await client.read('identity/entity/id/x')).body).toEqual(errors('1 error occurred:\n\t* permission denied\n\n'))
   })
 
-  test('P22: the old word and capabilities together', async () => {
+  test('the old word and capabilities together', async () => {
     await using server = await startTestServer()
     await server.root.write(`${acl}/both`, { policy: 'path "a" { policy = "read" capabilities = ["update"] }' })
     const created = await server.root.write('auth/token/create', { policies: ['both'] })
@@ -159,7 +159,7 @@ describe('contract tokens §8.6', () => {
     expect(body.data?.capabilities).toEqual(['list', 'read', 'update'])
   })
 
-  test('P23: a folder lists what is below it, in full', async () => {
+  test('a folder lists what is below it, in full', async () => {
     await using server = await startTestServer()
     for (const name of ['team/a', 'team/sub/b', 'teams']) await server.root.write(`${acl}/${name}`, { policy: text })
 

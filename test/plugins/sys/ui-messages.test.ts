@@ -278,7 +278,7 @@ describe('other verbs and spellings (120)', () => {
   })
 })
 
-describe('tags (§7.3, RFC 9110 §13.1.2)', () => {
+describe('tags (RFC 9110 §13.1.2)', () => {
   const vary = 'X-Vault-Token, X-Vault-Namespace, Authorization'
 
   test('an answer carries a strong tag, and may be kept by the one who asked, if he asks again', async () => {
@@ -372,7 +372,7 @@ describe('tags (§7.3, RFC 9110 §13.1.2)', () => {
   })
 })
 
-describe('X-Next-Change-At (§7.3)', () => {
+describe('X-Next-Change-At', () => {
   test('is the next start or end among what the caller may see, in the whole chain', async () => {
     const a = await fresh()
     const b = await fresh(a)
@@ -428,7 +428,7 @@ describe('X-Next-Change-At (§7.3)', () => {
   })
 })
 
-describe('audience (§7.3)', () => {
+describe('audience', () => {
   test('a message is for policies of the token and of its identity', async () => {
     const a = await fresh()
     const id = await planned({ audience: { policies: ['team'] } }, a)
@@ -488,7 +488,7 @@ describe('audience (§7.3)', () => {
   })
 })
 
-describe('acknowledging (§7.3)', () => {
+describe('acknowledging', () => {
   const ack = (client: Client, id: string, namespace = '') => client.write(`${after}/${id}/ack`, undefined, inside(namespace))
 
   test('is noted once for each entity, where the message is', async () => {

@@ -31,7 +31,7 @@ const invalid = errors('wrapping token is not valid or does not exist')
 const unchecked = (why: string) => errors(`error validating wrapping token: ${why}`)
 const unwrapped = (token: string) => server.root.write('sys/wrapping/unwrap', { token })
 
-describe('contract core-http §9.2: what stands in place of the answer', () => {
+describe('the answer that replaces a wrapped one', () => {
   test('a token, and nothing of the answer', async () => {
     const { status, text, body, headers } = await server.root.read('auth/token/lookup-self', wrapFor('60'))
 
@@ -125,7 +125,7 @@ describe('contract core-http §9.2: what stands in place of the answer', () => {
   })
 })
 
-describe('contract core-http §9.3: wrap', () => {
+describe('sys/wrapping/wrap', () => {
   test.each([
     '{"zip":"zap","n":1}',
     '{"token":"abc","ttl":"1h","data":{"x":1},"wrap_ttl":5,"request_id":"r","auth":null}',
@@ -181,7 +181,7 @@ describe('contract core-http §9.3: wrap', () => {
   })
 })
 
-describe('contract core-http §9.3: lookup', () => {
+describe('sys/wrapping/lookup', () => {
   test.each([
     { name: 'POST', ask: (client: Client, token: string) => client.write('sys/wrapping/lookup', { token }) },
     { name: 'PUT', ask: (client: Client, token: string) => client.call('PUT', 'sys/wrapping/lookup', { token }) },
@@ -204,7 +204,7 @@ describe('contract core-http §9.3: lookup', () => {
   })
 })
 
-describe('contract core-http §9.3: unwrap', () => {
+describe('sys/wrapping/unwrap', () => {
   test('what comes out is byte for byte what was kept, but for the request id of its own request', async () => {
     const answer = await server.root.write('auth/token/create', { policies: ['unknown-x'], zz: 1 }, wrapFor('60'))
     const { status, text, headers, body } = await unwrapped(tokenIn(answer))
@@ -281,7 +281,7 @@ describe('contract core-http §9.3: unwrap', () => {
   })
 })
 
-describe('contract core-http §9.3: rewrap', () => {
+describe('sys/wrapping/rewrap', () => {
   test.each([
     { wish: undefined, ttl: 400 },
     { wish: '60', ttl: 60 },
@@ -314,7 +314,7 @@ describe('contract core-http §9.3: rewrap', () => {
   })
 })
 
-describe('contract core-http §9.3: refusals', () => {
+describe('what is refused', () => {
   const own = 'the token of the caller'
   test.each([
     { raw: '{}', by: undefined, status: 403, body: unchecked('token is empty') },
@@ -398,7 +398,7 @@ describe('contract core-http §9.3: refusals', () => {
   })
 })
 
-describe('contract core-http §5.2.3: the namespace of the wrapping token decides', () => {
+describe('the namespace of the wrapping token decides', () => {
   const inside = (name: string, options: { headers?: Record<string, string> } = {}) => ({
     headers: { ...options.headers, 'X-Vault-Namespace': name },
   })
@@ -438,7 +438,7 @@ describe('contract core-http §5.2.3: the namespace of the wrapping token decide
   })
 })
 
-test('cases 152 to 157 of contract core-http §11.5', async () => {
+test('a wrapped answer can be looked up twice and unwrapped once', async () => {
   const answer = await server.root.read('auth/token/lookup-self', wrapFor('60'))
   expect(answer).toMatchObject({ status: 200, body: { request_id: '', data: null } })
   expect(answer.body.wrap_info).toMatchObject({ ttl: 60, creation_path: 'auth/token/lookup-self' })

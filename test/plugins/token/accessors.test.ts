@@ -9,7 +9,7 @@ const accessorsOf = async (server: TestServer, query = '') =>
 const create = async (server: TestServer, input: object = {}) =>
   (await server.root.write('auth/token/create', { policies: ['default'], ...input })).body.auth
 
-test('2.10: accessors of service tokens are listed, of those that are still valid', async () => {
+test('accessors of service tokens are listed, of those that are still valid', async () => {
   const clock = new FakeClock()
   await using server = await startTestServer({ clock })
   const kept = await create(server)
@@ -43,7 +43,7 @@ test('a list goes on where the last one ended, also after a token that is gone',
   expect((await server.root.list('auth/token/accessors?limit=x')).status).toBe(400)
 })
 
-test('2.1: the list needs sudo, with and without a slash at its end', async () => {
+test('the list needs sudo, with and without a slash at its end', async () => {
   await using server = await startTestServer()
   const as = async (capabilities: string) => {
     await server.root.write('sys/policies/acl/p', { policy: `path "auth/token/accessors*" { capabilities = [${capabilities}] }` })
@@ -56,7 +56,7 @@ test('2.1: the list needs sudo, with and without a slash at its end', async () =
   }
 })
 
-test('2.10: tidy starts in the background', async () => {
+test('tidy starts in the background', async () => {
   await using server = await startTestServer()
 
   const { status, body } = await server.root.write('auth/token/tidy')
@@ -76,7 +76,7 @@ test.each([
   { path: 'auth/token/revoke', text: 'batch tokens cannot be revoked', own: false },
   { path: 'auth/token/revoke-orphan', text: 'batch tokens cannot be revoked', own: false },
   { path: 'auth/token/create', text: 'batch tokens cannot create more tokens', own: true },
-])('1.6: $path refuses a batch token', async ({ path, text, own }) => {
+])('$path refuses a batch token', async ({ path, text, own }) => {
   await using server = await startTestServer()
   await server.root.write('sys/policies/acl/all', { policy: 'path "*" { capabilities = ["create", "read", "update", "sudo"] }' })
   const token = String((await create(server, { type: 'batch', policies: ['all'] }))?.client_token)
@@ -87,7 +87,7 @@ test.each([
   expect((await server.as(token).read('auth/token/lookup-self')).body.data).toMatchObject({ id: token, accessor: '', type: 'batch' })
 })
 
-test('1.6: a batch token has no cubbyhole', async () => {
+test('a batch token has no cubbyhole', async () => {
   await using server = await startTestServer()
   const batch = server.as(String((await create(server, { type: 'batch' }))?.client_token))
 
@@ -97,7 +97,7 @@ test('1.6: a batch token has no cubbyhole', async () => {
   })
 })
 
-test('T36: a look-up shows what is in a batch token', async () => {
+test('a look-up shows what is in a batch token', async () => {
   await using server = await startTestServer()
   const token = (await create(server, { type: 'batch', ttl: 60, meta: { a: 'b' }, display_name: 'x' }))?.client_token
 

@@ -14,7 +14,7 @@ const isGood = async (server: TestServer, token: unknown) => (await server.as(St
 test.each([
   { kind: 'batch token', input: { type: 'batch' } },
   { kind: 'service token', input: {} },
-])('1.3: a $kind made with a token that is gone stays refused when another token takes the same id', async ({ input }) => {
+])('a $kind made with a token that is gone stays refused when another token takes the same id', async ({ input }) => {
   await using server = await startTestServer()
   await server.root.write('sys/policies/acl/maker', maker)
   const first = await make(server, { id: 'foobar' })
@@ -30,7 +30,7 @@ test.each([
   expect(await isGood(server, own)).toBe(true)
 })
 
-test('T31: an id is free again once its token has expired, and one of many who want it gets it', async () => {
+test('an id is free again once its token has expired, and one of many who want it gets it', async () => {
   const clock = new FakeClock()
   await using server = await startTestServer({ clock })
   await server.root.write('sys/policies/acl/maker', maker)
@@ -49,7 +49,7 @@ test('T31: an id is free again once its token has expired, and one of many who w
   expect((await server.as('foobar').read('cubbyhole/a')).status).toBe(404)
 })
 
-test('2.5: an id that is free again may go to a token made for a name', async () => {
+test('an id that is free again may go to a token made for a name', async () => {
   const clock = new FakeClock()
   await using server = await startTestServer({ clock })
   await server.root.write('auth/token/roles/r', { allowed_entity_aliases: 'alice', orphan: true })

@@ -35,7 +35,7 @@ test('whatever a token does while it is revoked, nothing of it is left', async (
   expect(keys).toHaveLength(1)
 })
 
-test('1.7: of requests of every kind at once, as many count as there are uses', async () => {
+test('of requests of every kind at once, as many count as there are uses', async () => {
   await using server = await startTestServer()
   const limited = await make(server, { num_uses: 7 })
 
@@ -53,7 +53,7 @@ test('1.7: of requests of every kind at once, as many count as there are uses', 
   expect((await server.root.write('auth/token/lookup-accessor', { accessor: limited.accessor })).status).toBe(400)
 })
 
-test('2.8: a renewal follows a role that is changed at the same time, and the last word of it counts', async () => {
+test('a renewal follows a role that is changed at the same time, and the last word of it counts', async () => {
   await using server = await startTestServer()
   const { root } = server
   await root.write('auth/token/roles/r', { token_period: 100 })

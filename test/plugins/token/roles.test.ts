@@ -3,7 +3,7 @@ import { startTestServer } from '../../support/start-server.ts'
 
 const wrapped = (text: string) => ({ errors: [`1 error occurred:\n\t* ${text}\n\n`] })
 
-test('T72: a role is written, read, listed and deleted', async () => {
+test('a role is written, read, listed and deleted', async () => {
   await using server = await startTestServer()
   expect((await server.root.list('auth/token/roles')).status).toBe(404)
 
@@ -18,7 +18,7 @@ test('T72: a role is written, read, listed and deleted', async () => {
   expect(await server.root.write('auth/token/create/b.x')).toMatchObject({ status: 400, body: { errors: ['unknown role b.x'] } })
 })
 
-test('2.1: a new role needs create, a known one update', async () => {
+test('a new role needs create, a known one update', async () => {
   await using server = await startTestServer()
   const { root } = server
   const asWith = async (capability: string) => {
@@ -46,7 +46,7 @@ test.each([
   expect((await server.root.read(`auth/token/roles/${path}`)).status).toBe(404)
 })
 
-test('2.1: a name that is none is no path', async () => {
+test('a name that is none is no path', async () => {
   await using server = await startTestServer()
 
   for (const name of ['-x', 'x-', 'a%20b', 'a/b']) {
@@ -55,7 +55,7 @@ test('2.1: a name that is none is no path', async () => {
   }
 })
 
-test('T80: a field that cannot be read costs a use, a path nobody can write to does not', async () => {
+test('a field that cannot be read costs a use, a path nobody can write to does not', async () => {
   await using server = await startTestServer()
   await server.root.write('sys/policies/acl/p', { policy: 'path "auth/token/roles/*" { capabilities = ["create", "update"] }' })
   const { body } = await server.root.write('auth/token/create', { policies: ['default', 'p'], num_uses: 3 })
@@ -67,7 +67,7 @@ test('T80: a field that cannot be read costs a use, a path nobody can write to d
   expect((await caller.read('auth/token/lookup-self')).body.data?.num_uses).toBe(1)
 })
 
-test('2.6: warnings make the answer a 200, and fields that do not exist here are named', async () => {
+test('warnings make the answer a 200, and fields that do not exist here are named', async () => {
   await using server = await startTestServer()
 
   const { status, body } = await server.root.write('auth/token/roles/r', { token_period: 60, period: 70, token_ttl: 5 })
@@ -79,7 +79,7 @@ test('2.6: warnings make the answer a 200, and fields that do not exist here are
   ])
 })
 
-test('T56: a token bound to other addresses is of no use here; T58: its child is bound too', async () => {
+test('a token bound to other addresses is of no use here, nor is its child', async () => {
   await using server = await startTestServer()
   const create = async (role: string, cidrs: string[]) => {
     await server.root.write(`auth/token/roles/${role}`, { token_bound_cidrs: cidrs })
@@ -96,7 +96,7 @@ test('T56: a token bound to other addresses is of no use here; T58: its child is
   expect(shown.body.data?.bound_cidrs).toEqual(['127.0.0.1', '1.2.3.4/8'])
 })
 
-test('2.8: the renewal of a token without its role is refused over HTTP, by accessor too', async () => {
+test('the renewal of a token without its role is refused over HTTP, by accessor too', async () => {
   await using server = await startTestServer()
   await server.root.write('auth/token/roles/r', {})
   const { auth } = (await server.root.write('auth/token/create/r', { policies: ['default'] })).body
@@ -107,7 +107,7 @@ test('2.8: the renewal of a token without its role is refused over HTTP, by acce
   expect(await server.root.write('auth/token/renew-accessor', { accessor: auth?.accessor })).toMatchObject(refusal)
 })
 
-test('2.5: a token for a name has its entity; a disabled one gets none', async () => {
+test('a token for a name has its entity; a disabled one gets none', async () => {
   await using server = await startTestServer()
   await server.root.write('auth/token/roles/r', { allowed_entity_aliases: 'al*' })
   const make = (entity_alias: string) => server.root.write('auth/token/create/r', { policies: ['default'], entity_alias })
@@ -150,7 +150,7 @@ test('roles and tokens of a namespace are its own', async () => {
 })
 
 test.each(['disallowed_policies', 'disallowed_policies_glob'])(
-  '2.3 a2: with a role that has only %s, a caller of a parent namespace hands none of its own policies down',
+  'with a role that has only %s, a caller of a parent namespace hands none of its own policies down',
   async (field) => {
     await using server = await startTestServer()
     const { root } = server

@@ -39,14 +39,14 @@ test('create answers with an auth block, warnings, and no data', async () => {
 
 test.each([
   {
-    row: '0.5: a number of seconds as text',
+    row: 'a number of seconds as text',
     input: { ttl: '3600', num_uses: '3', renewable: 'false' },
     auth: { lease_duration: 3600, num_uses: 3, renewable: false },
   },
-  { row: '0.5: days', input: { ttl: '2d' }, auth: { lease_duration: 172800 } },
-  { row: '0.5: fractions are cut', input: { ttl: '90.7s' }, auth: { lease_duration: 90 } },
-  { row: '0.5: null', input: { ttl: null, renewable: null, policies: null }, auth: { policies: ['root'] } },
-  { row: 'T6: one text is one policy', input: { policies: 'a,b' }, auth: { policies: ['a,b', 'default'] } },
+  { row: 'days', input: { ttl: '2d' }, auth: { lease_duration: 172800 } },
+  { row: 'fractions are cut', input: { ttl: '90.7s' }, auth: { lease_duration: 90 } },
+  { row: 'null', input: { ttl: null, renewable: null, policies: null }, auth: { policies: ['root'] } },
+  { row: 'one text is one policy', input: { policies: 'a,b' }, auth: { policies: ['a,b', 'default'] } },
 ])('$row: create $input', async ({ input, auth }) => {
   await using server = await startTestServer()
 
@@ -126,7 +126,7 @@ test.each([
   else expect(answer.body).toMatchObject(body)
 })
 
-test.each(['lookup', 'renew', 'revoke', 'revoke-orphan'])('T60: %s refuses a token that is no text, before it looks at the caller', async (path) => {
+test.each(['lookup', 'renew', 'revoke', 'revoke-orphan'])('%s refuses a token that is no text, before it looks at the caller', async (path) => {
   await using server = await startTestServer()
 
   for (const token of [123, null, ['root'], { a: 1 }]) {
@@ -159,7 +159,7 @@ test('lookup without a token is about the caller; lookup-self overrides a sent o
   expect((await server.as(id).write('auth/token/lookup-self', { token: 'root' })).body.data?.id).toBe(id)
 })
 
-test('T70: the default policy lets GET lookup-self through, not POST', async () => {
+test('the default policy lets GET lookup-self through, not POST', async () => {
   await using server = await startTestServer()
   const { id } = await makeToken(server, { policies: ['default'] })
 
@@ -167,13 +167,13 @@ test('T70: the default policy lets GET lookup-self through, not POST', async () 
   expect(await server.as(id).write('auth/token/lookup-self')).toMatchObject({ status: 403, body: wrapped('permission denied') })
 })
 
-test('T71: no token', async () => {
+test('no token', async () => {
   await using server = await startTestServer()
 
   expect(await server.anonymous.read('auth/token/lookup-self')).toMatchObject({ status: 403, body: bareDenied })
 })
 
-test('T39: the last use shows −1 and is the last', async () => {
+test('the last use shows −1 and is the last', async () => {
   await using server = await startTestServer()
   const { id, accessor } = await makeToken(server, { policies: ['default'], num_uses: 2 })
 
@@ -183,7 +183,7 @@ test('T39: the last use shows −1 and is the last', async () => {
   expect((await server.root.write('auth/token/lookup-accessor', { accessor })).status).toBe(400)
 })
 
-test('T40: a refused request costs a use', async () => {
+test('a refused request costs a use', async () => {
   await using server = await startTestServer()
   const { id } = await makeToken(server, { policies: ['default'], num_uses: 2 })
 
@@ -213,7 +213,7 @@ test('an increment below zero is refused', async () => {
   expect(body.errors?.[0]).toBe(`Field validation failed: error converting input for field "increment": cannot provide negative value '-3600'`)
 })
 
-test('2.7: the development root token is not renewable', async () => {
+test('the development root token is not renewable', async () => {
   await using server = await startTestServer()
 
   expect(await server.root.write('auth/token/renew-self')).toMatchObject({ status: 400, body: { errors: ['lease is not renewable'] } })
@@ -232,7 +232,7 @@ test.each(['revoke-self', 'revoke', 'revoke-accessor'])('%s ends a token, its ch
   for (const caller of [server.as(id), child]) expect(await caller.read('auth/token/lookup-self')).toMatchObject({ status: 403, body: bareDenied })
 })
 
-test('T65: revoke-orphan needs sudo and leaves the children', async () => {
+test('revoke-orphan needs sudo and leaves the children', async () => {
   await using server = await startTestServer()
   const { id } = await makeToken(server)
   const child = (await server.as(id).write('auth/token/create')).body.auth?.client_token
@@ -272,7 +272,7 @@ test.each([
   { path: 'sys/internal/ui/mounts/cubbyhole/x', status: 200 },
   { path: 'sys/internal/ui/mounts/none', status: 403 },
   { path: 'sys/seal-status', status: 200 },
-])('1.7: $path, which needs no token, costs no use of one that is sent', async ({ path, status }) => {
+])('$path, which needs no token, costs no use of one that is sent', async ({ path, status }) => {
   await using server = await startTestServer()
   const caller = server.as((await makeToken(server, { policies: ['default'], num_uses: 3 })).id)
 

@@ -19,7 +19,7 @@ const passwordsOf = ({ body }: { body: Record<string, unknown> }) =>
 
 const isGood = ({ status }: { status: number }) => status < 300
 
-// Contract cloud-engine §7.4, one row a delay
+// One row for each delay of simulators/directory/README.md
 const rows: Row[] = [
   {
     delay: 'applicationToServicePrincipal',

@@ -97,7 +97,7 @@ type Refusal = { name: string; ask(scene: Scene): Promise<Answer>; status: numbe
 const member = ({ directoryUrl }: Directory, id: string) => ({ '@odata.id': `${directoryUrl}/v1.0/directoryObjects/${id}` })
 const missing = (id: string) => new RegExp(`^Resource '${id}' does not exist or one of its queried reference-property objects are not present\\.$`)
 
-// Contract cloud-engine §7.2
+// simulators/directory/README.md
 const refusals: Refusal[] = [
   {
     name: 'an application that is not there',

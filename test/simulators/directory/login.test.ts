@@ -88,7 +88,7 @@ test.each(['https://graph.microsoft.com/.default', 'https://management.core.wind
   },
 )
 
-// Contract cloud-engine §7.1
+// simulators/directory/README.md
 const refusals: { name: string; who: Who; status: number; error: string; code: number }[] = [
   { name: 'a wrong secret', who: { secret: 'wrong' }, status: 401, error: 'invalid_client', code: 7000215 },
   { name: 'no secret', who: { secret: '' }, status: 401, error: 'invalid_client', code: 7000216 },

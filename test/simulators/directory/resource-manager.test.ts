@@ -94,7 +94,7 @@ type Refusal = { name: string; ask(scene: Scene): Promise<Answer>; status: numbe
 const put = ({ directory, root, principalId }: Scene, { path = newAssignmentPath(directory), json = assignmentOf(directory, principalId) } = {}) =>
   root.arm('PUT', path, json)
 
-// Contract cloud-engine §7.3
+// simulators/directory/README.md
 const refusals: Refusal[] = [
   {
     name: 'a principal that is not there',

@@ -6,7 +6,7 @@ const failed = (failure: Partial<UpstreamFailure> & { operation: UpstreamOperati
 
 const id = '0f6e1f3a-0000-4000-8000-000000000001'
 
-// Contract cloud-engine §4.2, §4.3, §4.6, §7; the rows 97–104 of §8.5 are among them
+// docs/contract/cloud.md#service-principals, #passwords-on-an-application and #revocation; simulators/directory/README.md
 describe('classify', () => {
   test.each<{ name: string; error: Partial<UpstreamFailure> & { operation: UpstreamOperation }; kind: string }>([
     {
@@ -198,7 +198,7 @@ describe('classify', () => {
   })
 })
 
-// Contract cloud-engine §4.2, "Status of a failure here"
+// docs/contract/cloud.md#service-principals
 describe('callerError', () => {
   test.each<{ name: string; error: Partial<UpstreamFailure> & { operation: UpstreamOperation }; kind: string; text: string; retryAfter?: number }>([
     {

@@ -4,7 +4,7 @@ import { aim, failureOf } from './aimed.ts'
 
 const names = ["it's", 'a & b', 'a#b', 'a?b=c', '100%', 'https://example.com/x', "'", "''", 'größe', 'a+b', "x' or '1' eq '1", '%27', '$filter=x']
 
-// row 115, and what contract cloud-engine §9.2 says of the library's query strings
+// What docs/decisions/0007-cloud-clients.md says of the query strings of the library
 test.each(names)('a group called "%s" is found, and no other', async (name) => {
   await using aimed = await aim()
   const { id } = aimed.directory.hand.addGroup(name)
@@ -12,7 +12,7 @@ test.each(names)('a group called "%s" is found, and no other', async (name) => {
   expect(await aimed.upstream.directory.findGroups(name, aimed.call())).toMatchObject([{ id, displayName: name }])
 })
 
-test.each(names)('row 115: a role definition called "%s" is found, and no other', async (name) => {
+test.each(names)('a role definition called "%s" is found, and no other', async (name) => {
   await using aimed = await aim()
   const { id } = aimed.directory.hand.addRoleDefinition({ roleName: name })
 
@@ -118,7 +118,7 @@ describe('a service principal', () => {
     expect(principal).toMatchObject({ id: servicePrincipalId, appId })
   })
 
-  test('row 121: whose answer was lost is the one that was made', async () => {
+  test('whose answer was lost is the one that was made', async () => {
     await using aimed = await aim()
     const { appId } = await aimed.upstream.directory.createApplication({ displayName: 'a' }, aimed.call())
     aimed.directory.fault({ kind: 'lost', operation: 'createServicePrincipal' })
@@ -188,7 +188,7 @@ test('an assignment that is not there any more is as good as deleted', async () 
   await expect(aimed.upstream.resourceManager.deleteRoleAssignment(id, aimed.call())).resolves.toBe(false)
 })
 
-test.each(['/a?b', '/a/../b', '/a#', '..', '/a\\b'])('row 115: a scope or id "%s" is put into no address', async (text) => {
+test.each(['/a?b', '/a/../b', '/a#', '..', '/a\\b'])('a scope or id "%s" is put into no address', async (text) => {
   await using aimed = await aim()
   const { resourceManager } = aimed.upstream
 
@@ -231,7 +231,7 @@ describe('lists', () => {
     expect(aimed.directory.journal.entries({ operation: 'listGroups' })).toHaveLength(3)
   })
 
-  test.each(['listGroups', 'listRoleDefinitions'] as const)('row 133: of %s do not lead to another host', async (operation) => {
+  test.each(['listGroups', 'listRoleDefinitions'] as const)('of %s do not lead to another host', async (operation) => {
     await using aimed = await aim()
     const [from, to] =
       operation === 'listGroups'

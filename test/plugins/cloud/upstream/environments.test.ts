@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { findEnvironment, isEnvironmentName } from '../../../../src/plugins/cloud/upstream/index.ts'
 
-// Contract cloud-engine §2.4, rows 11–14 of §8.1
+// docs/contract/cloud.md#endpoints
 test.each([
   { name: undefined, directory: 'https://graph.microsoft.com', login: 'https://login.microsoftonline.com' },
   { name: 'AZUREPUBLICCLOUD', directory: 'https://graph.microsoft.com', login: 'https://login.microsoftonline.com' },
@@ -20,7 +20,7 @@ test.each(['invalidEnv', 'AzureGermanCloud', '', 'public', 'constructor', ' Azur
   expect({ found: findEnvironment(name), isName: isEnvironmentName(name) }).toEqual({ found: undefined, isName: false })
 })
 
-test('the token scopes of the resource managers are those of the contract', () => {
+test('each cloud has the token scope of its resource manager', () => {
   const scopes = ['AzurePublicCloud', 'AzureUSGovernmentCloud', 'AzureChinaCloud'].map((name) => findEnvironment(name)?.resourceManagerScope)
 
   expect(scopes).toEqual([

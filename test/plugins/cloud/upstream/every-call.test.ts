@@ -37,7 +37,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     expect(requests[0]).toMatchObject({ hasToken: true, clientRequestId: call.correlationId })
   })
 
-  test('row 124: 429 with Retry-After: 2 is waited for, and not a moment less', async () => {
+  test('429 with Retry-After: 2 is waited for, and not a moment less', async () => {
     const prepared = await begin()
     aimed.directory.fault({ kind: 'throttled', retryAfterSeconds: 2, operation })
 
@@ -48,7 +48,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(2_000)
   })
 
-  test('row 125: 429 with Retry-After: 600 fails at once and says so', async () => {
+  test('429 with Retry-After: 600 fails at once and says so', async () => {
     const prepared = await begin()
     aimed.directory.fault({ kind: 'throttled', retryAfterSeconds: 600, operation })
 
@@ -64,7 +64,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     expect(requestsOf(operation)).toHaveLength(1)
   })
 
-  test('row 132: a redirect is not followed', async () => {
+  test('a redirect is not followed', async () => {
     const prepared = await begin()
     const elsewhere = service === 'directory' ? aimed.directory.resourceManagerUrl : aimed.directory.directoryUrl
     aimed.directory.fault({ kind: 'redirect', url: `${elsewhere}/leak`, operation })

@@ -5,7 +5,7 @@ import { openLogin } from '../../../../src/plugins/cloud/upstream/transport.ts'
 const call = { deadline: Date.now() + 60_000, correlationId: '0f6e1f3a-0000-4000-8000-000000000001' }
 const tenantId = '0f6e1f3a-0000-4000-8000-00000000000a'
 
-// Contract cloud-engine §9.1: these hosts are not asked for their endpoints. No test reaches them.
+// These hosts are not asked for their endpoints (docs/decisions/0007-cloud-clients.md). No test reaches them.
 test.each([
   { environment: 'AzurePublicCloud', host: 'login.microsoftonline.com' },
   { environment: 'AzureUSGovernmentCloud', host: 'login.microsoftonline.us' },

@@ -9,9 +9,9 @@ const principalOf = ({ upstream, call }: Aimed, appId: string) =>
 
 const id = '0f6e1f3a-0000-4000-8000-000000000001'
 
-// Contract cloud-engine §8.5
+// docs/contract/cloud.md#service-principals
 describe('a service principal', () => {
-  test('row 96: three refusals because of the "local tenant", then it is there: four requests', async () => {
+  test('three refusals because of the "local tenant", then it is there: four requests', async () => {
     await using aimed = await aim()
     const { appId } = await made(aimed)
     const message = 'When using this permission, the backing application of the service principal being created must in the local tenant'
@@ -44,7 +44,7 @@ describe('a service principal', () => {
     expect(aimed.directory.journal.entries({ operation: 'createServicePrincipal' })).toHaveLength(3)
   })
 
-  test('row 101: insufficient privileges end it at once, the message stays', async () => {
+  test('insufficient privileges end it at once, the message stays', async () => {
     await using aimed = await aim()
     const { appId } = await made(aimed)
     const message = 'Insufficient privileges to complete the operation.'
@@ -81,7 +81,7 @@ describe('a service principal', () => {
     await expect(added).resolves.toMatchObject({ secretText: expect.any(String) })
   })
 
-  test('DEV-12: a name that is in use by what is not visible yet is waited for', async () => {
+  test('a name that is in use by what is not visible yet is waited for', async () => {
     await using aimed = await aim({ settings: { delaySeconds: { changeToRead: 10 } } })
     const { appId } = await made(aimed)
     aimed.clock.advance(20)
@@ -102,7 +102,7 @@ describe('a role assignment', () => {
   }
   const notYet = { kind: 'status', status: 400, code: 'PrincipalNotFound', operation: 'putRoleAssignment' } as const
 
-  test('row 102: PrincipalNotFound, twice, is waited for', async () => {
+  test('PrincipalNotFound, twice, is waited for', async () => {
     await using aimed = await aim()
     aimed.directory.fault({ ...notYet, times: 2 })
 
@@ -111,7 +111,7 @@ describe('a role assignment', () => {
     expect(aimed.directory.journal.entries({ operation: 'putRoleAssignment' })).toHaveLength(3)
   })
 
-  test('row 103: PrincipalNotFound without end ends with the window, the message stays', async () => {
+  test('PrincipalNotFound without end ends with the window, the message stays', async () => {
     await using aimed = await aim()
     aimed.directory.fault({ ...notYet, message: 'PrincipalNotFound - service principal not replicated', times: null })
 
@@ -123,7 +123,7 @@ describe('a role assignment', () => {
     expect(aimed.directory.journal.entries({ operation: 'putRoleAssignment' }).length).toBeGreaterThan(1)
   })
 
-  test('row 104: insufficient privileges end it at once, the message stays', async () => {
+  test('insufficient privileges end it at once, the message stays', async () => {
     await using aimed = await aim()
     aimed.directory.fault({ ...notYet, status: 403, code: 'AuthorizationFailed', message: 'Insufficient privileges', times: null })
 
@@ -133,7 +133,7 @@ describe('a role assignment', () => {
     expect(aimed.directory.journal.entries({ operation: 'putRoleAssignment' })).toHaveLength(1)
   })
 
-  test('row 105: the deadline of the request ends it, the last message stays', async () => {
+  test('the deadline of the request ends it, the last message stays', async () => {
     await using aimed = await aim()
     aimed.directory.fault({ ...notYet, message: 'not yet', times: null })
 

@@ -39,11 +39,11 @@ function waiting(random = 0.5) {
   }
 }
 
-// Contract cloud-engine §8.5
+// docs/contract/cloud.md#ready-when-returned
 describe('until it is replicated', () => {
   const step = 'putRoleAssignment'
 
-  test('row 91: what succeeds at once is done once', async () => {
+  test('what succeeds at once is done once', async () => {
     const time = waiting()
     const operation = failing()
 
@@ -52,7 +52,7 @@ describe('until it is replicated', () => {
     expect([operation.calls, time.elapsed()]).toEqual([1, 0])
   })
 
-  test('row 92: what succeeds the third time is done three times', async () => {
+  test('what succeeds the third time is done three times', async () => {
     const time = waiting()
     const operation = failing(notYet(), notYet())
 
@@ -61,7 +61,7 @@ describe('until it is replicated', () => {
     expect(operation.calls).toBe(3)
   })
 
-  test('row 93: a final error comes back as it is, after one try', async () => {
+  test('a final error comes back as it is, after one try', async () => {
     const time = waiting()
     const error = failed({ status: 403, code: 'AuthorizationFailed', text: 'Insufficient privileges' })
     const operation = failing(error)
@@ -71,7 +71,7 @@ describe('until it is replicated', () => {
     expect([operation.calls, time.pauses]).toEqual([1, []])
   })
 
-  test.each([10, 5, 1])('rows 94, 105: what never succeeds ends with its deadline after %i s and keeps the last message', async (seconds) => {
+  test.each([10, 5, 1])('what never succeeds ends with its deadline after %i s and keeps the last message', async (seconds) => {
     const time = waiting()
     const operation = never(notYet)
 
@@ -81,7 +81,7 @@ describe('until it is replicated', () => {
     expect([time.elapsed(), error.code, operation.calls > 0]).toEqual([seconds, 'PrincipalNotFound', true])
   })
 
-  test('row 95: a caller that goes away ends it, with the reason as the cause', async () => {
+  test('a caller that goes away ends it, with the reason as the cause', async () => {
     const time = waiting()
     const caller = new AbortController()
     const reason = new Error('the client hung up')

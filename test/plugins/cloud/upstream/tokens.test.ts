@@ -4,7 +4,7 @@ import { aim, failureOf, settingsOf } from './aimed.ts'
 
 const tokens = { operation: 'token' } as const
 
-// Contract cloud-engine §9.1: what is said there of msal-node, each trap once
+// Each trap of msal-node that docs/decisions/0007-cloud-clients.md names
 describe('a token', () => {
   test('is kept, for each resource its own', async () => {
     await using aimed = await aim()
@@ -217,7 +217,7 @@ describe('a token', () => {
     expect([error.message, String(error.stack).includes(aimed.directory.rootClientSecret)]).toEqual(['AADSTS7000215: … is wrong', false])
   })
 
-  test('row 132: neither the secret nor a discovery follows a redirect', async () => {
+  test('neither the secret nor a discovery follows a redirect', async () => {
     await using aimed = await aim()
     const url = `${aimed.directory.directoryUrl}/leak`
     aimed.directory.fault({ kind: 'redirect', url, operation: 'discovery' }, { kind: 'redirect', url, ...tokens })
@@ -381,7 +381,7 @@ describe('proof of a secret', () => {
     expect(aimed.directory.journal.entries({ operation: 'discovery' })).toHaveLength(1)
   })
 
-  test('row 128: is not there before the secret is known everywhere', async () => {
+  test('is not there before the secret is known everywhere', async () => {
     await using aimed = await aim({ settings: { delaySeconds: { secretToToken: 30 } } })
     const { appId, secretText } = await made(aimed)
     const prove = () => aimed.upstream.tokens.proveSecret(appId, secretText, 'directory', aimed.call())

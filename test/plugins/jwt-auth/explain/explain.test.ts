@@ -3,7 +3,7 @@ import { errors } from '../../../support/error-bodies.ts'
 import { checksOf } from './checks.ts'
 import { type LoginHouse, openLoginHouse } from './house.ts'
 
-describe('explain, contract jwt-oidc §11.1', () => {
+describe('explain', () => {
   let house: LoginHouse
   beforeAll(async () => {
     house = await openLoginHouse()

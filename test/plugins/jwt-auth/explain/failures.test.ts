@@ -4,7 +4,7 @@ import { openLoginHouse, type LoginHouse } from './house.ts'
 
 const failuresOf = (body: Json) => body['data']?.['failures'] as unknown as Record<string, unknown>[]
 
-describe('failures, contract jwt-oidc §11.2', () => {
+describe('failures', () => {
   let house: LoginHouse
   beforeAll(async () => {
     house = await openLoginHouse({ settings: { LOGIN_FAILURES_KEPT: '5' } })

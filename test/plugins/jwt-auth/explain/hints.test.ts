@@ -36,7 +36,7 @@ describe('how near a value was missed', () => {
   })
 })
 
-describe("another's clock, contract jwt-oidc §11.1", () => {
+describe("another's clock", () => {
   const now = Date.UTC(2026, 0, 2, 3, 4, 5)
   const ignore = () => {}
   test.each([

@@ -166,7 +166,7 @@ const cases: readonly { name: string; config?: Fields; role?: Fields; found: Rec
   },
 ]
 
-describe('lint, contract jwt-oidc §11.6', () => {
+describe('lint', () => {
   let house: LoginHouse
   beforeAll(async () => {
     house = await openLoginHouse()

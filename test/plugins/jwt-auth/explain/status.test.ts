@@ -4,7 +4,7 @@ import { discover } from '../../../../src/plugins/jwt-auth/discovery.ts'
 import { startProvider } from '../provider.ts'
 import { openLoginHouse, type LoginHouse } from './house.ts'
 
-describe('status, contract jwt-oidc §11.3', () => {
+describe('status', () => {
   let house: LoginHouse
   beforeAll(async () => {
     house = await openLoginHouse()

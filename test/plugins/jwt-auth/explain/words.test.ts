@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { lintCodes } from '../../../../src/plugins/jwt-auth/explain/lint.ts'
 import { reasonCodes } from '../../../../src/plugins/jwt-auth/refusal.ts'
 
-/** The contract's own list: none of these is ever renamed. Contract jwt-oidc §11.7. */
+/** The list of docs/explain.md#reasons: no reason is ever renamed. */
 const contract = [
   ...['config_missing', 'role_missing', 'role_unknown', 'role_type_refused', 'token_missing', 'address_not_bound', 'keys_unavailable'],
   ...['audience_unbound', 'token_malformed', 'algorithm_unsupported', 'key_unknown', 'signature_invalid', 'algorithm_not_allowed'],

@@ -35,7 +35,7 @@ async function beginAt(client: Client, mount: string): Promise<URLSearchParams> 
 }
 
 describe('the state belongs to one login', () => {
-  test('K26: after any refusal it is spent, also after 403 and 500', async () => {
+  test('after any refusal it is spent, also after 403 and 500', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const refused = async (change: () => Promise<unknown>): Promise<string[]> => {
@@ -59,7 +59,7 @@ describe('the state belongs to one login', () => {
     expect(verdict(await logIn(server, provider))).toBe('ok')
   })
 
-  test('K23: a secret written in between is the one shown', async () => {
+  test('a secret written in between is the one shown', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config: { oidc_client_secret: 'old' } })
     const login = await begin(server.anonymous)
@@ -178,7 +178,7 @@ describe('what comes back is the own provider’s', () => {
     expect(provider.tokenCalls).toHaveLength(1)
   })
 
-  test('K3, K21: an ID token of another login is refused, whatever bound_issuer says', async () => {
+  test('an ID token of another login is refused, whatever bound_issuer says', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config: { bound_issuer: 'https://elsewhere.example' } })
     const [one, two] = [await begin(server.anonymous), await begin(server.anonymous)]
@@ -211,7 +211,7 @@ describe('what comes back is the own provider’s', () => {
     expect(verdict(await logIn(server, provider, { aud: ['', clientId], azp: clientId }))).toBe('ok')
   })
 
-  test('K2: the token is bound to the addresses of the role', async () => {
+  test('the token is bound to the addresses of the role', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { role: { token_bound_cidrs: '127.0.0.1' } })
 
@@ -372,7 +372,7 @@ describe('a provider that turns', () => {
   })
 })
 
-describe('what callers send beside, contract jwt-oidc §1, §5.1, §5.6', () => {
+describe('what callers send beside', () => {
   test('without a configuration', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)

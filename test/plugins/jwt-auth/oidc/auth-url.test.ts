@@ -4,8 +4,8 @@ import { begin, callback, configure, redirectUri, startSmallProvider, verdict, w
 
 const path = 'auth/oidc/oidc/auth_url'
 
-describe('refusals in order, contract jwt-oidc §5.1', () => {
-  test('A3, A5, A6: what the caller should have known is 400', async () => {
+describe('refusals in order', () => {
+  test('what the caller should have known is 400', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const go = async (body: object) => verdict(await server.anonymous.write(path, body))
@@ -18,7 +18,7 @@ describe('refusals in order, contract jwt-oidc §5.1', () => {
     expect(await go({ role: 'test', redirect_uri: redirectUri })).toBe('400 OIDC login is not configured for this mount')
   })
 
-  test('A4: what is only not possible is 200, an empty URL, a warning and a line in the log', async () => {
+  test('what is only not possible is 200, an empty URL, a warning and a line in the log', async () => {
     const lines: { event?: string; reason?: string }[] = []
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) })
     await using provider = await startSmallProvider()
@@ -60,8 +60,8 @@ describe('refusals in order, contract jwt-oidc §5.1', () => {
   })
 })
 
-describe('the URL, contract jwt-oidc §5.4', () => {
-  test('A1, A2: parameters sorted by name, the redirect URI as it was sent', async () => {
+describe('the URL', () => {
+  test('parameters sorted by name, the redirect URI as it was sent', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { role: { allowed_redirect_uris: ['https://example.com'] } })
 
@@ -92,7 +92,7 @@ describe('the URL, contract jwt-oidc §5.4', () => {
     [{ oidc_scopes: ['a b', 'c&d'] }, { scope: 'openid a b c&d' }],
     [{ max_age: '2m' }, { max_age: '120' }],
     [{ max_age: '' }, { max_age: null }],
-  ])('A13: %j gives %j', async (role, wanted) => {
+  ])('%j gives %j', async (role, wanted) => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { role })
 
@@ -134,7 +134,7 @@ describe('the URL, contract jwt-oidc §5.4', () => {
   })
 })
 
-describe('the namespace in the state, contract jwt-oidc §8.5', () => {
+describe('the namespace in the state', () => {
   const plain = 'https://example.com'
   test.each([
     ['A7', false, `${plain}?namespace=test`, `${plain}?namespace=test`, `${plain}?namespace=test`, ''],
@@ -177,7 +177,7 @@ describe('the namespace in the state, contract jwt-oidc §8.5', () => {
   })
 })
 
-test('a public client has no secret, and shows its id in the body, once (§11.5)', async () => {
+test('a public client has no secret, and shows its id in the body, once', async () => {
   await using provider = await startSmallProvider()
   await using server = await withFlow(provider)
 

@@ -35,7 +35,7 @@ async function withAnswer(server: TestServer, provider: SmallProvider, answer: (
   return cause(await operatorVerdict(server.root, 'auth/oidc', finished))
 }
 
-describe('a whole login, contract jwt-oidc §8.6', () => {
+describe('a whole login', () => {
   const role = {
     user_claim: 'email',
     claim_mappings: { COLOR: 'color', '/nested/Size': 'size' },
@@ -55,7 +55,7 @@ describe('a whole login, contract jwt-oidc §8.6', () => {
     '/nested/username': 'non_nested_username',
   }
 
-  test.each(['RS256', 'ES256', 'EdDSA'])('K1: %s', async (algorithm) => {
+  test.each(['RS256', 'ES256', 'EdDSA'])('a login with an ID token signed by %s succeeds', async (algorithm) => {
     await using provider = await startSmallProvider({ algorithm })
     provider.userInfo = { body: { sub: 'bob', color: 'red', temperature: '76' } }
     await using server = await withFlow(provider, { config: { jwt_supported_algs: algorithm }, role })
@@ -87,7 +87,7 @@ describe('a whole login, contract jwt-oidc §8.6', () => {
     expect(provider.userInfoCalls).toEqual([expect.stringMatching(/^Bearer at-code-/)])
   })
 
-  test('K4, K10, K14, K15, K19, K20: what the role demands, identity before bound claims', async () => {
+  test('what the role demands, identity before bound claims', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { role })
     const go = async (given: object, of: object = claims) => {
@@ -117,8 +117,8 @@ describe('a whole login, contract jwt-oidc §8.6', () => {
   })
 })
 
-describe('state, code and client nonce, contract jwt-oidc §5.6', () => {
-  test('K5, K6, K13, K26: a state counts once, here, and as it is', async () => {
+describe('state, code and client nonce', () => {
+  test('a state counts once, here, and as it is', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     await server.root.write('sys/auth/other', { type: 'oidc' })
@@ -182,7 +182,7 @@ describe('state, code and client nonce, contract jwt-oidc §5.6', () => {
     ['abc123', undefined, '400 invalid client_nonce'],
     ['abc123', '', '400 invalid client_nonce'],
     [undefined, 'abc123', 'ok'],
-  ])('K12: auth_url %s, callback %s: %s', async (given, repeated, wanted) => {
+  ])('auth_url %s, callback %s: %s', async (given, repeated, wanted) => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const login = await begin(server.anonymous, { client_nonce: given })
@@ -209,7 +209,7 @@ describe('state, code and client nonce, contract jwt-oidc §5.6', () => {
     expect(await lateBy(600)).toBe(noState)
   })
 
-  test('K22, K23: what the role and the mount are now, but for what the login was begun with', async () => {
+  test('what the role and the mount are now, but for what the login was begun with', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const later = async (change: () => Promise<unknown>, claims: object = {}) => {
@@ -238,7 +238,7 @@ describe('state, code and client nonce, contract jwt-oidc §5.6', () => {
   })
 })
 
-describe('the code is given for tokens, contract jwt-oidc §5.7', () => {
+describe('the code is given for tokens', () => {
   test('the secret is tried in the header, then in the body', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
@@ -303,7 +303,7 @@ describe('the code is given for tokens, contract jwt-oidc §5.7', () => {
     expect(await go(() => ({ body: { access_token: 'a', id_token: 'a.b' } }))).toMatch(/invalid id_token: oidc: malformed jwt: /)
   })
 
-  test('K9: a provider that is gone, an answer without end, a redirect elsewhere', async () => {
+  test('a provider that is gone, an answer without end, a redirect elsewhere', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     await using elsewhere = await startSmallProvider()
@@ -388,7 +388,7 @@ describe('keys', () => {
     expect(provider.web.hits.filter((hit) => hit === '/jwks')).toHaveLength(2)
   })
 
-  test('K25: a second login asks for tokens and for the person, nothing else', async () => {
+  test('a second login asks for tokens and for the person, nothing else', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     await logIn(server, provider)
@@ -419,7 +419,7 @@ describe('keys', () => {
   })
 })
 
-describe('userinfo, contract jwt-oidc §5.9', () => {
+describe('userinfo', () => {
   const role = { claim_mappings: { color: 'color', '/n/x': 'x', '/n/y': 'y' } }
   const idClaims = { color: 'id', n: { x: 'id', y: 'id' } }
 

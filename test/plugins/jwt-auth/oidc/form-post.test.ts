@@ -26,8 +26,8 @@ const shown = ({ status, text }: Answer): string =>
 const completed = '200 Completing the sign-in process...'
 const noState = '400 Expired or missing OAuth state.'
 
-describe('a form of the provider, contract jwt-oidc §5.5', () => {
-  test('K16, K17: only in this mode, and only JSON when there is no configuration', async () => {
+describe('a form of the provider', () => {
+  test('only in this mode, and only JSON when there is no configuration', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     await server.root.write('sys/auth/empty', { type: 'oidc' })
@@ -52,7 +52,7 @@ describe('a form of the provider, contract jwt-oidc §5.5', () => {
     expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toMatch(/Expired or missing/)
   })
 
-  test('K24: what is kept, and what counts', async () => {
+  test('what is kept, and what counts', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config: formPost, role })
     const nothing = '400 Vault login failed. No code or id_token received.'
@@ -151,7 +151,7 @@ describe('a form of the provider, contract jwt-oidc §5.5', () => {
 describe('an ID token in place of a code', () => {
   const config = { ...formPost, oidc_response_types: 'id_token' }
 
-  test('K16: it is kept, and verified by the GET; nothing is asked of the provider but its keys', async () => {
+  test('it is kept, and verified by the GET; nothing is asked of the provider but its keys', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config, role })
     const login = await begin(server.anonymous, { redirect_uri: page })

@@ -49,7 +49,7 @@ const begun: PendingLogin = {
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-describe('ID tokens, contract jwt-oidc §5.8', () => {
+describe('ID tokens', () => {
   test.each<[string, Given, string | RegExp]>([
     ['a good one', {}, 'ok'],
     ['1 empty', { token: () => '' }, 'token_malformed: id_token is empty: invalid parameter'],

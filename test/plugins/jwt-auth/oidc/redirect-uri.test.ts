@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { formTarget, isAllowedRedirect, mountInPath, takeNamespace } from '../../../../src/plugins/jwt-auth/oidc/redirect-uri.ts'
 
-describe('allowed redirect URIs, contract jwt-oidc §5.2, §8.5', () => {
+describe('allowed redirect URIs', () => {
   type Row = [asked: string, allowed: string[], isAllowed: boolean]
   const rows: Row[] = [
     ['https://example.com', ['https://example.com'], true],
@@ -62,7 +62,7 @@ describe('allowed redirect URIs, contract jwt-oidc §5.2, §8.5', () => {
   })
 })
 
-describe('the namespace of a redirect URI, contract jwt-oidc §5.1 step 7', () => {
+describe('the namespace of a redirect URI', () => {
   test.each([
     ['https://h/cb?namespace=test', 'https://h/cb', 'test'],
     ['https://h/cb?namespace=org4321/dev', 'https://h/cb', 'org4321/dev'],
@@ -93,6 +93,6 @@ test.each([
   ['https://h/v1/auth/a?x#y', 'a'],
   ['https://example.com', undefined],
   ['https://example.com/v1/auth/', undefined],
-])('K18: the mount in %s is %s', (uri, mount) => {
+])('the mount in %s is %s', (uri, mount) => {
   expect(mountInPath(uri)).toBe(mount)
 })
