@@ -30,6 +30,7 @@ export async function readPage(page: string, { filledIn, environment = {} }: Rea
   const journal = folder.file('journal')
   await writeFile(curl, `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, 'curl.ts')}' "$@"\n`)
   await chmod(curl, 0o700)
+  await writeFile(folder.file('jq'), `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, 'jq.ts')}' "$@"\n`, { mode: 0o700 })
   await writeFile(journal, '')
 
   const blocks = shellBlocks(await readFile(join(project, page), 'utf8'))

@@ -1,0 +1,14 @@
+import { text } from 'node:stream/consumers'
+
+/** As much of jq as our pages use, for machines without it: `jq -r .a.b` prints one member as plain text. */
+const [flag, path = '', ...others] = process.argv.slice(2)
+if (flag !== '-r' || !/^(?:\.\w+)+$/.test(path) || others.length > 0)
+  throw new Error(`not a call of this page's: jq ${process.argv.slice(2).join(' ')}`)
+
+const document: unknown = JSON.parse(await text(process.stdin))
+const value = path
+  .slice(1)
+  .split('.')
+  // what is not an object has no members
+  .reduce<unknown>((found, name) => (found as Record<string, unknown> | null | undefined)?.[name], document)
+console.log(typeof value === 'string' ? value : JSON.stringify(value ?? null))
