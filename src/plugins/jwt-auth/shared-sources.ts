@@ -6,6 +6,9 @@ import { fetchJwkSet, type KeySource } from './fetch-jwk-set.ts'
 import type { JwkSet } from './jwk-set.ts'
 import { type AnswerNote, SourceHistory } from './source-history.ts'
 
+/** Who names both the same shares what was fetched, and how often it may be; a fetch by other roots brings nobody else newer keys. */
+const keyOf = ({ url, caPem }: KeySource): string => `${url}\n${caPem}`
+
 /** Told of each fetch that is over. */
 export type OnFetch = (succeeded: boolean) => void
 
@@ -58,7 +61,7 @@ class Registry<T> {
   }
 
   at(place: KeySource): SharedSource<T> {
-    const key = `${place.url}\n${place.caPem}`
+    const key = keyOf(place)
     const known = this.#byPlace.get(key)?.deref()
     if (known !== undefined) return known
     if (this.#byPlace.size > this.#pruneAt) this.#dropUnused()
@@ -119,12 +122,12 @@ export class SharedSource<T> {
   /** Something newer than what is known and did not serve; undefined when that was asked for too often of late. */
   async newer(onFetch: OnFetch): Promise<T | undefined> {
     if (this.#fetching !== undefined) return this.#fetching.result
-    return this.#parts.limits.misses.take(this.place.url) ? this.#fetch(onFetch) : undefined
+    return this.#parts.limits.misses.take(keyOf(this.place)) ? this.#fetch(onFetch) : undefined
   }
 
   async #tryFetch(onFetch: OnFetch): Promise<T> {
     const { failures } = this.#parts.limits
-    const key = `${this.place.url}\n${this.place.caPem}`
+    const key = keyOf(this.place)
     if (this.#lastError !== undefined && !failures.holds(key)) throw this.#lastError
     try {
       return await this.#fetch(onFetch)

@@ -106,6 +106,19 @@ test('unknown key ids at one mount, however many, keep nobody else from logging 
   expect(await logIn(server, 'theirs')).toBe(200)
 })
 
+test('unknown key ids at a mount with other roots do not keep this one from keys that were rotated', async () => {
+  await using issuer = await startIssuer()
+  await using server = await startTestServer()
+  await addMount(server.root, 'theirs', { oidc_discovery_url: issuer.url, oidc_discovery_ca_pem: providerTls.cert })
+  await addMount(server.root, 'mine', { oidc_discovery_url: issuer.url })
+  expect([await logIn(server, 'theirs'), await logIn(server, 'mine')]).toEqual([200, 200])
+  for (let count = 0; count < 12; count++) await logIn(server, 'theirs', token(aSigner('ES256', { kid: `x${count}` })))
+  const rotated = aSigner('ES256', { kid: 'b' })
+  issuer.routes.set('/keys', jwksOf(rotated))
+
+  expect(await logIn(server, 'mine', token(rotated))).toBe(200)
+})
+
 test('a written configuration uses no key that was fetched before it; other mounts keep theirs while the provider is away', async () => {
   await using issuer = await startIssuer()
   await using server = await startTestServer()
