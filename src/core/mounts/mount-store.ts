@@ -56,6 +56,8 @@ export class MountStore implements AsyncDisposable {
   readonly #rooms: MountRooms
   readonly #migrations = new Migrations()
   readonly #removals = new Map<string, Promise<void>>()
+  /** Mounts whose data are being deleted. */
+  readonly #ending = new Set<string>()
   readonly #background = new Set<Promise<void>>()
   #table: MountIndex
   #lastChange: Promise<unknown> = Promise.resolve()
@@ -118,12 +120,12 @@ export class MountStore implements AsyncDisposable {
   }
 
   /**
-   * As `enter`, of a mount whose removal was refused, for the few requests that are served there all the
-   * same. Undefined while the removal goes on, which then waits for nobody any more.
+   * As `enter`, of a mount that is being removed, for the few requests that are served there all the same.
+   * Undefined once nothing can refuse the removal any more.
    */
   enterRemoved(mount: Mount): (() => void) | undefined {
     const now = this.#table.byUuid(mount.uuid)
-    return now?.tainted === true && !this.#removals.has(mount.uuid) ? this.#rooms.enterClosed(mount) : undefined
+    return now?.tainted === true && !this.#ending.has(mount.uuid) ? this.#rooms.enterClosed(mount) : undefined
   }
 
   /** Removes a mount with everything in it; nothing to do when there is none. A second call joins or resumes a removal under way. docs/contract/mounts.md#disabling */
@@ -276,7 +278,10 @@ export class MountStore implements AsyncDisposable {
       await running.catch(() => undefined)
     }
     if (this.#table.byUuid(mount.uuid) === undefined) return
-    const removal = this.#empty(mount, how).finally(() => this.#removals.delete(mount.uuid))
+    const removal = this.#empty(mount, how).finally(() => {
+      this.#removals.delete(mount.uuid)
+      this.#ending.delete(mount.uuid)
+    })
     this.#removals.set(mount.uuid, removal)
     await removal
   }
@@ -289,6 +294,9 @@ export class MountStore implements AsyncDisposable {
     } catch (error) {
       throw error instanceof ServiceError ? refuse('invalid', error.message, { cause: error }) : error
     }
+    this.#ending.add(mount.uuid)
+    // who was let in meanwhile, by `enterRemoved`
+    await this.#rooms.close(mount)
     await this.#parts.empty?.(mount)
     await this.viewOf(mount).deletePrefix('')
     await this.#inTurn(async () => {

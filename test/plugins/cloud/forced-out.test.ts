@@ -133,6 +133,28 @@ describe('a mount with debris', () => {
     expect(living(house)).toEqual([])
   })
 
+  test('serves debris and reap while its removal waits for the cloud', async () => {
+    await aForcedCredential()
+    house.directory.clearFaults()
+    house.directory.fault({ kind: 'held', operation: 'deleteApplication', times: null })
+    const removing = disable()
+    await until(async () => (await house.root.read('cloud/config')).status === 404)
+
+    expect((await debris(house)).map(({ kind }) => kind)).toContain('app')
+    expect((await reap()).objects.map(({ kind }) => kind)).toContain('app')
+
+    let isOver = false
+    const removed = removing.finally(() => {
+      isOver = true
+    })
+    await until(() => {
+      house.directory.release()
+      return isOver
+    })
+    expect((await removed).status).toBe(204)
+    expect(living(house)).toEqual([])
+  })
+
   test('needs a token for that as before', async () => {
     await aForcedCredential()
     await disable()
