@@ -3,6 +3,7 @@ import type { Access, Caller } from '../core/access.ts'
 import type { Mount } from '../core/mounts/mount.ts'
 import type { Namespace } from '../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../core/namespaces/namespace-store.ts'
+import type { AclRequest } from '../core/policies/acl.ts'
 import type { AclOperation } from '../core/policies/capabilities.ts'
 import { isWrapping } from '../core/wrapping/wrapper.ts'
 import { fail, refuse, ServiceError } from '../errors.ts'
@@ -156,7 +157,7 @@ async function admitCaller(call: Call, rules: RouteRules, request: RoutedRequest
   const verdict = caller.acl.decide({
     operation: operation === 'update' && call.creates ? 'create' : operation,
     path: call.path,
-    meant: meantPath(call, rules),
+    canonical: canonicalOf(call, rules),
     fields: call.sent,
     wrapTtlSeconds: call.wrapTtl,
   })
@@ -173,9 +174,10 @@ async function authenticated(call: Call, { refusedCaller }: RouteRules, presente
 }
 
 /** Rules compare byte for byte, but some names do not: what a rule withholds from such a name it withholds from each spelling of it. */
-function meantPath({ path, below }: Call, { canonical }: RouteRules): string | undefined {
-  const meant = canonical?.(below) ?? below
-  return meant === below ? undefined : path.slice(0, path.length - below.length) + meant
+function canonicalOf({ path, below }: Call, { canonical }: RouteRules): AclRequest['canonical'] {
+  if (canonical === undefined) return undefined
+  const mountPath = path.slice(0, path.length - below.length)
+  return (text) => (text.startsWith(mountPath) ? mountPath + canonical(text.slice(mountPath.length)) : text)
 }
 
 const aclOperation: Record<Operation, AclOperation> = {

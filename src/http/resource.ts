@@ -70,7 +70,10 @@ export type ResourceSpec<
   follows?: Follows
   /** What a caller who is not accepted is told instead of `permission denied`, if anything. */
   refusedCaller?(sent: Sent, presented: string): ServiceError | undefined
-  /** The path below the mount as it counts, where other spellings mean the same thing: what a rule withholds there it withholds in every spelling. */
+  /**
+   * The path below the mount as it counts, where other spellings mean the same thing: what a rule withholds there it withholds in every
+   * spelling. It is asked about the paths of rules too; any path that is not of this resource stays as it is.
+   */
   canonical?(below: string): string
   /** A refusal says which request it was: `request_id` beside `errors`. docs/explain.md */
   namesRequest?: boolean

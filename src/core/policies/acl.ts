@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts'
 import { capabilityBits, capabilityNames, neededBit, type AclOperation, resultantNames } from './capabilities.ts'
 import type { Grants, ParameterRules } from './grants.ts'
 import { parametersAllow, type RequestFields } from './parameters.ts'
-import { compareRank, type Pattern, patternOf, reachesBelow, SegmentedPath } from './pattern.ts'
+import { compareRank, matches, type Pattern, patternOf, reachesBelow, SegmentedPath } from './pattern.ts'
 import type { ParsedPolicy, PolicyStanza } from './policy.ts'
 import { type Rule, RuleTable } from './rule-table.ts'
 import { fillTemplate, type TemplateContext } from './templates.ts'
@@ -15,6 +15,8 @@ export type AclRequest = {
   readonly path: string
   /** The spelling of the path that counts, where several mean the same thing and `path` is another one: its rule may only take away. */
   readonly meant?: string | undefined
+  /** Gives `meant`, and the spelling of a rule's path that counts: what denies one spelling denies all of them. */
+  readonly canonical?: ((path: string) => string) | undefined
   /** Body of a write, query of a read, top level only, as it was sent: defaults and path parameters are not fields. */
   readonly fields?: RequestFields | undefined
   /** The TTL asked for by `X-Vault-Wrap-TTL`; undefined or 0 without one. */
@@ -109,15 +111,30 @@ class RuleAcl implements Acl {
   }
 
   decide(request: AclRequest): Decision {
-    const { operation, path, meant } = request
+    const { operation, path, canonical } = request
     if (operation === 'help') return allowedPlain
     const rule = this.#ruleFor(operation, path)
     if (rule === undefined) return deniedPlain
+    const meant = request.meant ?? canonical?.(path)
+    if (meant !== undefined && canonical !== undefined && this.#deniesSpelling(meant, rule, canonical)) return deniedPlain
     const decision = verdict(rule.grants, operation, request)
-    const other = meant === undefined ? undefined : this.#ruleFor(operation, meant)
+    const other = meant === undefined || meant === path ? undefined : this.#ruleFor(operation, meant)
     if (other === undefined || other === rule || !(other.grants.isDeny || isNearer(other.pattern, rule.pattern))) return decision
     const { allowed, sudo } = verdict(other.grants, operation, request)
     return { allowed: decision.allowed && allowed, sudo: decision.sudo && sudo }
+  }
+
+  /** Does a rule deny another spelling of the path, and would it decide if it named this one? */
+  #deniesSpelling(path: string, decided: Rule, canonical: (path: string) => string): boolean {
+    for (const table of [this.#shared, this.#own]) {
+      for (const { text } of table?.denied ?? []) {
+        const meant = canonical(text)
+        if (meant === text) continue
+        const pattern = patternOf(meant)
+        if ((pattern.kind === 'exact' || isNearer(pattern, decided.pattern)) && matches(pattern, path)) return true
+      }
+    }
+    return false
   }
 
   capabilities(path: string): string[] {

@@ -93,6 +93,11 @@ export function matchesBehindHead({ pieces, isOpen }: SegmentPattern, path: Segm
   return !isOpen || text.startsWith(pieces[last] ?? '', starts[last])
 }
 
+export function matches(pattern: Pattern, path: string): boolean {
+  if (pattern.kind === 'exact') return path === pattern.text
+  return path.startsWith(pattern.head) && (pattern.kind === 'prefix' || matchesBehindHead(pattern, new SegmentedPath(path)))
+}
+
 /** Is there any path below this prefix, which ends in `/`, that the pattern names and a shorter text does not? */
 export function reachesBelow(pattern: Pattern, prefix: string): boolean {
   if (pattern.kind !== 'segment') return pattern.text.startsWith(prefix)

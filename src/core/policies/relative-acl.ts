@@ -25,8 +25,14 @@ export class RelativeAcl implements Acl {
   }
 
   decide(request: AclRequest): Decision {
-    const { path, meant } = request
-    return this.#acl.decide({ ...request, path: this.#prefix + path, meant: meant === undefined ? undefined : this.#prefix + meant })
+    const { path, meant, canonical } = request
+    const prefix = this.#prefix
+    return this.#acl.decide({
+      ...request,
+      path: prefix + path,
+      meant: meant === undefined ? undefined : prefix + meant,
+      canonical: canonical && ((text) => (text.startsWith(prefix) ? prefix + canonical(text.slice(prefix.length)) : text)),
+    })
   }
 
   capabilities(path: string): string[] {

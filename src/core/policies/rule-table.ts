@@ -21,6 +21,7 @@ type Head = {
 export class RuleTable {
   readonly #ruleByText: ReadonlyMap<string, Rule>
   readonly #heads: readonly Head[]
+  #denied: readonly Pattern[] | undefined
 
   /** Rules of the same pattern are merged, also with the one `below` has. docs/contract/tokens-and-policies.md#which-rule-decides */
   constructor(rules: Iterable<Rule>, below?: RuleTable) {
@@ -33,6 +34,12 @@ export class RuleTable {
     }
     this.#ruleByText = ruleByText
     this.#heads = arrangeHeads([...ruleByText.values()].filter(isWildcard))
+  }
+
+  /** The patterns that deny. Looked for when they are first asked for. */
+  get denied(): readonly Pattern[] {
+    this.#denied ??= [...this.#ruleByText.values()].filter(({ grants }) => grants.isDeny).map(({ pattern }) => pattern)
+    return this.#denied
   }
 
   ruleOf(text: string): Rule | undefined {

@@ -67,7 +67,7 @@ export async function listed<T extends { readonly id: string }>(items: AsyncIter
 }
 
 /** What a rule denies by a name in a path, it denies to every name that looks alike. */
-export const byName = (folder: string) => (below: string) => folder + canonicalName(below.slice(folder.length))
+export const byName = (folder: string) => (below: string) => (below.startsWith(folder) ? folder + canonicalName(below.slice(folder.length)) : below)
 
 const created = (entity: Entity | undefined): Reply | undefined => entity && { data: { id: entity.id, name: entity.name, aliases: null } }
 

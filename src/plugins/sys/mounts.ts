@@ -77,6 +77,7 @@ function askedOf(rest: string): { asked: string; tunes: boolean } {
 
 /** The same path without the slashes around the mount that make no difference. */
 function canonicalTarget(folder: string, below: string): string {
+  if (!below.startsWith(folder)) return below
   const { asked, tunes } = askedOf(below.slice(folder.length))
   return `${folder}${withSlash(asked).slice(0, -1)}${tunes ? tuneEnd : ''}`
 }

@@ -8,7 +8,8 @@ import { answers } from './answers.ts'
 const newInput = z.object({ policy: stringField.default('').describe('The rules, as HCL or JSON, plain or base64') })
 const oldInput = newInput.extend({ rules: stringField.default('').describe('Old name of policy') })
 
-const named = (folder: string) => (below: string) => folder + withoutEndSlashes(policyName(below.slice(folder.length)))
+const named = (folder: string) => (below: string) =>
+  below.startsWith(folder) ? folder + withoutEndSlashes(policyName(below.slice(folder.length))) : below
 
 /** `sys/policies/acl` and its older form `sys/policy`. docs/contract/tokens-and-policies.md#policies */
 export function policyRoutes(app: FastifyInstance, { policies }: { policies: PolicyStore }): void {

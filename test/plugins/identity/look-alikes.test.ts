@@ -157,6 +157,67 @@ describe('what withholds rights compares widely', () => {
     }
     expect((await client.read('identity/entity/name/nobody')).status).toBe(404)
   })
+
+  test.each(['Admin', 'ａｄｍｉｎ', 'Adm*'])('a rule that denies %s denies every spelling of the name', async (denied) => {
+    const policy = `path "identity/entity/*" { capabilities = ["read"] }\npath "identity/entity/name/${denied}" { capabilities = ["deny"] }`
+    await server.root.write('sys/policies/acl/p', { policy })
+    const { body } = await server.root.write('auth/token/create', { policies: ['p'] })
+    const client = server.as(String(body.auth?.['client_token']))
+
+    for (const name of ['admin', 'ADMIN', 'aDmin', 'ａｄｍｉｎ']) {
+      expect((await client.read(`identity/entity/name/${encodeURIComponent(name)}`)).status, name).toBe(403)
+    }
+    expect((await client.read('identity/entity/name/nobody')).status).toBe(404)
+  })
+
+  test('a rule that denies one spelling leaves other kinds of names and nearer rules alone', async () => {
+    await server.root.write('identity/group', { name: 'admin' })
+    const policy = `path "identity/*" { capabilities = ["read"] }
+path "identity/entity/name/ADM*" { capabilities = ["deny"] }
+path "identity/entity/name/admin" { capabilities = ["read"] }`
+    await server.root.write('sys/policies/acl/p', { policy })
+    const { body } = await server.root.write('auth/token/create', { policies: ['p'] })
+    const client = server.as(String(body.auth?.['client_token']))
+
+    expect((await client.read('identity/group/name/admin')).status).toBe(200)
+    expect((await client.read('identity/entity/name/admin')).status).toBe(200)
+    expect((await client.read('identity/entity/name/Admin')).status).toBe(403)
+  })
+
+  test('also where the rule belongs to the namespace above, and where its name comes from a template', async () => {
+    await server.root.write('sys/namespaces/team', {})
+    await server.root.write('team/identity/entity', { name: 'Owner' })
+    const policy = `path "team/identity/entity/name/*" { capabilities = ["read"] }
+path "team/identity/entity/name/Owner" { capabilities = ["deny"] }
+path "identity/entity/name/*" { capabilities = ["read"] }
+path "identity/entity/name/{{identity.entity.name}}" { capabilities = ["deny"] }`
+    await server.root.write('sys/policies/acl/p', { policy })
+    await server.root.write('identity/entity', { name: 'Straße', policies: ['p'] })
+    const { body: straße } = await server.root.read(`identity/entity/name/${encodeURIComponent('Straße')}`)
+    await server.root.write('identity/entity-alias', { name: 'Straße', canonical_id: straße.data?.['id'], mount_accessor: mount.accessor })
+    const { answer } = await mount.login('Straße')
+    const client = server.as(String(answer.body.auth?.['client_token']))
+
+    expect((await client.read('team/identity/entity/name/owner')).status).toBe(403)
+    expect((await client.read('team/identity/entity/name/nobody')).status).toBe(404)
+    expect((await client.read(`identity/entity/name/${encodeURIComponent('STRAßE')}`)).status).toBe(403)
+    expect((await client.read('identity/entity/name/admin')).status).toBe(200)
+  })
+
+  test('the same holds for roles and policies', async () => {
+    const policy = `path "auth/m/role/*" { capabilities = ["read"] }
+path "auth/m/role/PROD" { capabilities = ["deny"] }
+path "sys/policies/acl/*" { capabilities = ["read"] }
+path "sys/policies/acl/P" { capabilities = ["deny"] }`
+    await server.root.write('sys/policies/acl/p', { policy })
+    const { body } = await server.root.write('auth/token/create', { policies: ['p'] })
+    const client = server.as(String(body.auth?.['client_token']))
+
+    expect((await client.read('auth/m/role/prod')).status).toBe(403)
+    expect((await client.read('auth/m/role/other')).status).toBe(404)
+    expect((await client.read('sys/policies/acl/p')).status).toBe(403)
+    expect((await client.read('sys/policies/acl/default')).status).toBe(200)
+  })
 })
 
 test('group names from a provider keep their spaces', async () => {
