@@ -300,7 +300,8 @@ function parseUrl(text: string): URL {
 
 function redirectTarget(from: URL, location: string, verb: string): URL {
   const target = URL.parse(location, from)
-  if (target === null || target.origin !== from.origin) throw new OutboundError(`${verb} ${named(from)}: redirect to another host refused`)
+  if (target === null || target.origin !== from.origin)
+    throw new OutboundError(`${verb} ${named(from)}: redirect to another host refused${target === null ? '' : ` (${target.origin})`}`)
   return target
 }
 

@@ -14,6 +14,7 @@ export class KeyFetchError extends SourceError {
 
 /** Fetches one JWK set. Throws `KeyFetchError`. */
 export async function fetchJwkSet(outbound: OutboundClient, { url, caPem }: KeySource, note?: AnswerNote): Promise<JwkSet> {
+  if (url === '') throw new KeyFetchError('get keys failed: the discovery document names no jwks_uri')
   const answer = await outbound.get(url, { caPem }).catch((cause: unknown) => {
     const problem = requestProblem(cause)
     throw new KeyFetchError(`get keys failed ${problem}`, { cause, withoutBody: problem })

@@ -52,7 +52,7 @@ export const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', stri
   provider_refused: '`seen` is what the provider says: check consent, assignment to the application, scopes.',
   code_missing: 'The provider sent neither code nor error: check the response type and mode of the application.',
   exchange_failed: 'Compare client id, secret and redirect URI with the application at the provider; `seen` is what its token endpoint says.',
-  nonce_mismatch: `${again} The ID token belongs to another login.`,
+  nonce_mismatch: `${again} The ID token belongs to another login; where \`seen\` is null, it has no nonce, which the provider must put in.`,
   authorized_party_mismatch: 'Set `oidc_client_id` to the application that the ID token is for.',
   login_too_old: 'Sign in at the provider again; it must send `auth_time` where the role has `max_age`.',
   confirmation_missing: 'Press `Confirm` on the page that follows the sign-in, then ask again.',

@@ -7,6 +7,7 @@ import { tokenRules } from '../login.ts'
 import type { ReadyConfig } from '../mount-state.ts'
 import type { CheckName, Compared, Refusal } from '../refusal.ts'
 import type { StrictObject } from '../strict-json.ts'
+import { shownUrl } from '../shown-url.ts'
 import { describeFlow } from './describe-flow.ts'
 import { claimNames, type Facts } from './facts.ts'
 import { type Hint, nearMiss } from './hints.ts'
@@ -34,7 +35,7 @@ const longestDetail = 256
 function comparedBy(name: CheckName | 'policies', facts: Facts, { refused, compared }: MadeCheck, index: number): Compared {
   const known = refused?.compared ?? compared ?? (facts.isFlow === true ? describeFlow(name, facts, refused) : undefined)
   if (known !== undefined) return known
-  const usual = comparisons[name](facts, refused, index)
+  const usual = refused?.reason === 'keys_unavailable' ? { expected: keyUrlsOf(facts.ready), seen: null } : comparisons[name](facts, refused, index)
   // what another server answered, or why it did not
   return refused?.cause === undefined ? usual : { ...usual, seen: refused.cause, isLong: true, hint: '' }
 }
@@ -105,7 +106,7 @@ const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
     const seen = valueAt(claims, name)
     const compared = { expected: Array.isArray(value) ? value : [value], seen, detail: name, isLiteral: type === 'string' }
     if (seen !== undefined || claims === undefined) return { ...compared, ...(seen === undefined ? { hint: '' } : {}) }
-    return { ...compared, seen: claimNames(claims), hint: nameHint(claims, name, seen) }
+    return { ...compared, ...missing(claims, name), expected: compared.expected }
   },
   policies: ({ role }) => ({ expected: [], seen: role?.record.token_policies ?? [] }),
   // those of the browser flow alone: they say themselves what they compare
@@ -141,18 +142,54 @@ const isMissing = (seen: unknown, claims: StrictObject | undefined): boolean => 
 const missing = (claims: StrictObject | undefined, name: string): Compared => ({
   expected: [name],
   seen: claimNames(claims),
-  detail: name,
+  detail: `${name}${whereElse(claims ?? {}, name)}`,
   hint: nameHint(claims, name, undefined),
 })
+
+/** Where a claim is that is not at its place: at another server, or deep in another claim. */
+function whereElse(claims: StrictObject, name: string): string {
+  if (lookupClaim(claims, `/_claim_names/${name}`) !== undefined) {
+    return '; too many for the token, which names another place (_claim_names): set provider_config of azure'
+  }
+  const path = pathTo(claims, name.split(/[./]/).at(-1) ?? '')
+  return path === undefined || pathsLike(name).includes(path) ? '' : `; there is one at ${path}`
+}
+
+const maxDepth = 4
+const maxSearched = 200
+
+/** The JSON pointer of the nearest member of this name inside of other claims. */
+function pathTo(claims: StrictObject, name: string): string | undefined {
+  let level: readonly Place[] = [{ steps: [], value: claims }]
+  for (let depth = 0; depth < maxDepth; depth++) {
+    level = level.flatMap(membersOf).slice(0, maxSearched)
+    const found = depth === 0 ? undefined : level.find(({ steps }) => steps.at(-1) === name)
+    if (found !== undefined) return found.steps.map((step) => `/${escapedStep(step)}`).join('')
+  }
+  return undefined
+}
+
+type Place = { readonly steps: readonly string[]; readonly value: unknown }
+
+const membersOf = ({ steps, value }: Place): Place[] =>
+  isObject(value) ? Object.entries(value).map(([key, inner]) => ({ steps: [...steps, key], value: inner })) : []
+
+const isObject = (value: unknown): value is StrictObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+/** RFC 6901 §3. */
+const escapedStep = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
 /** An object of our own records, as one whose members may be asked for. */
 const plain = (record: object | null | undefined): StrictObject => ({ ...record })
 
+/** Where keys should have come from. */
+const keyUrlsOf = (ready: ReadyConfig | undefined): string[] => (ready?.keyset.sources() ?? []).flatMap(({ url }) => unless(shownUrl(url)))
+
 const keyIdsOf = (ready: ReadyConfig | undefined): string[] =>
   (ready?.keyset.sources() ?? []).flatMap(({ keys }) => keys.flatMap(({ id }) => unless(id)))
 
+const textNames: ReadonlySet<string> = new Set(['iss', 'sub', 'jti'])
 const typesWanted: Readonly<Record<string, (value: unknown) => boolean>> = {
-  ...Object.fromEntries(['iss', 'sub', 'jti'].map((name) => [name, (value: unknown) => typeof (value ?? '') === 'string'])),
+  ...Object.fromEntries([...textNames].map((name) => [name, (value: unknown) => typeof (value ?? '') === 'string'])),
   ...Object.fromEntries(['exp', 'nbf', 'iat'].map((name) => [name, (value: unknown) => ['number', 'bigint'].includes(typeof (value ?? 0))])),
 }
 
@@ -160,7 +197,12 @@ const typesWanted: Readonly<Record<string, (value: unknown) => boolean>> = {
 function wrongType(claims: StrictObject | undefined): Compared {
   if (claims === undefined) return nothing
   const name = Object.keys(typesWanted).find((claim) => typesWanted[claim]?.(own(claims, claim)) === false) ?? 'aud'
-  return { expected: [], seen: own(claims, name), detail: name, hint: 'differs_in_type' }
+  return {
+    expected: [name === 'aud' ? 'a text or a list of texts' : textNames.has(name) ? 'a text' : 'a number'],
+    seen: own(claims, name),
+    detail: name,
+    hint: 'differs_in_type',
+  }
 }
 
 /** The claim that decided. */

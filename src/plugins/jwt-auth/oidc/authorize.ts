@@ -37,7 +37,8 @@ export async function authorize(input: AuthorizeInput, context: AuthorizeContext
   const name = input.role || ready.config.default_role
   flow.roleName = name
   if (name === '') throw flow.refused(refusal('role_missing', 'missing role'))
-  if (input.redirect_uri === '') throw flow.refused(refusal('redirect_uri_missing', 'missing redirect_uri'))
+  if (input.redirect_uri === '')
+    throw flow.refused(comparing(refusal('redirect_uri_missing', 'missing redirect_uri'), { expected: ['redirect_uri'], seen: '', hint: '' }))
   const role = flow.value('role', await namedRole(name, context.state))
   flow.role = role
   const target = redirectTarget(input.redirect_uri, role, ready.config)
@@ -85,7 +86,8 @@ function redirectTarget(redirectUri: string, role: Role, config: Config): { uri:
   const allowed = role.record.allowed_redirect_uris ?? []
   if (!isAllowedRedirect(target.uri, allowed)) {
     const refused = refusal('redirect_uri_refused', `redirect_uri is not one of the role's allowed_redirect_uris`)
-    return comparing(refused, { expected: allowed, seen: target.uri, detail: redirectDifference(target.uri, allowed) })
+    const detail = allowed.length === 0 && role.record.role_type === 'jwt' ? 'role_type is jwt, not oidc' : redirectDifference(target.uri, allowed)
+    return comparing(refused, { expected: allowed, seen: target.uri, detail })
   }
   return config.oidc_response_mode === 'form_post' ? { ...target, uri: formTarget(target.uri) } : target
 }

@@ -4,6 +4,7 @@ import { type OutboundClient, OutboundError, type OutboundResponse } from '../..
 import { excerpt, quoted } from '../../../lib/go-text.ts'
 import type { Config } from '../jwt-config.ts'
 import type { DiscoveryDocument } from '../discovery.ts'
+import { answerKind } from '../source-error.ts'
 import { formEncoded, withoutSecrets } from '../without-secrets.ts'
 import type { PendingLogin } from './pending-login.ts'
 
@@ -144,7 +145,8 @@ async function askTokenEndpoint(
 }
 
 /** docs/contract/oidc.md#the-callback-in-this-order: JSON or a form, whatever 2xx; an OAuth error counts under any status. `shown` is what of a text may go out. Throws `ExchangeError`. */
-function readTokenAnswer({ status, statusText, headers, body }: OutboundResponse, shown: (text: string) => string): Exchanged {
+function readTokenAnswer(answer: OutboundResponse, shown: (text: string) => string): Exchanged {
+  const { status, statusText, headers, body } = answer
   const members = readMembers(body.toString('utf8'), headers['content-type'] ?? '')
   const text = (name: string): string => {
     const value = members?.get(name)
@@ -156,10 +158,10 @@ function readTokenAnswer({ status, statusText, headers, body }: OutboundResponse
     throw new ExchangeError(`oauth2: ${told.map((part) => quoted(shown(part))).join(' ')}`, { told: word })
   }
   if (status < 200 || status > 299) {
-    const answer = `${status} ${statusText}\nResponse: ${excerpt(shown(body.toString('utf8')))}`
-    throw new ExchangeError(`${fetchFailed}: ${answer}`)
+    throw new ExchangeError(`${fetchFailed}: ${status} ${statusText}\nResponse: ${excerpt(shown(body.toString('utf8')))}`)
   }
-  if (members === undefined) throw unusable('oauth2: cannot parse json: not a JSON object')
+  const notJson = 'oauth2: cannot parse json: not a JSON object'
+  if (members === undefined) throw new ExchangeError(`${notJson} (${answerKind(answer)})`, { told: notJson })
   if (text('access_token') === '') throw unusable('oauth2: server response missing access_token: access_token is missing')
   const idToken = members.get('id_token')
   return {

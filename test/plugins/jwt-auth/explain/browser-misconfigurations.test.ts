@@ -18,6 +18,8 @@ type Case = {
   /** What auth_url is asked for. */
   readonly asked?: Given
   readonly claims?: Given
+  /** Replaces members of the discovery document. */
+  readonly metadata?: Given
   /** Spoils what the provider answers. */
   readonly spoil?: (house: House) => void
   /** Goes back in place of `state` and `code`; undefined: those. */
@@ -28,7 +30,7 @@ type Case = {
   readonly expected: unknown
   readonly seen: unknown
   readonly hint?: string
-  readonly detail?: string
+  readonly detail?: unknown
 }
 
 const has = (...texts: string[]): unknown => expect.toSatisfy((value: unknown) => texts.every((text) => JSON.stringify(value).includes(text)))
@@ -110,6 +112,21 @@ const cases: readonly Case[] = [
     reason: 'provider_unreachable',
     expected: has('http://127.0.0.1:'),
     seen: has('404'),
+  },
+  {
+    name: 'a role that is written for JWTs',
+    role: { role_type: 'jwt', bound_subject: 'bob', allowed_redirect_uris: [] },
+    reason: 'redirect_uri_refused',
+    expected: [],
+    seen: redirectUri,
+    detail: 'role_type is jwt, not oidc',
+  },
+  {
+    name: 'no redirect URI is sent',
+    asked: { redirect_uri: '' },
+    reason: 'redirect_uri_missing',
+    expected: ['redirect_uri'],
+    seen: '',
   },
   // what the provider sends back
   {
@@ -222,7 +239,37 @@ const cases: readonly Case[] = [
     expected: ['id_token'],
     seen: ['access_token', 'token_type', 'scope'],
   },
+  {
+    name: 'a page that asks for a login stands before the token endpoint',
+    spoil: ({ provider }) => {
+      provider.token = { type: 'text/html', body: '<html>Sign in</html>' }
+    },
+    reason: 'exchange_failed',
+    expected: has(`client_id ${clientId}`),
+    seen: has('200 OK, content type text/html'),
+  },
   // what stands in the ID token
+  {
+    name: 'the provider sends no nonce back',
+    claims: { nonce: undefined },
+    reason: 'nonce_mismatch',
+    expected: ['the nonce of this login'],
+    seen: null,
+  },
+  {
+    name: 'the keys are at an address of the inner network only',
+    metadata: { jwks_uri: 'http://127.0.0.1:1/jwks' },
+    reason: 'keys_unavailable',
+    expected: has('http://127.0.0.1:'),
+    seen: has('http://127.0.0.1:1/jwks', 'connection refused'),
+  },
+  {
+    name: 'the discovery document names no keys',
+    metadata: { jwks_uri: undefined },
+    reason: 'keys_unavailable',
+    expected: has('http://127.0.0.1:'),
+    seen: has('names no jwks_uri'),
+  },
   {
     name: 'the issuer has a slash at its end, the discovery URL has none',
     idToken: ({ provider }, login) => provider.signer.sign(provider.claims(login, { iss: `${provider.url}/` })),
@@ -361,6 +408,48 @@ const cases: readonly Case[] = [
     hint: 'differs_in_case',
   },
   {
+    name: 'more groups than a token holds, and no provider_config (Entra ID)',
+    role: { groups_claim: 'groups' },
+    claims: { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'https://graph.example/getMemberObjects' } } },
+    reason: 'groups_unavailable',
+    expected: ['groups'],
+    seen: has('_claim_names'),
+    detail: has('too many for the token', 'provider_config of azure'),
+  },
+  {
+    name: 'roles of a client, looked for at the top (Keycloak)',
+    role: { bound_claims: { roles: ['admin'] } },
+    claims: { resource_access: { vault: { roles: ['admin'] } } },
+    reason: 'bound_claim_missing',
+    expected: ['admin'],
+    seen: has('resource_access'),
+    detail: has('roles; there is one at /resource_access/vault/roles'),
+  },
+  {
+    name: 'groups under a name of their own (Auth0)',
+    role: { groups_claim: 'groups' },
+    claims: { 'https://acme.example/groups': ['dev'] },
+    reason: 'groups_unavailable',
+    expected: ['groups'],
+    seen: has('https://acme.example/groups'),
+  },
+  {
+    name: 'groups with their path (Keycloak)',
+    role: { bound_claims: { groups: ['dev'] } },
+    claims: { groups: ['/dev'] },
+    reason: 'bound_claim_mismatch',
+    expected: ['dev'],
+    seen: ['/dev'],
+  },
+  {
+    name: 'a time as a text',
+    claims: { iat: '1767225600' },
+    reason: 'claim_type_invalid',
+    expected: ['a number'],
+    seen: '1767225600',
+    hint: 'differs_in_type',
+  },
+  {
     name: 'a role for another network',
     role: { token_bound_cidrs: ['10.0.0.0/8'] },
     reason: 'address_not_bound',
@@ -408,6 +497,7 @@ describe('what people get wrong with browser logins is named by one request, wit
     const { provider, server } = house
     const document = provider.web.routes.get('/.well-known/openid-configuration') ?? {}
     try {
+      provider.web.routes.set('/.well-known/openid-configuration', { ...Object(document), ...one.metadata })
       expect((await configure(server, provider, one.config?.(house))).status).toBe(204)
       await server.root.delete('auth/oidc/role/test')
       expect((await writeRole(server, one.role)).status).toBe(204)

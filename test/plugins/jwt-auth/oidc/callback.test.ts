@@ -273,9 +273,9 @@ describe('the code is given for tokens', () => {
     [{ error: 'server_error', error_description: 'soft' }, 200, undefined, 'oauth2: "server_error" "soft"'],
     [{ message: 'no' }, 400, undefined, 'oauth2: cannot fetch token: 400 Bad Request\nResponse: {"message":"no"}'],
     [{}, 200, undefined, 'oauth2: server response missing access_token: access_token is missing'],
-    ['{', 200, undefined, 'oauth2: cannot parse json: not a JSON object'],
-    ['<html>', 200, 'text/html', 'oauth2: cannot parse json: not a JSON object'],
-    ['[1]', 200, undefined, 'oauth2: cannot parse json: not a JSON object'],
+    ['{', 200, undefined, 'oauth2: cannot parse json: not a JSON object (200 OK, content type application/json)'],
+    ['<html>', 200, 'text/html', 'oauth2: cannot parse json: not a JSON object (200 OK, content type text/html)'],
+    ['[1]', 200, undefined, 'oauth2: cannot parse json: not a JSON object (200 OK, content type application/json)'],
     ['', 302, 'text/plain', 'oauth2: cannot fetch token: 302 Found\nResponse: '],
   ])('%j with %i', async (body, status, type, wanted) => {
     await using provider = await startSmallProvider()
@@ -321,7 +321,7 @@ describe('the code is given for tokens', () => {
     expect(await go()).toBe(`${refusing}Post "${provider.url}/token": answer is larger than 1048576 bytes`)
     for (const status of [307, 308]) {
       provider.web.routes.set('/token', (answer) => answer.writeHead(status, { location: `${elsewhere.url}/token` }).end())
-      expect(await go()).toBe(`${refusing}Post "${provider.url}/token": redirect to another host refused`)
+      expect(await go()).toBe(`${refusing}Post "${provider.url}/token": redirect to another host refused (${elsewhere.url})`)
     }
     provider.web.routes.set('/token', (answer) => answer.writeHead(302, { location: `${elsewhere.url}/token` }).end())
     expect(await go()).toMatch(/cannot fetch token: 302 Found/)
