@@ -1,7 +1,7 @@
 import { joined } from './policy-names.ts'
 import type { Token, TokenType } from './token.ts'
 
-/** What a login, a creation or a renewal gives to the caller. docs/contract/http.md#answers */
+/** The `auth` block of a login, token creation or renewal response. docs/contract/http.md#answers */
 export type AuthBlock = {
   client_token: string
   accessor: string
@@ -18,10 +18,10 @@ export type AuthBlock = {
   num_uses: number
 }
 
-/** An auth block with the warnings that go beside it. */
+/** An auth block and the warnings of its response. */
 export type Issued = { readonly auth: AuthBlock; readonly warnings: string[] }
 
-/** `id` is empty where the caller showed only an accessor. */
+/** `id` is empty if the caller sent only an accessor. */
 export function authBlock(token: Token, id: string, identityPolicies: readonly string[]): AuthBlock {
   return {
     client_token: id,

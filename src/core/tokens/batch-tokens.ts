@@ -7,10 +7,13 @@ import { namespaceIdOf, suffixOf } from '../namespaces/suffix.ts'
 import { RecordCache } from '../record-cache.ts'
 import { readToken, type Token } from './token.ts'
 
-/** Seals and opens what is handed out instead of stored. */
+/** Encrypts and decrypts values that clients hold instead of the storage. */
 export type Sealer = Pick<Barrier, 'sealText' | 'openText'>
 
-/** What a batch token holds of itself; the rest is the same for all of them. docs/contract/tokens-and-policies.md#batch-tokens */
+/**
+ * The fields encrypted in a batch token's id. All other fields have the same value in every batch token.
+ * docs/contract/tokens-and-policies.md#batch-tokens
+ */
 type BatchRecord = Pick<
   Token,
   | 'parent'
@@ -33,18 +36,18 @@ type BatchRecord = Pick<
 
 const place = 'out/batch-token'
 const prefix = 'hvb.'
-/** Half of what the head of a request may hold. */
+/** Half of the greatest size of a request head. */
 const maxLength = 65_536
 const cacheLimit = 10_000
-/** Names, metadata and policies of an opened token that is kept in memory. */
+/** Greatest length of the texts (names, metadata, policies) of a cached token. */
 const maxCachedText = 4096
 
 export const isBatchId = (id: string): boolean => id.startsWith(prefix)
 
-/** Batch tokens: all they are is in their id, sealed. */
+/** Batch tokens. The id holds the whole token, encrypted; nothing is stored. */
 export class BatchTokens {
   readonly #sealer: Sealer
-  /** Opened ones, under a digest that only this process can make: the same token comes many times. */
+  /** Decrypted tokens, keyed by a digest that only this process can compute. */
   readonly #opened = new RecordCache<Token>(cacheLimit, maxCachedText)
   readonly #salt: string
 
@@ -53,7 +56,9 @@ export class BatchTokens {
     this.#salt = Buffer.from(random.bytes(32)).toString('latin1')
   }
 
-  /** The id of a batch token. Throws when it would be too long to be sent. */
+  /**
+   * Encrypts a batch token and returns its id. Throws `invalid` if the id would not fit in a request head.
+   */
   async seal(record: BatchRecord): Promise<string> {
     const sealed = await this.#sealer.sealText(place, JSON.stringify(record), record.creation_time + record.ttl * 1000)
     const id = `${prefix}${sealed.toString('base64url')}${suffixOf(record.namespace)}`
@@ -64,7 +69,7 @@ export class BatchTokens {
     return id
   }
 
-  /** The token in an id, valid or not; undefined when this server did not seal it. */
+  /** Decrypts the token in an id; the token may be invalid. Undefined if this server did not encrypt it. */
   open(id: string): Token | undefined {
     if (id.length > maxLength) return undefined
     const digest = hash('sha256', this.#salt + id, 'base64')
@@ -79,17 +84,18 @@ export class BatchTokens {
     const suffix = suffixOf(namespaceIdOf(id))
     const text = id.slice(prefix.length, id.length - suffix.length)
     const sealed = Buffer.from(text, 'base64url')
-    // base64 has several spellings of the same bytes, a token has one
+    // several base64 texts decode to the same bytes; only the canonical one is a token's id
     if (sealed.toString('base64url') !== text) return undefined
     const opened = this.#sealer.openText(place, sealed)
     if (opened === undefined) return undefined
-    // authenticated: only `seal` writes it, and readToken looks at what rights hang on
+    // the ciphertext is authenticated, so `seal` wrote this JSON; readToken checks the fields that grant
+    // rights
     const token = readToken(batchToken(JSON.parse(opened) as BatchRecord))
     return suffixOf(token.namespace) === suffix ? token : undefined
   }
 }
 
-/** A batch token as the rest of the server sees tokens. It ends by the second. */
+/** Completes a batch token to a `Token`. Its expiry time counts from the full second of its creation. */
 export const batchToken = (record: BatchRecord): Token => ({
   ...record,
   accessor: '',

@@ -23,14 +23,17 @@ export type CreateParts = {
   readonly tokens: TokenStore
   readonly revoker: TokenRevoker
   readonly identity: IdentityStore
-  /** The view tokens and identity lie in. */
+  /** The view that stores tokens and identity. */
   readonly view: View
   readonly systemTtl: TtlBounds
   readonly clock: Clock
   policyExists(name: string, namespace: string): Promise<boolean> | boolean
 }
 
-/** The fields of `auth/token/create` as sent; durations are text. docs/contract/tokens-and-policies.md#creating-a-token */
+/**
+ * The fields of `auth/token/create` as sent; durations are not parsed yet.
+ * docs/contract/tokens-and-policies.md#creating-a-token
+ */
 export type CreateInput = {
   readonly id: string
   readonly policies: readonly string[]
@@ -50,11 +53,11 @@ export type CreateInput = {
 
 export type CreateRequest = {
   readonly mount: Mount
-  /** After its use was spent. */
+  /** The caller's token, with the use of this request already deducted. */
   readonly caller: Token
   /** The caller has `sudo` on the request path. */
   readonly sudo: boolean
-  /** Which path was called; with a role it is `create`. */
+  /** The endpoint; always `create` if there is a role. */
   readonly form: 'create' | 'create-orphan'
   readonly role?: TokenRole
   readonly input: CreateInput
@@ -62,7 +65,7 @@ export type CreateRequest = {
 
 type Spans = { ttl: number; explicitMaxTtl: number; period: number }
 
-/** What the checks settle. `asked` is what look-ups show, `spans` what counts. */
+/** The result of the checks. Lookups show `asked`; the lifetime is computed from `spans`. */
 type Decision = {
   readonly type: TokenType
   readonly policies: string[]
@@ -70,7 +73,7 @@ type Decision = {
   readonly numUses: number
   readonly asked: Spans
   readonly spans: Spans
-  /** The name at the token mount the token is made for. */
+  /** The alias name, at the token mount, of the token's entity. */
   readonly entityAlias: string | undefined
   readonly warnings: string[]
 }
@@ -82,7 +85,7 @@ const customIdWarning =
 /** docs/contract/tokens-and-policies.md#creating-a-token */
 export const unknownTokenRole = (name: string) => refuse('invalid', `unknown role ${name}`)
 
-/** Makes a token for a caller. docs/contract/tokens-and-policies.md#creating-a-token */
+/** Creates a token for a caller. docs/contract/tokens-and-policies.md#creating-a-token */
 export async function createToken(parts: CreateParts, request: CreateRequest): Promise<Issued> {
   const { caller, input, mount } = request
   const decision = decide(request)
@@ -119,7 +122,7 @@ async function store(parts: CreateParts, { input }: CreateRequest, draft: TokenD
   return { id, token, identityPolicies: identity === undefined ? [] : identityIn(identity, token.namespace).policies }
 }
 
-/** Token, entity and alias in one write. docs/contract/tokens-and-policies.md#creating-a-token */
+/** Stores token, entity and alias in one write. docs/contract/tokens-and-policies.md#creating-a-token */
 function storeForAlias(parts: CreateParts, { mount, input }: CreateRequest, draft: TokenDraft, name: string): Promise<Made> {
   const alias: LoginAlias = { namespace: mount.namespace, mountAccessor: mount.accessor, name, metadata: null }
   return withLoginIdentity(parts.identity, alias, async (login: LoginIdentity) => {
@@ -138,7 +141,7 @@ function storeForAlias(parts: CreateParts, { mount, input }: CreateRequest, draf
 const minted = async (tokens: TokenStore, draft: TokenDraft, id: string) =>
   draft.type === 'batch' ? await tokens.mintBatch(draft) : tokens.mint(draft, id === '' ? undefined : id)
 
-/** Takes away a token that is no longer valid and still has the id a new one is to have. Throws when a valid one has it. */
+/** Deletes an invalid token that still occupies the chosen id. Throws if a valid token has that id. */
 async function freeId({ tokens, revoker }: CreateParts, id: string): Promise<void> {
   const hash = tokens.keys.hashOf(tokens.keys.accessorOf(id))
   for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
@@ -153,7 +156,10 @@ const duplicateId = () => refuse('invalid', 'cannot create a token with a duplic
 
 const parentNotFound = () => refuse('invalid', 'parent token not found')
 
-/** Whoever ended the parent meanwhile may have been past this child: it would be of no use, and stay until its time is over. */
+/**
+ * Revokes the new token and throws if its parent was revoked in the meantime. That revocation may have missed
+ * this child, which would then be invalid but stay in storage until it expires.
+ */
 async function checkParentStands({ tokens, revoker }: CreateParts, caller: Token, made: Token): Promise<void> {
   if ((await tokens.lookupByAccessor(caller.accessor)) !== undefined) return
   if (made.type === 'service') await revoker.revoke(made.accessor)
@@ -234,7 +240,7 @@ function checkCaller(caller: Token): void {
   if (caller.num_uses > 0) throw refuse('invalid', 'restricted use token cannot generate child tokens')
 }
 
-/** Check 3a. */
+/** Checks a request whose caller belongs to another namespace than the token mount. */
 function checkParentNamespace(input: CreateInput, sudo: boolean): void {
   if (!sudo) throw refuse('invalid', 'root or sudo privileges required to directly generate a token in a child namespace')
   if (input.policies.some((name) => name.trim().toLowerCase() === 'root')) {
@@ -256,7 +262,7 @@ function policiesOf({ role, input, caller, sudo, isFromParent }: PoliciesRequest
   return input.no_default_policy ? policies.filter((name) => name !== 'default') : policies
 }
 
-/** docs/contract/tokens-and-policies.md#batch-tokens: what a batch token cannot have. */
+/** Refuses fields that batch tokens do not support. docs/contract/tokens-and-policies.md#batch-tokens */
 function checkBatch(input: CreateInput): void {
   const cannot = (field: string) => refuse('invalid', `batch tokens cannot have "${field}" set`)
   if (batchSpan('explicit_max_ttl', input.explicit_max_ttl) !== 0) throw cannot('explicit_max_ttl')
@@ -284,7 +290,7 @@ function span(field: string, text: string): number {
   return parsed.seconds
 }
 
-/** Of request and role the lesser, where both say something. */
+/** The lesser of two limits, where 0 means unset. */
 const lesser = (a: number, b: number): number => (a > 0 && b > 0 ? Math.min(a, b) : a + b)
 
 function combined(asked: Spans, role: TokenRoleRecord | undefined): Pick<Decision, 'spans' | 'warnings'> {
@@ -300,7 +306,7 @@ function combined(asked: Spans, role: TokenRoleRecord | undefined): Pick<Decisio
   return { spans: { ttl: asked.ttl, explicitMaxTtl, period }, warnings }
 }
 
-/** A root token without TTL and period never ends, unless it was given a hard end. */
+/** A root token without TTL and period never expires, unless it has an explicit max TTL. */
 function createdLifetime({ policies, spans }: Decision, bounds: TtlBounds, now: number): Lifetime {
   if (policies.includes('root') && spans.ttl === 0 && spans.period === 0) return { ok: true, ttl: spans.explicitMaxTtl, warnings: [] }
   return lifetime(bounds, spans, now)

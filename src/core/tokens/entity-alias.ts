@@ -3,7 +3,10 @@ import { globMatches } from '../../lib/glob.ts'
 import { foldedName } from '../identity/same-name.ts'
 import type { TokenRoleRecord } from './token-role.ts'
 
-/** The name a token may be made for. docs/contract/tokens-and-policies.md#creating-a-token; throws when the role does not allow it. */
+/**
+ * Returns the requested entity alias. Throws `invalid` if the role does not allow it.
+ * docs/contract/tokens-and-policies.md#creating-a-token
+ */
 export function entityAliasOf(role: TokenRoleRecord | undefined, requested: string): string {
   if (role === undefined) throw refuse('invalid', "'entity_alias' is only allowed in combination with token role")
   const name = foldedName(requested)

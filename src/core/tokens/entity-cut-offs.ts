@@ -1,17 +1,19 @@
 import type { View } from '../barrier/view.ts'
 
-/** A stored cut-off: how many there were, and whether the tokens it ended are gone from the store. */
+/** The stored cut-offs of an entity: their number, and whether the tokens they ended have been deleted. */
 type Stored = { readonly count: number; readonly swept: boolean }
 
-/** `asked` runs ahead of `stored` while a cut-off is being written. */
+/** `asked` is greater than `stored` while a cut-off is being written. */
 type CutOff = { asked: number; stored: number; swept: boolean }
 
 const prefix = 'entity-cut-off/'
 const pageSize = 1000
 
 /**
- * When all tokens of a person were ended. They are counted, not timed: a token carries the number of cut-offs its entity had when it was issued, and one with
- * fewer than there are now is no longer valid, whatever a clock said. All are in memory: they are made by hand, one person at a time.
+ * Cut-offs: each one ends all tokens of an entity. A cut-off is a count, not a time, so it does not depend on
+ * the clock: a token stores how many cut-offs its entity had when the token was issued, and becomes invalid
+ * once the entity has more. All counts are in memory; operators cut off one entity at a time, so there are
+ * few.
  */
 export class EntityCutOffs {
   readonly #view: View
@@ -34,17 +36,23 @@ export class EntityCutOffs {
     }
   }
 
-  /** Cut-offs of an entity; its tokens with a smaller number are not valid. 0: none ever. */
+  /** Number of cut-offs of an entity; tokens with a smaller number are invalid. */
   of(entityId: string): number {
     return this.#byEntity.get(entityId)?.asked ?? 0
   }
 
-  /** The number a token issued now carries: that of a cut-off still being written is not reached by it, so it ends with the rest. */
+  /**
+   * The number for a token issued now. It leaves out a cut-off that is being written, which ends this token
+   * too.
+   */
   ofNewToken(entityId: string): number {
     return this.#byEntity.get(entityId)?.stored ?? 0
   }
 
-  /** Ends every token of these entities issued until this resolves; it is durable then. They are refused from the call on. */
+  /**
+   * Invalidates, from the call on, every token of these entities that is issued before the promise resolves.
+   * The cut-off is durable when the promise resolves.
+   */
   async set(entityIds: readonly string[]): Promise<void> {
     await Promise.all(entityIds.map((entityId) => this.#set(entityId)))
   }
@@ -62,12 +70,12 @@ export class EntityCutOffs {
     known.swept = false
   }
 
-  /** Entities whose ended tokens may still be in the store, with the number of the last cut-off. */
+  /** Entities that may still have invalid tokens in storage, with the number of their last cut-off. */
   unswept(): ReadonlyMap<string, number> {
     return new Map([...this.#byEntity].filter(([, { swept }]) => !swept).map(([entityId, { stored }]) => [entityId, stored]))
   }
 
-  /** Says that the tokens ended by these cut-offs are gone; one that was set in the meantime stays as it is. */
+  /** Records that the tokens ended by these cut-offs are deleted. Skips entities with a newer cut-off. */
   async markSwept(cutOffs: ReadonlyMap<string, number>): Promise<void> {
     for (const [entityId, count] of cutOffs) {
       const after = await this.#view.update(prefix + entityId, (current): Stored => {

@@ -17,18 +17,20 @@ export type LoginParts = {
   readonly tokens: TokenStore
   readonly identity: IdentityStore
   readonly spent: SpentProofs
-  /** The view tokens and identity lie in. */
+  /** The view that stores tokens and identity. */
   readonly view: View
   readonly clock: Clock
   readonly systemTtl: TtlBounds
-  /** Told of each login whose name at its mount looks like that of another entity. */
+  /** Called after each login whose alias name looks like another entity's alias name at the same mount. */
   onLookalike?(login: Lookalike): void
 }
 
-/** A login whose name differs from another one only for those who look closely. Ids of entities. */
+/**
+ * A login with an alias name that is easily mistaken for another one. `resembles` is the other entity's id.
+ */
 export type Lookalike = { readonly mount: Mount; readonly entityId: string; readonly resembles: string }
 
-/** What an auth method says of a login that succeeded. Spans are seconds, 0 is unset. */
+/** An auth method's result of a successful login. Durations are seconds; 0 is unset. */
 export type LoginAuth = {
   readonly alias: { readonly name: string; readonly metadata: Readonly<Record<string, string>> }
   /** The method's name for the caller, without the mount. */
@@ -44,9 +46,9 @@ export type LoginAuth = {
   readonly tokenType: string
   readonly boundCidrs: readonly string[]
   readonly noDefaultPolicy: boolean
-  /** What the method needs at renewal. */
+  /** Data that the method needs at renewal. */
   readonly internal: Readonly<Record<string, string>>
-  /** Where it may be used once only. */
+  /** The proof of this login, if it may be used only once. */
   readonly proof?: OneTimeProof
 }
 
@@ -59,23 +61,26 @@ export type LoginRequest = {
   readonly auth: LoginAuth
 }
 
-/** Entity, alias and token of a login, in one write, which spends a proof that may be used once. docs/contract/identity.md, docs/contract/jwt.md#once-only */
+/**
+ * Stores entity, alias and token of a login in one write, which also marks a one-time proof as used.
+ * docs/contract/identity.md, docs/contract/jwt.md#once-only
+ */
 export async function issueLogin(parts: LoginParts, request: LoginRequest): Promise<Issued> {
   return withLoginIdentity(parts.identity, aliasOfLogin(request), (login) => issue(parts, request, login))
 }
 
-/** What a login would come to. */
+/** The result a login would have. */
 export type LoginPlan = {
   readonly login: LoginIdentity
   readonly draft: TokenDraft
   readonly warnings: readonly string[]
 }
 
-/** The same login with nothing written. Throws what the login would throw. */
+/** Dry run of a login: writes nothing and throws the errors that the login would throw. */
 export async function planLogin(parts: LoginParts, request: LoginRequest): Promise<LoginPlan> {
   const login = await parts.identity.forLogin(aliasOfLogin(request))
   const drafted = loginDraft(parts, request, login)
-  // what is too much for a batch token shows when one is made; nobody sees it
+  // only minting shows whether the content fits in a batch token; the minted token is discarded
   if (drafted.draft.type === 'batch') await parts.tokens.mintBatch(drafted.draft)
   if (await isSpent(parts, request)) throw spentAlready()
   return { login, ...drafted }
@@ -88,7 +93,7 @@ const aliasOfLogin = ({ mount, auth }: LoginRequest): LoginAlias => ({
   groupNames: auth.groupNames,
 })
 
-/** Undefined: someone else changed the entity in the meantime. */
+/** Undefined if another writer changed the entity in the meantime. */
 async function issue(parts: LoginParts, request: LoginRequest, login: LoginIdentity): Promise<Issued | undefined> {
   const { draft, warnings } = loginDraft(parts, request, login)
   const minted = draft.type === 'batch' ? await parts.tokens.mintBatch(draft) : parts.tokens.mint(draft)

@@ -3,13 +3,16 @@ import { shortDuration } from '../../lib/duration.ts'
 /** Default and greatest TTL, in seconds. */
 export type TtlBounds = { readonly defaultTtl: number; readonly maxTtl: number }
 
-/** The bounds of a mount: its tuning where set, else the system's. A mount may exceed the system. docs/contract/tokens-and-policies.md#lifetimes */
+/**
+ * The TTL bounds of a mount: its own where set, else the system's. A mount's bounds may exceed the system's.
+ * docs/contract/tokens-and-policies.md#lifetimes
+ */
 export const mountTtl = (config: { default_lease_ttl: number; max_lease_ttl: number }, system: TtlBounds): TtlBounds => ({
   defaultTtl: config.default_lease_ttl > 0 ? config.default_lease_ttl : system.defaultTtl,
   maxTtl: config.max_lease_ttl > 0 ? config.max_lease_ttl : system.maxTtl,
 })
 
-/** What is asked for, in seconds; 0 or absent is unset. */
+/** Requested durations in seconds; 0 or absent is unset. */
 export type LifetimeTerms = {
   readonly increment?: number
   readonly ttl?: number
@@ -20,7 +23,10 @@ export type LifetimeTerms = {
 
 export type Lifetime = { ok: true; ttl: number; warnings: string[] } | { ok: false; reason: string }
 
-/** TTL of something issued at `issuedAt` and granted (again) at `now`, both milliseconds. docs/contract/tokens-and-policies.md#lifetimes */
+/**
+ * Computes the TTL, in seconds, that is granted or renewed at `now` for a token or lease issued at `issuedAt`
+ * (both in milliseconds). docs/contract/tokens-and-policies.md#lifetimes
+ */
 export function lifetime(bounds: TtlBounds, terms: LifetimeTerms, now: number, issuedAt = now): Lifetime {
   const { increment = 0, ttl = 0, period = 0, maxTtl = 0, explicitMaxTtl = 0 } = terms
   const cap = [maxTtl, explicitMaxTtl].reduce((least, limit) => (limit > 0 && limit < least ? limit : least), bounds.maxTtl)

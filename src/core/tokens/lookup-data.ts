@@ -6,7 +6,7 @@ export type LookupContext = {
   readonly id: string
   readonly now: number
   readonly identityPolicies: readonly string[]
-  /** What groups of other namespaces add. docs/contract/namespaces.md#isolation */
+  /** Policies from groups in other namespaces. docs/contract/namespaces.md#isolation */
   readonly external?: readonly { readonly namespace: string; readonly names: readonly string[] }[]
   /** Empty for the root namespace. */
   readonly namespacePath: string
@@ -48,9 +48,9 @@ export function lookupData(token: Token, { id, now, identityPolicies, external =
   }
 }
 
-/** Of a batch token in whole seconds. docs/contract/tokens-and-policies.md#tokens */
+/** Batch tokens show whole seconds. docs/contract/tokens-and-policies.md#tokens */
 const issueTime = ({ type, issue_time }: Token): number => (type === 'batch' ? Math.floor(issue_time / 1000) * 1000 : issue_time)
 
-/** docs/contract/tokens-and-policies.md#lifetimes: now is rounded to the second, the difference cut. */
+/** Rounds now to the second and truncates the difference. docs/contract/tokens-and-policies.md#lifetimes */
 const secondsLeft = ({ expire_time }: Token, now: number): number =>
   expire_time === null ? 0 : Math.max(0, Math.trunc((expire_time - Math.round(now / 1000) * 1000) / 1000))

@@ -1,8 +1,8 @@
 import { refuse } from '../../errors.ts'
 
 /**
- * Policy names as a token carries them: trimmed, lower-case, each once, sorted; `root` swallows all others; `default` added when asked.
- * docs/contract/tokens-and-policies.md#policies.
+ * Normalises policy names for a token: trimmed, lower-case, unique, sorted. `root` replaces all others.
+ * docs/contract/tokens-and-policies.md#policies
  */
 export function sanitise(names: readonly string[], addDefault: boolean): string[] {
   const clean = new Set(names.map((name) => name.trim().toLowerCase()))
@@ -12,11 +12,11 @@ export function sanitise(names: readonly string[], addDefault: boolean): string[
   return [...clean].sort()
 }
 
-/** Policies of a request beside each other: token and identity, each once, sorted. */
+/** Merges token and identity policies: unique, sorted. */
 export const joined = (tokenPolicies: readonly string[], identityPolicies: readonly string[]): string[] =>
   identityPolicies.length === 0 ? [...tokenPolicies] : sanitise([...tokenPolicies, ...identityPolicies], false)
 
-/** Refuses names no token may carry. */
+/** Throws `invalid` if a name may not be assigned to tokens. */
 export function checkAssignable(names: readonly string[]): void {
   if (names.includes('response-wrapping')) throw refuse('invalid', 'cannot assign policy "response-wrapping"', { reason: 'policy_forbidden' })
 }
@@ -33,7 +33,10 @@ export type RequestedPolicies = {
   inherits: boolean
 }
 
-/** Policies of a token whose role, if any, lists none. docs/contract/tokens-and-policies.md#creating-a-token to d. Throws when the caller may not give them. */
+/**
+ * Policies of a token created without a role, or with a role that lists no policies. Throws `invalid` if the
+ * caller may not assign them. docs/contract/tokens-and-policies.md#creating-a-token
+ */
 export function childPolicies({ requested, noDefaultPolicy, caller, sudo, inherits }: RequestedPolicies): string[] {
   const policies = inherits ? chosen(requested, caller, sudo, !noDefaultPolicy) : sanitise(requested, !noDefaultPolicy)
   return noDefaultPolicy ? policies.filter((name) => name !== 'default') : policies

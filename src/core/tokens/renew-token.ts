@@ -9,7 +9,7 @@ import type { Token } from './token.ts'
 import type { TokenRoleStore } from './token-role-store.ts'
 import type { TokenStore } from './token-store.ts'
 
-/** What the issuing method says of a renewal: its role's current terms, or why there is none. */
+/** The auth method's answer to a renewal: the current terms of the role, or the reason for a refusal. */
 export type RenewalTerms = { ok: true; ttl: number; maxTtl: number; period: number } | { ok: false; reason: string }
 
 export type RenewParts = {
@@ -19,19 +19,19 @@ export type RenewParts = {
   readonly systemTtl: TtlBounds
   readonly clock: Clock
   mountOf(accessor: string): Mount | undefined
-  /** Asked for tokens of auth methods, not for those made by a token. */
+  /** Called only for login tokens, not for tokens created with another token. */
   renewalTerms(token: Token, mount: Mount): Promise<RenewalTerms>
 }
 
 export type RenewRequest = {
   readonly token: Token
-  /** Empty when the caller showed only an accessor. */
+  /** Empty if the caller sent only an accessor. */
   readonly id: string
   /** Seconds; 0 is unset. Counts from now. */
   readonly increment: number
 }
 
-/** Why a token cannot be renewed whatever is asked, in the words of docs/contract/tokens-and-policies.md#lifetimes */
+/** Why no renewal of this token is possible. Texts: docs/contract/tokens-and-policies.md#lifetimes */
 export function renewalRefusal(token: Token, now: number): string | undefined {
   if (token.type === 'batch') return 'batch tokens cannot be renewed'
   if (token.initial_root === true) return 'invalid lease ID'
@@ -39,7 +39,7 @@ export function renewalRefusal(token: Token, now: number): string | undefined {
   return token.expire_time <= now ? 'lease expired' : undefined
 }
 
-/** Gives a token more time. docs/contract/tokens-and-policies.md#lifetimes */
+/** Renews a token. docs/contract/tokens-and-policies.md#lifetimes */
 export async function renewToken(parts: RenewParts, { token, id, increment }: RenewRequest): Promise<Issued> {
   const refusal = renewalRefusal(token, parts.clock.now())
   if (refusal !== undefined) throw cannotRenew(token, id, refusal)
@@ -64,7 +64,10 @@ export async function renewToken(parts: RenewParts, { token, id, increment }: Re
   return { auth: authBlock(renewed, id, identity === undefined ? [] : identityIn(identity, renewed.namespace).policies), warnings }
 }
 
-/** The entity as its groups are from now on: those whose names matched when this token was issued are put back. docs/contract/identity.md#groups */
+/**
+ * Adds the entity back to the groups whose alias names matched when this token was issued, and returns the
+ * entity. docs/contract/identity.md#groups
+ */
 async function refreshedIdentity(identities: IdentityStore, token: Token, { namespace, accessor }: Mount): Promise<Identity | undefined> {
   const known = token.entity_id === '' ? undefined : await identities.identityOf(token.entity_id)
   if (known === undefined) return undefined
@@ -73,7 +76,7 @@ async function refreshedIdentity(identities: IdentityStore, token: Token, { name
   return identities.identityOf(entityId)
 }
 
-/** A token made by a token: the TTL granted last, the period it was made with. */
+/** Terms of a token created with another token: the TTL granted last and its own period. */
 const ownTerms = (token: Token, { plugin }: Mount): LifetimeTerms => (plugin === 'token' ? { ttl: token.granted_ttl, period: token.period } : {})
 
 type RoleTerms = { ok: true; period: number; explicitMaxTtl: number } | { ok: false; reason: string }
@@ -87,7 +90,7 @@ async function roleTerms(roles: TokenRoleStore, { role: name, namespace }: Token
   return { ok: true, period: token_period, explicitMaxTtl: token_explicit_max_ttl }
 }
 
-/** By accessor, only that it cannot be done is said. */
+/** A renewal by accessor does not reveal the reason. */
 function cannotRenew(token: Token, id: string, refusal: string): ServiceError {
   if (id === '' && token.type === 'service') return fail('invalid', 'invalid request')
   return refuse('invalid', refusal)

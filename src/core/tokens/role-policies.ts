@@ -4,13 +4,16 @@ import { quoted } from '../../lib/go-text.ts'
 import { sanitise } from './policy-names.ts'
 import type { TokenRoleRecord } from './token-role.ts'
 
-/** Does a role say which policies its tokens have? One that does not leaves that to the other rules. */
+/** Whether a role restricts the policies of its tokens. If not, the rules for tokens without a role apply. */
 export const listsPolicies = (role: TokenRoleRecord): boolean =>
   [role.allowed_policies, role.disallowed_policies, role.allowed_policies_glob, role.disallowed_policies_glob].some((list) => (list ?? []).length > 0)
 
 export type RolePoliciesRequest = { requested: readonly string[]; noDefaultPolicy: boolean; caller: readonly string[] }
 
-/** Policies of a token made with a role that lists policies. docs/contract/tokens-and-policies.md#creating-a-token. Throws when the role does not allow them. */
+/**
+ * Policies of a token created with a role that restricts policies. Throws `invalid` if the role does not
+ * allow them. docs/contract/tokens-and-policies.md#creating-a-token
+ */
 export function rolePolicies(role: TokenRoleRecord, { requested, noDefaultPolicy, caller }: RolePoliciesRequest): string[] {
   const { allowed_policies: allowed = [], allowed_policies_glob: globs = [] } = role
   const forbids = forbidden(role)
@@ -34,7 +37,7 @@ function forbidden({ disallowed_policies: names = [], disallowed_policies_glob: 
   return (name) => known.has(name) || globs.some((glob) => globMatches(glob, name))
 }
 
-/** As many names as an error text may show. */
+/** Most names in an error text. */
 const maxListed = 64
 const listed = (list: readonly string[]): string => {
   const shown = list.slice(0, maxListed).map((name) => quoted(name))

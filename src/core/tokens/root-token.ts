@@ -23,19 +23,19 @@ const rootDraft = (mount: Mount): TokenDraft => ({
 
 export type RootTokenParts = { readonly tokens: TokenStore; readonly view: View; readonly tokenMount: Mount }
 
-/** Makes the root token of a new server; gives back its id. docs/contract/tokens-and-policies.md#tokens */
+/** Creates the root token of a new server and returns its id. docs/contract/tokens-and-policies.md#tokens */
 export async function createInitialRootToken({ tokens, view, tokenMount }: RootTokenParts): Promise<string> {
   const minted = tokens.mint({ ...rootDraft(tokenMount), initial_root: true })
   await view.write([...minted.entries, { key: untoldKey, value: { id: minted.id } }])
   return minted.id
 }
 
-/** Holds the first root token from the write that makes it valid until the operator has it. */
+/** Key of the first root token's id, stored until the operator has received it. */
 const untoldKey = 'root-token-untold'
 
 /**
- * Tells the first root token, unless that was done. A start that was killed or could not print it leaves it to the next one: a token that nobody got
- * must not be lost. Rejects with what `tell` throws.
+ * Passes the first root token to `tell`, unless an earlier start did. If `tell` fails or the process is
+ * killed, the next start tries again, so that the token is not lost. Rejects with the error of `tell`.
  */
 export async function tellInitialRootToken(view: View, tell: (id: string) => Promise<void> | void): Promise<void> {
   const untold = await view.get(untoldKey)
@@ -44,23 +44,29 @@ export async function tellInitialRootToken(view: View, tell: (id: string) => Pro
   await view.write([{ key: untoldKey, value: undefined }])
 }
 
-/** Makes the root token of a development server, whose id is given, unless it is there already. docs/contract/tokens-and-policies.md#tokens */
+/**
+ * Stores the root token of a development server under the given id; no-op if that token exists.
+ * docs/contract/tokens-and-policies.md#tokens
+ */
 export async function ensureDevRootToken({ tokens, view, tokenMount }: RootTokenParts, id: string): Promise<void> {
   const minted = tokens.mint({ ...rootDraft(tokenMount), path: `${tokenMount.path}create`, display_name: 'token' }, id)
   await view.write(minted.entries)
 }
 
-/** Says, until the next start has logged it, that a root token was made beside the first one. */
+/** Key of a note that a further root token was created. The next start logs and deletes it. */
 const noteKey = 'root-token-made'
 
-/** Makes one more root token, `now` in milliseconds; `keep` gets its id before it is valid. docs/storage.md#seal-key (lost root token). */
+/**
+ * Creates a further root token. Calls `keep` with its id before the token becomes valid. `now` is in
+ * milliseconds. docs/storage.md#seal-key (lost root token)
+ */
 export async function createFurtherRootToken({ tokens, view, tokenMount }: RootTokenParts, now: number, keep: (id: string) => void): Promise<void> {
   const minted = tokens.mint(rootDraft(tokenMount))
   keep(minted.id)
   await view.write([...minted.entries, { key: noteKey, value: { time: new Date(now).toISOString() } }])
 }
 
-/** When a root token was made since the last start, if so: told once. */
+/** Returns and deletes the time at which a further root token was created since the last start, if any. */
 export async function takeRootTokenNote(view: View): Promise<string | undefined> {
   const note = await view.take(noteKey)
   return typeof note === 'object' && note !== null && 'time' in note ? String(note.time) : undefined

@@ -4,13 +4,13 @@ import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import { type KeyedHash, openKeyedHashes } from '../keyed-hash.ts'
 
-/** What a login was made with, where that may be used once. */
+/** A login proof, such as a JWT, that may be used only once. */
 export type OneTimeProof = {
-  /** The same at each use of it, and of nothing else at its mount. Only a keyed hash of it is stored. */
+  /** Identifies the proof within its mount. Only a keyed hash of it is stored. */
   readonly of: string
-  /** When it ends by what it says itself, milliseconds since the epoch; what the roles of its mount tolerate comes on top. */
+  /** Its own expiry time, in milliseconds since the epoch, without the leeway of the mount's roles. */
   readonly endsAt: number
-  /** When it was issued by what it says itself, likewise. */
+  /** Its own issue time, in milliseconds since the epoch. */
   readonly issuedAt?: number
 }
 
@@ -18,15 +18,16 @@ export type SpentProofsParts = { readonly view: View; readonly random: Random; r
 
 const root = 'proof/spent/'
 const endRoot = 'proof/end/'
-/** How much longer a proof is remembered than it could be accepted. */
+/** How long a proof is kept after it can no longer be accepted. */
 const spareMs = 60_000
 const pageSize = 1000
-/** As far as a time in a key can reach. */
+/** Greatest time that fits in a key. */
 const lastTime = 10 ** 15 - 1
 
 /**
- * The proofs that were used, each in two records: one that can be there once, and one that lists it by its end. They are written with the token of the
- * login, all or nothing, so of two uses one wins wherever they come in. docs/contract/jwt.md#once-only.
+ * Used proofs. Each has two records: one that only one write can create, and one ordered by expiry time. Both
+ * are written atomically with the login's token, so only one of two concurrent uses succeeds, even on
+ * different replicas. docs/contract/jwt.md#once-only
  */
 export class SpentProofs {
   readonly #parts: SpentProofsParts
@@ -41,7 +42,10 @@ export class SpentProofs {
     return new SpentProofs(parts, (await openKeyedHashes(parts.view, parts.random, 'proof/keys', ['proof'])).proof)
   }
 
-  /** What to write with the token; the whole write is refused when the proof was used before. `mount` is the uuid of its mount. */
+  /**
+   * Entries to write with the token. They make the whole write fail if the proof was used before. `mount`:
+   * uuid.
+   */
   entriesOf(mount: string, proof: OneTimeProof): ViewEntry[] {
     const id = this.#idOf(proof)
     return [
@@ -51,8 +55,8 @@ export class SpentProofs {
   }
 
   /**
-   * Whether it had ended before the clock was set back: it may have been used, and forgotten since. One that was issued after the step by a provider
-   * whose clock is right is good.
+   * Whether the proof had expired before the clock was set back; it may have been used, and its records
+   * deleted. False for a proof that was issued after the step.
    */
   hadEnded({ endsAt, issuedAt = 0 }: OneTimeProof): boolean {
     return (this.#parts.clock.stepsBack ?? []).some(({ before, after }) => endsAt < before && issuedAt < after)
@@ -66,14 +70,17 @@ export class SpentProofs {
     return this.#hash(of).toString('base64url')
   }
 
-  /** Forgets those that no role can accept any more. `toleranceOf` gives the milliseconds that the roles of a mount accept a proof beyond its end. */
+  /**
+   * Deletes the records of proofs that no role accepts any more. `toleranceOf` returns for how many
+   * milliseconds after its expiry the roles of a mount may accept a proof.
+   */
   async sweep(toleranceOf: (mount: string) => Promise<number>): Promise<void> {
     for (let after: string | undefined; ; ) {
       const [first] = await this.#parts.view.listKeys(endRoot, { limit: 1, ...(after === undefined ? {} : { after }) })
       if (first === undefined) return
       const mount = mountOf(first)
       if (this.#isOver(first, 0)) await this.#sweepMount(mount, await toleranceOf(mount))
-      // behind all times of this mount
+      // sorts after all times of this mount
       after = `${endRoot}${mount}/~`
     }
   }

@@ -8,17 +8,22 @@ import { RecordCache } from '../record-cache.ts'
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const accessorLength = 24
 const cacheLimit = 10_000
-/** Longer ids are nobody's: neither made nor looked up. */
+/** Greatest length of an id. No longer id is created or looked up. */
 export const maxIdLength = 4096
 
 /**
- * From a token's id to where it is stored, one way only: id → accessor (24 base62 characters of one keyed hash, and the namespace the id ends in) → hash (hexadecimal, of another),
- * the last part of the record's key. So an id and an accessor both lead to the record without an index, and neither is in the database.
+ * Derives the storage key of a token from its id, in two one-way steps: id → accessor (24 base62 characters
+ * of a keyed hash, plus the namespace suffix of the id) → hash (another keyed hash, hexadecimal), which ends
+ * the record's key. Both id and accessor lead to the record without an index, and no database key contains
+ * either.
  */
 export class TokenKeys {
   readonly #ofId: KeyedHash
   readonly #ofAccessor: KeyedHash
-  /** Of ids seen lately, under a digest that only this process can make: a fraction of the cost of the keyed hash, on every request. */
+  /**
+   * Accessors of recent ids, keyed by a digest that only this process can compute and that is cheaper than
+   * the keyed hash.
+   */
   readonly #accessors = new RecordCache<{ accessor: string }>(cacheLimit)
   readonly #salt: string
 
@@ -46,7 +51,7 @@ export class TokenKeys {
   #derive(id: string): string {
     const bytes = this.#ofId(id)
     let accessor = ''
-    // the modulo favours some letters by a little: 24 of them still tell 2^142 tokens apart, and nothing here is secret
+    // the modulo is slightly biased; 24 characters still carry 142 bits, and accessors are not secret
     for (let at = 0; at < accessorLength; at += 1) accessor += alphabet[(bytes[at] ?? 0) % alphabet.length]
     return accessor
   }
@@ -59,7 +64,7 @@ export class TokenKeys {
 export const tokenPrefix = 'token/'
 export const tokenKey = (hash: string): string => tokenPrefix + hash
 
-/** Rows under `expire/` are in order of time: every time a clock can show has room in its digits. */
+/** Rows under `expire/` sort by time: 16 digits hold every time of a JavaScript Date. */
 export const expirePrefix = 'expire/'
 export const expireKey = (ms: number, hash: string): string => `${expirePrefix}${String(ms).padStart(16, '0')}/${hash}`
 

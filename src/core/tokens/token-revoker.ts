@@ -9,26 +9,35 @@ import { isParent, type StoredToken, type TokenStore } from './token-store.ts'
 
 export type TokenRevokerParts = {
   readonly tokens: TokenStore
-  /** The view the tokens lie in. */
+  /** The view that stores the tokens. */
   readonly view: View
   readonly clock: Clock
-  /** Takes away what hangs on a token (cubbyhole, leases) before its record goes. Runs again when it failed or the server stopped in between. */
+  /**
+   * Removes a token's cubbyhole and leases before its record is deleted. Called again if it failed or the
+   * server stopped in between.
+   */
   onRevoked(token: Token): Promise<void>
 }
 
-/** Where a walk came across a token: below which other one. */
+/** A token in a walk down the tree, and the parent through which the walk reached it. */
 type Place = { readonly hash: string; readonly parent?: string }
 
-/** A token that is no longer valid; undefined where only rows that lead to one are left. */
+/** A token that is no longer valid. `stored` is undefined if only index rows are to be deleted. */
 type Ended = { readonly hash: string; readonly stored: StoredToken | undefined }
 
-/** Expiry time of a token being revoked: in the past whatever the clock says, so it is refused at once and a sweep resumes what was left half done. */
+/**
+ * Expiry time of a token being revoked: always past, so it is invalid at once, and a sweep resumes unfinished
+ * work.
+ */
 const revokedAt = 1
 const pageSize = 200
-/** A page of a sweep is worked off in one go: few enough that requests do not wait for it. */
+/** Small, because requests wait while a page of a sweep is processed. */
 const sweepPageSize = 64
 
-/** Ends tokens: on demand with all their descendants, and when they expire. docs/contract/tokens-and-policies.md#validity, docs/contract/tokens-and-policies.md#tokens */
+/**
+ * Deletes tokens: on revocation, with all their descendants, and after expiry.
+ * docs/contract/tokens-and-policies.md#validity, docs/contract/tokens-and-policies.md#tokens
+ */
 export class TokenRevoker {
   readonly #tokens: TokenStore
   readonly #view: View
@@ -43,8 +52,9 @@ export class TokenRevoker {
   }
 
   /**
-   * Revokes a token and its descendants. It and they are refused from the first write on (a token is only as valid as its ancestors); then the
-   * records go, deepest first. False when there is no such token.
+   * Revokes a token and its descendants. The first write invalidates all of them, because a token is valid
+   * only while its ancestors are; then the records are deleted, deepest first. False if there is no such
+   * token.
    */
   async revoke(accessor: string): Promise<boolean> {
     const hash = this.#tokens.keys.hashOf(accessor)
@@ -53,7 +63,9 @@ export class TokenRevoker {
     return true
   }
 
-  /** Revokes a token that was found to be no longer valid, unless it has changed since it was read: it may be valid again, or another one. */
+  /**
+   * Revokes a token that was read as invalid. No-op if the record has changed since: it may be valid by now.
+   */
   async revokeAsRead({ hash, revision }: StoredToken): Promise<boolean> {
     let isAsRead = false
     await this.#tokens.change(hash, (token, current) => {
@@ -64,7 +76,10 @@ export class TokenRevoker {
     return isAsRead
   }
 
-  /** Revokes all tokens of a namespace, those made elsewhere with them too. Runs again where it stopped. */
+  /**
+   * Revokes all tokens of a namespace and their descendants in any namespace. May be run again after a
+   * failure.
+   */
   async removeNamespace(namespace: string): Promise<void> {
     for (let after: string | undefined; ; ) {
       const page = await this.#tokens.scan({ limit: pageSize, ...(after === undefined ? {} : { after }) })
@@ -75,7 +90,7 @@ export class TokenRevoker {
     }
   }
 
-  /** Revokes one token alone: its children become orphans, the grandchildren keep their parents. False when there is no such token. */
+  /** Revokes one token; its children become orphans. False if there is no such token. */
   async revokeOrphan(accessor: string): Promise<boolean> {
     const hash = this.#tokens.keys.hashOf(accessor)
     const stored = await this.#tokens.tokenByHash(hash)
@@ -92,11 +107,11 @@ export class TokenRevoker {
     const row = { key: childKey(hash, child), value: undefined }
     const freed = (token: Token) => (token.parent === parent.accessor && isParent(parent, token) ? { ...token, parent: '' } : undefined)
     const after = await this.#tokens.change(child, freed, [row])
-    // gone, or not its child any more
+    // the child was deleted or has another parent, so `change` did not delete the row
     if (after === undefined || after.parent !== '') await this.#view.write([row])
   }
 
-  /** Ends at most `sweepPageSize` tokens whose time has come; `after` is where the last page ended. Undefined: no more are due. */
+  /** Deletes at most `sweepPageSize` expired tokens after the row `after`. Undefined if no more are due. */
   async sweepPage(after?: string): Promise<{ last: string; failures: unknown[] } | undefined> {
     const now = this.#clock.now()
     const page = await this.#view.listKeys(expirePrefix, { limit: sweepPageSize, ...(after === undefined ? {} : { after }) })
@@ -119,7 +134,7 @@ export class TokenRevoker {
     return { last, failures }
   }
 
-  /** The token an expiry row stands for; a row that is no longer true is deleted. */
+  /** The hash of the token that an expiry row refers to, if it is due. Deletes an outdated row. */
   async #dueToken(key: string, now: number): Promise<string | undefined> {
     const { hash, time } = readExpireKey(key)
     const stored = await this.#tokens.tokenByHash(hash)
@@ -129,7 +144,7 @@ export class TokenRevoker {
     return undefined
   }
 
-  /** Deletes a token that is no longer valid and all below it, deepest first, a page of leaves at a time. */
+  /** Deletes an invalid token and all its descendants, deepest first, a page of leaves at a time. */
   async #destroyTree(top: string): Promise<void> {
     const path: Place[] = [{ hash: top }]
     for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {
@@ -151,7 +166,10 @@ export class TokenRevoker {
     await this.#destroyOrThrow([top])
   }
 
-  /** Has another token taken the place of one that is gone (its id was chosen)? That one is left alone, with all below it. */
+  /**
+   * Whether a valid token with the same (chosen) id has replaced the one to delete. Then it and its
+   * descendants are kept.
+   */
   async #isTaken({ hash, parent }: Place): Promise<boolean> {
     const stored = await this.#tokens.tokenByHash(hash)
     if (stored === undefined || this.#isEnded(stored.token, parent)) return false
@@ -159,7 +177,7 @@ export class TokenRevoker {
     return true
   }
 
-  /** Is a token no longer valid: for itself, or as the child of one that is not? */
+  /** Whether a token is invalid by itself or as a child of `parent`. */
   #isEnded(token: Token, parent: string | undefined): boolean {
     return !this.#tokens.isUsable(token) || (parent !== undefined && token.parent !== '' && this.#tokens.keys.hashOf(token.parent) === parent)
   }
@@ -169,12 +187,15 @@ export class TokenRevoker {
     if (failure !== undefined) throw failure
   }
 
-  /** Deletes tokens without children in one write, but for those that are valid and those whose clean-up failed: gives back why. */
+  /**
+   * Deletes tokens without children in one write. Skips valid tokens and those whose clean-up failed; returns
+   * the errors of failed clean-ups.
+   */
   async #destroy(hashes: readonly string[], parent?: Place): Promise<unknown[]> {
     if (hashes.length === 0) return []
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const ended = await this.#endedOf(hashes, parent)
-      // beside each other, since each may wait for a commit
+      // concurrently: each may wait for a commit
       const cleanUps = await Promise.allSettled(ended.map(({ stored }) => stored && this.#onRevoked(stored.token)))
       const failures = cleanUps.flatMap((cleanUp) => (cleanUp.status === 'rejected' ? [cleanUp.reason] : []))
       const entries = ended.flatMap(({ hash, stored }, at) => (cleanUps[at]?.status === 'rejected' ? [] : this.#deletion(hash, stored, parent?.hash)))
@@ -187,10 +208,12 @@ export class TokenRevoker {
     throw fail('unavailable', 'too many changes to the tokens to revoke')
   }
 
-  /** Of a valid one only the row that led to it is of no use. */
+  /**
+   * The invalid ones of these tokens; of a valid or missing one only the row that led to it is to be deleted.
+   */
   async #endedOf(hashes: readonly string[], parent: Place | undefined): Promise<Ended[]> {
     const found = await Promise.all(hashes.map(async (hash) => ({ hash, stored: await this.#tokens.tokenByHash(hash) })))
-    // only now: what was read before is of the parent that was there until now
+    // check last: if the parent is still the old one here, it was so during the reads above
     if (parent !== undefined && (await this.#isTaken(parent))) return []
     return found.map(({ hash, stored }) =>
       stored !== undefined && this.#isEnded(stored.token, parent?.hash) ? { hash, stored } : { hash, stored: undefined },
@@ -210,7 +233,7 @@ export class TokenRevoker {
   }
 }
 
-/** The times of a token's rows among those that expire. */
+/** The times of a token's rows under `expire/`. */
 const endsOf = ({ expire_time, swept_at }: Token): number[] => [expire_time ?? [], swept_at ?? []].flat()
 
 const ended = (token: Token): Token | undefined => (token.expire_time === revokedAt ? undefined : { ...token, expire_time: revokedAt })

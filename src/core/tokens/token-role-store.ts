@@ -3,7 +3,7 @@ import { RecordCache } from '../record-cache.ts'
 import { readTokenRole, type TokenRole, type TokenRoleRecord } from './token-role.ts'
 
 const cacheLimit = 10_000
-/** Text of a role whose copy is kept in memory. */
+/** Greatest length of the texts of a cached role. */
 const maxCachedText = 8192
 const folder = (namespace: string): string => `token-role/${namespace}/`
 const roleKey = (namespace: string, name: string): string => folder(namespace) + name
@@ -13,7 +13,7 @@ export class TokenRoleStore {
   readonly #view: View
   readonly #roles = new RecordCache<TokenRole>(cacheLimit, maxCachedText)
 
-  /** `view` is the one tokens lie in. */
+  /** `view` is the one that stores the tokens. */
   constructor(view: View) {
     this.#view = view
   }
@@ -26,7 +26,10 @@ export class TokenRoleStore {
     })
   }
 
-  /** `change` gives the new record from the stored one, and may run again; what it throws ends the write. Gives back the role as it is now. */
+  /**
+   * Writes the record that `change` makes from the stored one, and returns the new role. `change` may be
+   * called again; an error it throws aborts the write.
+   */
   async change(namespace: string, name: string, change: (before: TokenRoleRecord | undefined) => TokenRoleRecord): Promise<TokenRole> {
     const key = roleKey(namespace, name)
     try {
@@ -52,7 +55,7 @@ export class TokenRoleStore {
     return keys.map((key) => key.slice(folder(namespace).length))
   }
 
-  /** Ids of namespaces are never used again, so copies in memory cannot be taken for those of a later one. */
+  /** Leaves cached roles alone: namespace ids are never reused. */
   async removeNamespace(namespace: string): Promise<void> {
     await this.#view.deletePrefix(folder(namespace))
   }

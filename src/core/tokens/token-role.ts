@@ -8,7 +8,10 @@ import type { TokenType } from './token.ts'
 
 const instead = (name: string) => ({ description: `Use \`${name}\``, deprecated: true })
 
-/** docs/contract/tokens-and-policies.md#token-roles. Every field may be left out of a write: then it keeps its value. Durations are whole seconds. */
+/**
+ * The fields of a role. A field left out of a write keeps its value. Durations are whole seconds.
+ * docs/contract/tokens-and-policies.md#token-roles
+ */
 export const tokenRoleFields = z.object({
   allowed_policies: commaListField.optional().describe('Policies its tokens may have, and have when none are asked for'),
   disallowed_policies: commaListField.optional().describe('Policies its tokens never have'),
@@ -29,18 +32,20 @@ export const tokenRoleFields = z.object({
   bound_cidrs: commaListField.optional().meta(instead('token_bound_cidrs')),
 })
 
-/** A role as stored: a field that was never written is no key. */
+/** A role as stored: fields that were never written are absent. */
 export type TokenRoleRecord = z.output<typeof tokenRoleFields>
 
 export type TokenRole = { readonly name: string; readonly record: TokenRoleRecord }
 
-/** A stored record as a role. */
 export function readTokenRole(name: string, stored: unknown): TokenRole {
   if (typeof stored !== 'object' || stored === null) throw new Error('a stored token role is no object')
   return { name, record: convertFields(tokenRoleFields, { ...stored }).values }
 }
 
-/** The stored role changed by what was sent, checked as a whole, in the order of docs/contract/tokens-and-policies.md#token-roles; throws the first refusal. */
+/**
+ * Applies the sent fields to the stored role and checks the result. Throws the first refusal, in the order of
+ * docs/contract/tokens-and-policies.md#token-roles.
+ */
 export function changedTokenRole(before: TokenRoleRecord | undefined, sent: TokenRoleRecord): TokenRoleRecord {
   checkPathSuffix(sent.path_suffix ?? '')
   const { token_type: type } = sent
@@ -66,7 +71,7 @@ export function changedTokenRole(before: TokenRoleRecord | undefined, sent: Toke
   return settled
 }
 
-/** It is in the path of every token of the role, and in the id of its lease. */
+/** The suffix is in the path of every token of the role and in the token's lease id. */
 const maxSuffixLength = 512
 const types = new Set(['service', 'batch', 'default-service', 'default-batch'])
 
@@ -93,7 +98,7 @@ function names(field: ListField, sent: TokenRoleRecord, clean: (list: readonly s
 const lowerUnique = (list: readonly string[]): string[] =>
   [...new Set(list.map((name) => name.trim().toLowerCase()))].filter((name) => name !== '').sort()
 
-/** Each request of a token is compared with all it is bound to. */
+/** Each request of a token is compared with all its bound CIDRs. */
 const maxBoundCidrs = 1000
 
 function boundCidrs(texts: readonly string[], prefix: string): string[] {
@@ -105,11 +110,11 @@ function boundCidrs(texts: readonly string[], prefix: string): string[] {
   })
 }
 
-/** Checked only where it counts. */
+/** Not checked if `token_bound_cidrs` overrides it. */
 const oldCidrs = (sent: TokenRoleRecord): string[] | undefined =>
   sent.bound_cidrs === undefined || sent.token_bound_cidrs !== undefined ? undefined : boundCidrs(sent.bound_cidrs, 'error parsing bound_cidrs: ')
 
-/** The old name sent alone sets both; the new one clears the old. */
+/** A deprecated name sent alone sets both fields; the new name clears the deprecated one. */
 function deprecated<Value>(
   oldName: keyof TokenRoleRecord,
   newName: keyof TokenRoleRecord,
@@ -121,7 +126,7 @@ function deprecated<Value>(
   return oldValue === undefined ? {} : { [newName]: oldValue, [oldName]: oldValue }
 }
 
-/** docs/contract/tokens-and-policies.md#token-roles: what makes a batch token impossible. */
+/** Refuses settings that batch tokens do not support. docs/contract/tokens-and-policies.md#token-roles */
 function checkBatchRole({ orphan = false, token_period = 0, renewable = true, token_explicit_max_ttl = 0 }: TokenRoleRecord): void {
   const cannot = (tokens: string) => refuse('invalid', `'token_type' cannot be 'batch' when role is set to generate ${tokens}`)
   if (!orphan) throw cannot('non-orphan tokens')
@@ -130,7 +135,7 @@ function checkBatchRole({ orphan = false, token_period = 0, renewable = true, to
   if (token_explicit_max_ttl !== 0) throw cannot('tokens with an explicit max TTL')
 }
 
-/** What a write that was accepted warns of. docs/contract/tokens-and-policies.md#token-roles */
+/** Warnings of an accepted write. docs/contract/tokens-and-policies.md#token-roles */
 export function tokenRoleWarnings(role: TokenRoleRecord, sent: TokenRoleRecord, mountMaxTtl: number): string[] {
   const both = (['period', 'bound_cidrs', 'explicit_max_ttl'] as const)
     .filter((name) => sent[name] !== undefined && sent[`token_${name}`] !== undefined)
@@ -141,7 +146,7 @@ export function tokenRoleWarnings(role: TokenRoleRecord, sent: TokenRoleRecord, 
   return [...both, `${limits}; until this is fixed attempting to create tokens against this role will result in an error`]
 }
 
-/** As `data` of a read. docs/contract/tokens-and-policies.md#token-roles */
+/** `data` of a read. docs/contract/tokens-and-policies.md#token-roles */
 export function shownTokenRole({ name, record }: TokenRole): object {
   const { token_bound_cidrs = [], bound_cidrs = [], token_num_uses = 0 } = record
   return {
@@ -166,7 +171,10 @@ export function shownTokenRole({ name, record }: TokenRole): object {
   }
 }
 
-/** The type asked for, as it counts with a role; undefined where it is none. docs/contract/tokens-and-policies.md#creating-a-token, docs/contract/tokens-and-policies.md#token-roles */
+/**
+ * The type of a new token, from the role and the request; undefined if the requested type does not exist.
+ * docs/contract/tokens-and-policies.md#creating-a-token, docs/contract/tokens-and-policies.md#token-roles
+ */
 export function createdTokenType(role: TokenRoleRecord | undefined, requested: string): TokenType | undefined {
   const forced = role?.token_type
   if (forced === 'service' || forced === 'batch') return forced

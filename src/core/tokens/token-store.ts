@@ -14,7 +14,7 @@ import { readToken, type Token } from './token.ts'
 import { childKey, childPrefix, expireKey, maxIdLength, TokenKeys, tokenKey, tokenPrefix } from './token-keys.ts'
 
 export type TokenStoreParts = {
-  /** The core's view: tokens and identity lie in the same one, so that a login is one write. */
+  /** The core's view. It stores both tokens and identity, so that a login is one write. */
   readonly view: View
   readonly clock: Clock
   readonly random: Random
@@ -23,7 +23,7 @@ export type TokenStoreParts = {
   mountOf(accessor: string): Mount | undefined
 }
 
-/** What decides a new token; the rest is made by `mint`. */
+/** The fields that the caller of `mint` chooses; `mint` generates the others. */
 export type TokenDraft = Omit<
   Token,
   | 'accessor'
@@ -40,37 +40,42 @@ export type TokenDraft = Omit<
   | 'granted_ttl'
 >
 
-/** A new token that is not stored yet: to be written with `entries` (a batch token has none), then handed to `remember`. */
+/** A new token that is not stored yet: write `entries` (empty for a batch token), then call `remember`. */
 export type Minted = { readonly id: string; readonly token: Token; readonly entries: readonly ViewEntry[] }
 
 /** A stored token and its revision. */
 export type StoredToken = { readonly hash: string; readonly token: Token; readonly revision: number }
 
 const cacheLimit = 10_000
-/** Names, metadata and policies of a token whose copy is kept in memory. */
+/** Greatest length of the texts (names, metadata, policies) of a cached token. */
 const maxCachedText = 4096
 const idPrefix = 'hvs.'
 const randomLength = 24
 
-/** A spent token is left alone for so long: the request that spent it may still need it. No request takes half of this. */
+/**
+ * For this long a sweep leaves a spent token alone: its last request, which takes less than half of it, may
+ * need it.
+ */
 const spentGraceMs = 300_000
 
-/** How many generations a family of tokens may have: each use of a token looks at all its ancestors. */
+/** Most generations of tokens. It is limited because each use of a token checks all its ancestors. */
 export const maxGenerations = 1000
 
-/** Tokens: the records of service tokens, and whether one of any type is valid now. docs/contract/tokens-and-policies.md#tokens */
+/**
+ * Stores service tokens and checks whether tokens of any type are valid.
+ * docs/contract/tokens-and-policies.md#tokens
+ */
 export class TokenStore {
   readonly keys: TokenKeys
-  /** Ends all tokens of an entity at once. */
   readonly cutOffs: EntityCutOffs
   readonly #batch: BatchTokens
   readonly #view: View
   readonly #clock: Clock
   readonly #random: Random
   readonly #mountOf: TokenStoreParts['mountOf']
-  /** By accessor. Tokens with limited uses are not in it: their record changes with every request. */
+  /** By accessor. Tokens with limited uses are not cached: their record changes with every request. */
   readonly #cache = new RecordCache<Token>(cacheLimit, maxCachedText)
-  /** By hash. Uses are spent behind a change that waits, so that they cannot keep it from ever getting through. */
+  /** By hash. Spending a use waits for pending changes, so that frequent use cannot starve them. */
   readonly #changes = new Turns()
 
   private constructor(parts: TokenStoreParts, keys: TokenKeys, cutOffs: EntityCutOffs) {
@@ -87,7 +92,10 @@ export class TokenStore {
     return new TokenStore(parts, await TokenKeys.open(parts.view, parts.random), await EntityCutOffs.open(parts.view))
   }
 
-  /** The valid token with this id. Undefined: unknown, expired, spent, revoked, cut off with its entity, or its mount or an ancestor is gone. */
+  /**
+   * The valid token with this id. Undefined if it is unknown, expired, spent, revoked, cut off with its
+   * entity, or if its mount is disabled or has been moved, or if an ancestor is invalid.
+   */
   async lookup(id: string): Promise<Token | undefined> {
     if (isBatchId(id)) {
       const token = this.#batch.open(id)
@@ -102,12 +110,12 @@ export class TokenStore {
     return token.parent === '' || (await this.#generation(token)) > 0 ? token : undefined
   }
 
-  /** Whether a token just read is valid, ancestors included. */
+  /** Whether a token that was just read is valid, ancestors included. */
   async isValid(token: Token): Promise<boolean> {
     return this.isUsable(token) && (token.parent === '' || (await this.#generation(token)) > 0)
   }
 
-  /** How many generations a valid token's family has up to it, 1 for an orphan; 0 for a token that is not valid. */
+  /** The generation of a valid token: 1 for an orphan, 2 for its child. 0 if the token is invalid. */
   async generationOf(token: Token): Promise<number> {
     return this.isUsable(token) ? this.#generation(token) : 0
   }
@@ -123,19 +131,25 @@ export class TokenStore {
     return value === undefined ? undefined : readToken(value)
   }
 
-  /** A batch token still lives in its last instant. docs/contract/tokens-and-policies.md#batch-tokens */
+  /** A batch token is still valid at its expiry time. docs/contract/tokens-and-policies.md#batch-tokens */
   isExpired(token: Token): boolean {
     if (token.expire_time === null) return false
     return token.type === 'batch' ? this.#isBatchExpired(token, token.expire_time) : token.expire_time <= this.#clock.now()
   }
 
-  /** Nothing can be deleted of a batch token: one that had expired before the clock was set back is known by the steps since it was issued. */
+  /**
+   * A batch token has no record to delete. If the clock is set back, the recorded clock steps tell which
+   * tokens had already expired before.
+   */
   #isBatchExpired({ clock_steps = 0 }: Token, expireTime: number): boolean {
     const { stepsBack = [] } = this.#clock
     return expireTime < this.#clock.now() || stepsBack.slice(clock_steps).some(({ before }) => expireTime < before)
   }
 
-  /** Whether nothing in the token itself ends it: the mount that issued it still stands and has not been moved since, its entity was not cut off. */
+  /**
+   * Whether the token is valid apart from its ancestors: uses left, not expired, entity not cut off, and its
+   * mount neither disabled nor moved since.
+   */
   isUsable(token: Token): boolean {
     if (token.num_uses < 0 || this.isExpired(token)) return false
     if (token.entity_id !== '' && (token.cut_off ?? 0) < this.cutOffs.of(token.entity_id)) return false
@@ -154,8 +168,9 @@ export class TokenStore {
   }
 
   /**
-   * Takes one use off a token with limited uses, durably, and gives it back as it is from now on (−1: this was the last). Undefined when the last
-   * use is already taken. A token without limit comes back as it is. docs/contract/tokens-and-policies.md#creating-a-token.
+   * Durably deducts one use of a token with limited uses and returns the updated token (`num_uses` −1 after
+   * the last use). Undefined if no use is left. Returns an unlimited token unchanged.
+   * docs/contract/tokens-and-policies.md#creating-a-token
    */
   async spendUse(token: Token): Promise<Token | undefined> {
     if (token.num_uses === 0) return token
@@ -187,7 +202,10 @@ export class TokenStore {
     throw fail('unavailable', 'too many changes to one token at a time')
   }
 
-  /** A token as its last use leaves it, and what stores that. A sweep ends it, should the server stop before whoever spent it does. */
+  /**
+   * The token after its last use, and the entries that store it. A sweep deletes the token if the server
+   * stops before the request that spent it revokes it.
+   */
   lastUse({ hash, token, revision }: StoredToken): { token: Token; entries: ViewEntry[] } {
     const sweepAt = this.#clock.now() + spentGraceMs
     const isSweptAnyway = token.expire_time !== null && token.expire_time <= sweepAt
@@ -197,7 +215,10 @@ export class TokenStore {
     return { token: spent, entries }
   }
 
-  /** A service token with all it needs to be stored. `id` only where the caller chose it; then an existing one makes the write fail. */
+  /**
+   * Makes a service token and its entries. With an `id` chosen by the caller, the write fails if the id is
+   * taken.
+   */
   mint(draft: TokenDraft, id?: string): Minted {
     const now = this.#clock.now()
     const own = id ?? `${idPrefix}${base62(this.#random, randomLength)}${suffixOf(draft.namespace)}`
@@ -221,7 +242,10 @@ export class TokenStore {
     return { id: own, token, entries }
   }
 
-  /** A batch token: its id is all there is of it. What such tokens do not have is dropped from the draft. docs/contract/tokens-and-policies.md#batch-tokens */
+  /**
+   * Makes a batch token, which is not stored. Ignores fields of the draft that batch tokens do not have.
+   * docs/contract/tokens-and-policies.md#batch-tokens
+   */
   async mintBatch(draft: TokenDraft): Promise<Minted> {
     const { parent, parent_cubbyhole, namespace, policies, path, meta, display_name, ttl, role, entity_id, bound_cidrs, mount_accessor } = draft
     const record = {
@@ -251,12 +275,12 @@ export class TokenStore {
     return cut_off === 0 ? {} : { cut_off }
   }
 
-  /** To be called once the entries of a minted token are written. */
+  /** Caches a minted token; call it once its entries are written. */
   remember(token: Token): void {
     if (isCacheable(token)) this.#cache.set(token.accessor, token)
   }
 
-  /** Drops the copy of a record that was changed or deleted. */
+  /** Drops a changed or deleted token from the cache. */
   forget(accessor: string): void {
     this.#cache.drop(accessor)
   }
@@ -268,8 +292,8 @@ export class TokenStore {
   }
 
   /**
-   * Service tokens, valid or not, in order of their hash: at most `limit` after that of `after`; none only at the end. One that cannot be read is left out
-   * (the log names it) and told to `onUnreadable`.
+   * Service tokens, valid or not, ordered by hash: at most `limit`, from after `after`. The page is empty
+   * only at the end. Skips unreadable records (the log names them) and reports each to `onUnreadable`.
    */
   async scan({ after, limit }: { after?: string; limit: number }, onUnreadable: (hash: string) => void = () => {}): Promise<StoredToken[]> {
     for (let last = after === undefined ? undefined : tokenKey(after); ; ) {
@@ -311,8 +335,8 @@ export class TokenStore {
   }
 
   /**
-   * Changes a stored token and its expiry row together; `change` may run again, and gives undefined to leave it as it is.
-   * Gives back what is stored then; undefined when there is no such token.
+   * Changes a stored token and its expiry row in one write and returns the stored token; undefined if there
+   * is no such token. `change` may be called again; it returns undefined to leave the token unchanged.
    */
   change(hash: string, change: (token: Token, revision: number) => Token | undefined, more: readonly ViewEntry[] = []): Promise<Token | undefined> {
     return this.#changes.take(hash, () => this.#change(hash, change, more))
@@ -332,7 +356,7 @@ export class TokenStore {
       try {
         if (await this.#view.write(entries)) return after
       } finally {
-        // also when it failed: then it may be stored all the same
+        // also after an error: the write may have been committed
         this.forget(after.accessor)
       }
     }
@@ -340,7 +364,10 @@ export class TokenStore {
   }
 }
 
-/** Is the token found where a child's parent should be that parent? */
+/**
+ * Whether the token at the parent's accessor is the child's parent and not a later one with the same chosen
+ * id.
+ */
 export const isParent = ({ chosen_id, cubbyhole_id }: Token, child: Token): boolean => chosen_id !== true || child.parent_cubbyhole === cubbyhole_id
 
 const isCacheable = (token: Token): boolean => token.num_uses === 0

@@ -8,7 +8,10 @@ export type TokenSweeperParts = {
   onError(error: unknown): void
 }
 
-/** Deletes expired tokens in the background, one range scan at a time, giving way to requests after each page. Disposing waits for the page at hand. */
+/**
+ * Deletes expired tokens in the background, page by page; requests run between pages. Disposal waits for the
+ * current page.
+ */
 export class TokenSweeper implements AsyncDisposable {
   readonly #parts: TokenSweeperParts
   #timer: NodeJS.Timeout | undefined
@@ -25,7 +28,10 @@ export class TokenSweeper implements AsyncDisposable {
     this.#timer.unref()
   }
 
-  /** One sweep over all that is due; joins the one under way. Failures are reported, never thrown; what failed is tried again by the next sweep. */
+  /**
+   * Deletes all tokens that are due; joins a sweep in progress. Reports failures to `onError` and never
+   * rejects; the next sweep retries.
+   */
   sweep(): Promise<void> {
     this.#running ??= this.#sweep().finally(() => {
       this.#running = undefined

@@ -9,9 +9,12 @@ export type TidyLog = { info(fields: object, text: string): void; error(fields: 
 export type TokenTidyParts = {
   readonly tokens: TokenStore
   readonly revoker: TokenRevoker
-  /** The view the tokens lie in. */
+  /** The view that stores the tokens. */
   readonly view: View
-  /** Ends what batch tokens have made that were cut off: by entity, the number of its last cut-off. Nothing is stored of the tokens themselves. */
+  /**
+   * Removes what cut-off batch tokens created; the tokens themselves are not stored. `cutOffs` maps an entity
+   * to the number of its last cut-off.
+   */
   endMadeByBatch(cutOffs: ReadonlyMap<string, number>): Promise<void>
   readonly log: TidyLog
 }
@@ -19,12 +22,13 @@ export type TokenTidyParts = {
 type Count = { seen: number; ended: number; rows: number; unreadable: number; failed: number }
 
 const pageSize = 64
-/** After a pass in which something failed. */
+/** Delay before the next pass after a failure. */
 const retryMs = 60_000
 
 /**
- * Goes over all service tokens in the background and removes those that are no longer valid, with their descendants and leases: tokens of a person that was cut
- * off, of a mount that is gone, of an ancestor that is gone. What is valid is decided elsewhere, at each use; this only cleans up. Rests as long as it works.
+ * Scans all service tokens in the background and removes invalid ones with their descendants and leases:
+ * those of a cut-off entity, a deleted mount or a deleted ancestor. It only cleans up; validity is checked at
+ * each use. After each page it pauses for as long as the page took.
  */
 export class TokenTidy implements AsyncDisposable {
   readonly #parts: TokenTidyParts
@@ -37,28 +41,28 @@ export class TokenTidy implements AsyncDisposable {
     this.#parts = parts
   }
 
-  /** False when one is under way already. */
+  /** Starts a pass. False if one is in progress. */
   start(): boolean {
     if (this.#running !== undefined || this.#stop.signal.aborted) return false
     this.#running = this.#passes().finally(() => {
       this.#running = undefined
-      // asked for just as the last pass ended
+      // `startAfresh` was called after the loop had ended
       if (this.#again) this.start()
     })
     return true
   }
 
-  /** Starts, or has the one under way go over all tokens once more. */
+  /** Starts a pass, or makes the one in progress repeat. */
   startAfresh(): void {
     if (!this.start()) this.#again = true
   }
 
-  /** Takes up what was left of cut-offs when the server stopped. */
+  /** Starts a pass if a stop of the server left cut-off tokens in storage. */
   resume(): void {
     if (this.#parts.tokens.cutOffs.unswept().size > 0) this.start()
   }
 
-  /** Ends when nothing is under way. */
+  /** Resolves when no pass is in progress. */
   async idle(): Promise<void> {
     while (this.#running !== undefined) await this.#running
   }
@@ -108,7 +112,7 @@ export class TokenTidy implements AsyncDisposable {
     count.seen += 1
     try {
       if (await tokens.isValid(token)) return
-      // since its page was read it may have been renewed, or have become an orphan
+      // it may have been renewed or become an orphan since its page was read
       const now = await tokens.tokenByHash(hash)
       if (now === undefined || (await tokens.isValid(now.token))) return
       if (await revoker.revokeAsRead(now)) count.ended += 1
@@ -118,7 +122,7 @@ export class TokenTidy implements AsyncDisposable {
     }
   }
 
-  /** Rows that lead from a parent to a child of which one is gone. */
+  /** Deletes rows from parent to child if either no longer exists. */
   async #tidyChildRows(count: Count): Promise<void> {
     const { view } = this.#parts
     let after: string | undefined
@@ -139,7 +143,7 @@ export class TokenTidy implements AsyncDisposable {
     return !above || !below
   }
 
-  /** A record that cannot be read is there. */
+  /** An unreadable record exists too. */
   async #exists(hash: string): Promise<boolean> {
     const key = tokenKey(hash)
     return (await this.#parts.view.listKeys(key, { limit: 1 })).includes(key)

@@ -3,24 +3,24 @@ import { fail } from '../../errors.ts'
 export type TokenType = 'service' | 'batch'
 
 /**
- * A token as stored, and as every part of the server sees it. It never holds the id: only the accessor, which is derived from it.
- * Times are milliseconds since the epoch, spans whole seconds. docs/contract/tokens-and-policies.md#tokens.
+ * A token. It never contains the id, only the accessor derived from it. Times are milliseconds since the
+ * epoch, durations whole seconds. docs/contract/tokens-and-policies.md#tokens
  */
 export type Token = {
   readonly accessor: string
   /** Accessor of the parent; empty for an orphan. */
   readonly parent: string
-  /** Cubbyhole id of a parent whose id was chosen: another token of that id, and accessor, is not the parent. */
+  /** Cubbyhole id of a parent with a chosen id: tells it from a later token with the same id and accessor. */
   readonly parent_cubbyhole?: string
   /** Namespace id. */
   readonly namespace: string
-  /** Token policies, sanitised; identity policies are never stored. */
+  /** Token policies, normalised; identity policies are never stored. */
   readonly policies: readonly string[]
-  /** Request path that made it. */
+  /** Path of the request that created it. */
   readonly path: string
   readonly meta: Readonly<Record<string, string>> | null
   readonly display_name: string
-  /** Uses left; 0 is without limit, −1 is spent. */
+  /** Uses left; 0 is unlimited, −1 is spent. */
   readonly num_uses: number
   /** Uses at creation. */
   readonly granted_uses: number
@@ -31,7 +31,7 @@ export type Token = {
   readonly granted_ttl: number
   readonly explicit_max_ttl: number
   readonly period: number
-  /** Token-store role it was made with. */
+  /** Token role it was created with. */
   readonly role?: string
   /** Empty if none. */
   readonly entity_id: string
@@ -42,31 +42,37 @@ export type Token = {
   readonly issue_time: number
   /** Null: never. */
   readonly expire_time: number | null
-  /** Of a spent token that would stay for longer: when a sweep takes it away, if the request that spent it has not. */
+  /**
+   * Time at which a sweep deletes a spent token, unless its last request has done so. Absent if it expires
+   * before.
+   */
   readonly swept_at?: number
   readonly last_renewal?: number
   /** Accessor of the auth mount that issued it. */
   readonly mount_accessor: string
-  /** How often that mount had been moved by then; absent is never. */
+  /** Number of moves of that mount at issue; absent is 0. */
   readonly mount_moves?: number
-  /** What the method that issued it needs at renewal: the role's name. */
+  /** Data that the issuing method needs at renewal, such as the role's name. */
   readonly internal: Readonly<Record<string, string>>
   /** Names of the group aliases that matched at login. docs/contract/identity.md#groups */
   readonly group_aliases?: readonly string[]
-  /** How many cut-offs its entity had when it was issued; absent is none. */
+  /** Number of cut-offs of its entity at issue; absent is 0. */
   readonly cut_off?: number
-  /** Of a batch token: how many large steps backward the clock had made when it was issued; absent is none. */
+  /** Batch tokens only: number of large backward clock steps at issue; absent is 0. */
   readonly clock_steps?: number
-  /** Its maker chose its id: once it is gone, another token may have the same id and accessor. */
+  /** The creator chose its id. After its deletion, another token may get the same id and accessor. */
   readonly chosen_id?: true
-  /** The token the server was initialised with: it has no lease. */
+  /** The server's first root token; it has no lease. */
   readonly initial_root?: true
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
 
-/** A stored record as a token. Only what rights hang on is checked: the record was sealed by this server. Throws kind `internal`. */
+/**
+ * Reads a stored record as a token. Checks only the fields that affect rights, since this server encrypted
+ * the record. Throws `internal`.
+ */
 export function readToken(value: unknown): Token {
   if (!looksLikeToken(value)) throw fail('internal', 'internal error', { cause: new Error('a stored token has not the shape of one') })
   return value

@@ -6,8 +6,9 @@ import type { Minted } from './token-store.ts'
 import { writeMinted } from './write-minted.ts'
 
 /**
- * Runs `issue` with the entity of an alias, found or drawn up. A known one is used at once; those that have to be written come one after the other, and
- * `issue` runs again when it gives undefined because someone else (another replica) changed the entity in the meantime.
+ * Calls `issue` with the entity of an alias, existing or new. Logins that have to write the entity run one
+ * after the other; if `issue` returns undefined because another writer (such as another replica) changed the
+ * entity, it is called again. Throws `unavailable` after too many attempts.
  */
 export async function withLoginIdentity<T extends object>(
   identity: IdentityStore,
@@ -42,7 +43,7 @@ async function again<T extends object>(attempt: () => Promise<T | undefined>): P
   throw fail('unavailable', 'too many logins of one name at a time')
 }
 
-/** A new token, the entity it belongs to and `more`, in one write. False when the entity is no longer what it was, or something is there already. */
+/** Writes a new token, its entity and `more` at once. False if an expectation of the entries did not hold. */
 export async function writeWithIdentity(view: View, minted: Minted, login: LoginIdentity, more: readonly ViewEntry[] = []): Promise<boolean> {
   const others = login.entries.length === 0 ? more : [...login.entries, ...login.counts(), ...more]
   let written = false

@@ -2,8 +2,8 @@ import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Minted } from './token-store.ts'
 
 /**
- * Stores a new token together with `others`. False when an expectation did not hold. When storage fails the token may be stored all the same: then it is taken
- * away again as far as storage lets us, since nobody will ever be told its id.
+ * Stores a new token together with `others`. False if an expectation did not hold. After a storage error the
+ * token may be stored although no caller learns its id, so this tries to delete it.
  */
 export async function writeMinted(view: View, { entries }: Minted, others: readonly ViewEntry[] = []): Promise<boolean> {
   const all = others.length === 0 ? entries : [...others, ...entries]
@@ -17,7 +17,7 @@ export async function writeMinted(view: View, { entries }: Minted, others: reado
   }
 }
 
-/** A token under an id of the caller's choice stays: it may be the one that was there before. */
+/** Keeps a token with a chosen id: it may be one that existed before. */
 async function withdraw(view: View, entries: readonly ViewEntry[]): Promise<void> {
   if (entries.length === 0 || entries.some(({ expect }) => expect !== undefined)) return
   await view.write(entries.map(({ key }) => ({ key, value: undefined }))).catch(() => false)
