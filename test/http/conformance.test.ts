@@ -5,7 +5,6 @@ import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 type Who = '–' | 'R' | 'U' | 'W'
 type Case = {
-  row: number
   name: string
   ask: [method: string, path: string, body?: unknown]
   as?: Who
@@ -42,7 +41,6 @@ const client = (who: Who = 'R'): Client => {
 const noRoute = (path: string) => errors(`no handler for route "${path}". route entry not found.`)
 const unsupportedPath = errors(caused('unsupported path'))
 const unsupportedOperation = errors(caused('unsupported operation'))
-const named = (cases: Case[]) => cases.map((entry) => ({ ...entry, title: `${entry.row}: ${entry.name}` }))
 
 async function play({ ask, as, with: options, status, body, text }: Case): Promise<void> {
   const [method, path, sent] = ask
@@ -61,88 +59,80 @@ const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['x'] }
 const strings = (count: number) => ({ paths: Array.from({ length: count }, (_, index) => `s${index}`) })
 
 describe('transport and envelope', () => {
-  test.each(
-    named([
-      { row: 3, name: 'health with another code', ask: ['GET', 'sys/health?activecode=299'], as: '–', status: 299 },
-      { row: 4, name: 'a code that is no number', ask: ['GET', 'sys/health?sealedcode=abc'], as: '–', status: 400, body: errors() },
-      { row: 5, name: 'POST health', ask: ['POST', 'sys/health'], as: '–', status: 405, body: errors() },
-      { row: 6, name: '/v1 without slash', ask: ['GET', '/v1'], as: '–', status: 404, body: errors() },
-      { row: 7, name: 'a path without /v1 is the same path', ask: ['GET', '/foo'], status: 404, body: noRoute('foo') },
-      { row: 8, name: 'no mount, no token', ask: ['GET', 'nope'], as: '–', status: 403, body: notAccepted },
-      { row: 9, name: 'no mount, no right', ask: ['GET', 'nope'], as: 'U', status: 403, body: notAllowed },
-      { row: 10, name: 'no mount, every right', ask: ['GET', 'nope'], status: 404, body: noRoute('nope') },
-      { row: 11, name: 'unknown path in a mount', ask: ['GET', 'cloud/nope'], status: 404, body: unsupportedPath },
-      { row: 12, name: 'a verb the path has not', ask: ['DELETE', 'auth/jwt/config'], status: 405, body: unsupportedOperation },
-      { row: 13, name: 'the same on a login path', ask: ['GET', 'auth/jwt/login'], as: '–', status: 405, body: errors('unsupported operation') },
-      {
-        row: 14,
-        name: 'a bad token',
-        ask: ['GET', 'auth/jwt/config'],
-        as: '–',
-        with: { headers: { 'X-Vault-Token': 'bad' } },
-        status: 403,
-        body: notAccepted,
-      },
-      { row: 15, name: 'Bearer', ask: ['GET', self], as: '–', with: { headers: { Authorization: 'Bearer root' } }, status: 200 },
-      { row: 16, name: 'bearer', ask: ['GET', self], as: '–', with: { headers: { Authorization: 'bearer root' } }, status: 403, body: notAccepted },
-      { row: 17, name: 'X-Vault-Token wins', ask: ['GET', self], with: { headers: { Authorization: 'Bearer bad' } }, status: 200 },
-      { row: 21, name: 'list=maybe', ask: ['GET', 'sys/policies/acl?list=maybe'], status: 400, body: errors() },
-      { row: 22, name: 'list and scan', ask: ['GET', 'sys/policies/acl?list=true&scan=true'], status: 400, body: errors() },
-      { row: 23, name: 'a list of nothing', ask: ['LIST', 'auth/jwt/role'], status: 404, body: errors() },
-      { row: 24, name: 'an absent role', ask: ['GET', 'auth/jwt/role/x'], status: 404, body: errors() },
-      { row: 25, name: 'read of a collection', ask: ['GET', 'auth/jwt/role'], status: 405, body: unsupportedOperation },
-      { row: 26, name: 'list of an item', ask: ['LIST', 'auth/jwt/role/x'], status: 404, body: unsupportedPath },
-      { row: 27, name: 'a name that is none', ask: ['GET', 'auth/jwt/role/bad.'], status: 404, body: unsupportedPath },
-      {
-        row: 28,
-        name: 'a write to a folder',
-        ask: ['POST', 'auth/jwt/role/'],
-        as: '–',
-        status: 400,
-        body: errors("cannot write to a path ending in '/'"),
-      },
-      { row: 30, name: 'a verb nobody offers', ask: ['PROPFIND', 'sys/health2'], status: 405, body: errors() },
-      { row: 31, name: 'HEAD with rights', ask: ['HEAD', 'auth/jwt/config'], status: 405 },
-      { row: 32, name: 'HEAD without', ask: ['HEAD', 'auth/jwt/config'], as: 'U', status: 403 },
-      { row: 37, name: 'an encoded ..', ask: ['GET', 'cloud/%2e%2e/sys/mounts'], status: 400, body: errors('relative paths not supported') },
-      { row: 40, name: 'no body', ask: ['POST', self], status: 200 },
-      { row: 41, name: 'null', ask: ['POST', self], with: { raw: 'null' }, status: 200 },
-      {
-        row: 42,
-        name: 'half an object',
-        ask: ['POST', self],
-        with: { raw: '{' },
-        status: 400,
-        text: /^failed to parse JSON input: .*unexpected EOF$/,
-      },
-      { row: 43, name: 'an array', ask: ['POST', self], with: { raw: '[]' }, status: 400, text: /cannot unmarshal array/ },
-      { row: 44, name: 'a string', ask: ['POST', self], with: { raw: '"x"' }, status: 400, text: /cannot unmarshal string/ },
-      {
-        row: 45,
-        name: 'a body of 34 MiB',
-        ask: ['POST', self],
-        with: { raw: Buffer.alloc(34 * 1024 * 1024, ' ') },
-        status: 413,
-        body: errors('http: request body too large'),
-      },
-      { row: 46, name: 'JSON as text/plain', ask: ['POST', self], with: { raw: '{}', headers: { 'Content-Type': 'text/plain' } }, status: 200 },
-      {
-        row: 49,
-        name: '1,001 strings',
-        ask: ['POST', 'sys/capabilities-self', strings(1000)],
-        status: 400,
-        body: errors('refused JSON input due to high complexity: exceeded maximum number of strings'),
-      },
-      { row: 49, name: 'a thousand strings pass', ask: ['POST', 'sys/capabilities-self', strings(999)], status: 200 },
-      {
-        row: 51,
-        name: 'a policy without text',
-        ask: ['POST', 'sys/policies/acl/u2', { policy: '', name: 'q' }],
-        status: 400,
-        body: errors("'policy' parameter not supplied or empty"),
-      },
-    ]),
-  )('$title', play)
+  test.each<Case>([
+    { name: 'health with another code', ask: ['GET', 'sys/health?activecode=299'], as: '–', status: 299 },
+    { name: 'a code that is no number', ask: ['GET', 'sys/health?sealedcode=abc'], as: '–', status: 400, body: errors() },
+    { name: 'POST health', ask: ['POST', 'sys/health'], as: '–', status: 405, body: errors() },
+    { name: '/v1 without slash', ask: ['GET', '/v1'], as: '–', status: 404, body: errors() },
+    { name: 'a path without /v1 is the same path', ask: ['GET', '/foo'], status: 404, body: noRoute('foo') },
+    { name: 'no mount, no token', ask: ['GET', 'nope'], as: '–', status: 403, body: notAccepted },
+    { name: 'no mount, no right', ask: ['GET', 'nope'], as: 'U', status: 403, body: notAllowed },
+    { name: 'no mount, every right', ask: ['GET', 'nope'], status: 404, body: noRoute('nope') },
+    { name: 'unknown path in a mount', ask: ['GET', 'cloud/nope'], status: 404, body: unsupportedPath },
+    { name: 'a verb the path has not', ask: ['DELETE', 'auth/jwt/config'], status: 405, body: unsupportedOperation },
+    { name: 'the same on a login path', ask: ['GET', 'auth/jwt/login'], as: '–', status: 405, body: errors('unsupported operation') },
+    {
+      name: 'a bad token',
+      ask: ['GET', 'auth/jwt/config'],
+      as: '–',
+      with: { headers: { 'X-Vault-Token': 'bad' } },
+      status: 403,
+      body: notAccepted,
+    },
+    { name: 'Bearer', ask: ['GET', self], as: '–', with: { headers: { Authorization: 'Bearer root' } }, status: 200 },
+    { name: 'bearer', ask: ['GET', self], as: '–', with: { headers: { Authorization: 'bearer root' } }, status: 403, body: notAccepted },
+    { name: 'X-Vault-Token wins', ask: ['GET', self], with: { headers: { Authorization: 'Bearer bad' } }, status: 200 },
+    { name: 'list=maybe', ask: ['GET', 'sys/policies/acl?list=maybe'], status: 400, body: errors() },
+    { name: 'list and scan', ask: ['GET', 'sys/policies/acl?list=true&scan=true'], status: 400, body: errors() },
+    { name: 'a list of nothing', ask: ['LIST', 'auth/jwt/role'], status: 404, body: errors() },
+    { name: 'an absent role', ask: ['GET', 'auth/jwt/role/x'], status: 404, body: errors() },
+    { name: 'read of a collection', ask: ['GET', 'auth/jwt/role'], status: 405, body: unsupportedOperation },
+    { name: 'list of an item', ask: ['LIST', 'auth/jwt/role/x'], status: 404, body: unsupportedPath },
+    { name: 'a name that is none', ask: ['GET', 'auth/jwt/role/bad.'], status: 404, body: unsupportedPath },
+    {
+      name: 'a write to a folder',
+      ask: ['POST', 'auth/jwt/role/'],
+      as: '–',
+      status: 400,
+      body: errors("cannot write to a path ending in '/'"),
+    },
+    { name: 'a verb nobody offers', ask: ['PROPFIND', 'sys/health2'], status: 405, body: errors() },
+    { name: 'HEAD with rights', ask: ['HEAD', 'auth/jwt/config'], status: 405 },
+    { name: 'HEAD without', ask: ['HEAD', 'auth/jwt/config'], as: 'U', status: 403 },
+    { name: 'an encoded ..', ask: ['GET', 'cloud/%2e%2e/sys/mounts'], status: 400, body: errors('relative paths not supported') },
+    { name: 'no body', ask: ['POST', self], status: 200 },
+    { name: 'null', ask: ['POST', self], with: { raw: 'null' }, status: 200 },
+    {
+      name: 'half an object',
+      ask: ['POST', self],
+      with: { raw: '{' },
+      status: 400,
+      text: /^failed to parse JSON input: .*unexpected EOF$/,
+    },
+    { name: 'an array', ask: ['POST', self], with: { raw: '[]' }, status: 400, text: /cannot unmarshal array/ },
+    { name: 'a string', ask: ['POST', self], with: { raw: '"x"' }, status: 400, text: /cannot unmarshal string/ },
+    {
+      name: 'a body of 34 MiB',
+      ask: ['POST', self],
+      with: { raw: Buffer.alloc(34 * 1024 * 1024, ' ') },
+      status: 413,
+      body: errors('http: request body too large'),
+    },
+    { name: 'JSON as text/plain', ask: ['POST', self], with: { raw: '{}', headers: { 'Content-Type': 'text/plain' } }, status: 200 },
+    {
+      name: '1,001 strings',
+      ask: ['POST', 'sys/capabilities-self', strings(1000)],
+      status: 400,
+      body: errors('refused JSON input due to high complexity: exceeded maximum number of strings'),
+    },
+    { name: 'a thousand strings pass', ask: ['POST', 'sys/capabilities-self', strings(999)], status: 200 },
+    {
+      name: 'a policy without text',
+      ask: ['POST', 'sys/policies/acl/u2', { policy: '', name: 'q' }],
+      status: 400,
+      body: errors("'policy' parameter not supplied or empty"),
+    },
+  ])('$name', play)
 
   test('health needs no token, and answers HEAD without a body', async () => {
     const got = await server.anonymous.read('sys/health')
@@ -154,10 +144,10 @@ describe('transport and envelope', () => {
   })
 
   test.each([
-    { row: 18, method: 'LIST', query: '' },
-    { row: 19, method: 'GET', query: '?list=true' },
-    { row: 20, method: 'GET', query: '?list=T' },
-  ])('$row: $method $query lists the policies, root last', async ({ method, query }) => {
+    { method: 'LIST', query: '' },
+    { method: 'GET', query: '?list=true' },
+    { method: 'GET', query: '?list=T' },
+  ])('$method $query lists the policies, root last', async ({ method, query }) => {
     const { status, body } = await server.root.call(method, `sys/policies/acl${query}`)
 
     expect(status).toBe(200)
@@ -245,125 +235,110 @@ describe('transport and envelope', () => {
 
 describe('coercion', () => {
   const write = 'auth/jwt/role/r'
-  test.each(
-    named([
-      {
-        row: 57,
-        name: 'a word that is no bool',
-        ask: ['POST', 'auth/jwt/config', { namespace_in_state: 'yes', jwt_validation_pubkeys: 'x' }],
-        status: 400,
-        body: errors(
-          `Field validation failed: error converting input for field "namespace_in_state": '' cannot parse value as 'bool': strconv.ParseBool: invalid syntax`,
-        ),
-      },
-      {
-        row: 58,
-        name: 'a bool of 2',
-        ask: ['POST', write, { verbose_oidc_logging: 2 }],
-        status: 400,
-        text: /^error converting input for field "verbose_oidc_logging": .*ParseBool/,
-      },
-      {
-        row: 59,
-        name: 'who may not write there sees 403',
-        ask: ['POST', write, { verbose_oidc_logging: 2 }],
-        as: 'U',
-        status: 403,
-        body: notAllowed,
-      },
-      {
-        row: 59,
-        name: 'who may sees 400',
-        ask: ['POST', write, { verbose_oidc_logging: 2 }],
-        as: 'W',
-        status: 400,
-        text: /^error converting input for field/,
-      },
-      { row: 60, name: 'weeks', ask: ['POST', write, { max_age: '1w' }], status: 400, text: /time: unknown unit "w" in duration "1w"$/ },
-      {
-        row: 63,
-        name: 'half a day',
-        ask: ['POST', write, { max_age: '1.5d' }],
-        status: 400,
-        text: /strconv\.ParseInt: parsing "1\.5": invalid syntax$/,
-      },
-      {
-        row: 65,
-        name: 'half a second as a number',
-        ask: ['POST', write, { max_age: 1.5 }],
-        status: 400,
-        text: /time: missing unit in duration "1\.5"$/,
-      },
-      { row: 66, name: 'a negative duration', ask: ['POST', write, { max_age: -1 }], status: 400, text: /cannot provide negative value '-1'$/ },
-      {
-        row: 68,
-        name: 'true as a duration',
-        ask: ['POST', write, { clock_skew_leeway: true }],
-        status: 400,
-        text: /could not parse duration from input$/,
-      },
-      {
-        row: 70,
-        name: '1.0 as an int',
-        ask: ['POST', write],
-        with: { raw: '{"token_num_uses":1.0}' },
-        status: 400,
-        text: /'' cannot parse value as 'int': strconv\.ParseInt: invalid syntax$/,
-      },
-      {
-        row: 74,
-        name: 'a list in a list',
-        ask: ['POST', write, { bound_audiences: [['a']] }],
-        status: 400,
-        text: /'\[0\]' expected type 'string', got unconvertible type '\[\]interface \{\}'/,
-      },
-      {
-        row: 75,
-        name: 'a text as a map',
-        ask: ['POST', write, { bound_claims: 'x' }],
-        status: 400,
-        text: /'' expected type 'map\[string\]interface \{\}', got unconvertible type 'string'/,
-      },
-      { row: 78, name: 'a pair without =', ask: ['POST', write, { claim_mappings: 'a' }], status: 400, text: /invalid key pair "a"$/ },
-      {
-        row: 80,
-        name: 'a map as a text',
-        ask: ['POST', write, { user_claim: {} }],
-        status: 400,
-        text: /got unconvertible type 'map\[string\]interface \{\}'/,
-      },
-      {
-        row: 84,
-        name: 'a wrap TTL that is none',
-        ask: ['GET', self],
-        with: { headers: { 'X-Vault-Wrap-TTL': 'abc' } },
-        status: 400,
-        body: errors('error parsing X-Vault-Wrap-TTL header: time: invalid duration "abc"'),
-      },
-      {
-        row: 85,
-        name: 'a negative wrap TTL',
-        ask: ['GET', self],
-        with: { headers: { 'X-Vault-Wrap-TTL': '-5' } },
-        status: 400,
-        body: errors('error parsing X-Vault-Wrap-TTL header: requested wrap ttl cannot be negative'),
-      },
-    ]),
-  )('$title', play)
+  test.each<Case>([
+    {
+      name: 'a word that is no bool',
+      ask: ['POST', 'auth/jwt/config', { namespace_in_state: 'yes', jwt_validation_pubkeys: 'x' }],
+      status: 400,
+      body: errors(
+        `Field validation failed: error converting input for field "namespace_in_state": '' cannot parse value as 'bool': strconv.ParseBool: invalid syntax`,
+      ),
+    },
+    {
+      name: 'a bool of 2',
+      ask: ['POST', write, { verbose_oidc_logging: 2 }],
+      status: 400,
+      text: /^error converting input for field "verbose_oidc_logging": .*ParseBool/,
+    },
+    {
+      name: 'who may not write there sees 403',
+      ask: ['POST', write, { verbose_oidc_logging: 2 }],
+      as: 'U',
+      status: 403,
+      body: notAllowed,
+    },
+    {
+      name: 'who may sees 400',
+      ask: ['POST', write, { verbose_oidc_logging: 2 }],
+      as: 'W',
+      status: 400,
+      text: /^error converting input for field/,
+    },
+    { name: 'weeks', ask: ['POST', write, { max_age: '1w' }], status: 400, text: /time: unknown unit "w" in duration "1w"$/ },
+    {
+      name: 'half a day',
+      ask: ['POST', write, { max_age: '1.5d' }],
+      status: 400,
+      text: /strconv\.ParseInt: parsing "1\.5": invalid syntax$/,
+    },
+    {
+      name: 'half a second as a number',
+      ask: ['POST', write, { max_age: 1.5 }],
+      status: 400,
+      text: /time: missing unit in duration "1\.5"$/,
+    },
+    { name: 'a negative duration', ask: ['POST', write, { max_age: -1 }], status: 400, text: /cannot provide negative value '-1'$/ },
+    {
+      name: 'true as a duration',
+      ask: ['POST', write, { clock_skew_leeway: true }],
+      status: 400,
+      text: /could not parse duration from input$/,
+    },
+    {
+      name: '1.0 as an int',
+      ask: ['POST', write],
+      with: { raw: '{"token_num_uses":1.0}' },
+      status: 400,
+      text: /'' cannot parse value as 'int': strconv\.ParseInt: invalid syntax$/,
+    },
+    {
+      name: 'a list in a list',
+      ask: ['POST', write, { bound_audiences: [['a']] }],
+      status: 400,
+      text: /'\[0\]' expected type 'string', got unconvertible type '\[\]interface \{\}'/,
+    },
+    {
+      name: 'a text as a map',
+      ask: ['POST', write, { bound_claims: 'x' }],
+      status: 400,
+      text: /'' expected type 'map\[string\]interface \{\}', got unconvertible type 'string'/,
+    },
+    { name: 'a pair without =', ask: ['POST', write, { claim_mappings: 'a' }], status: 400, text: /invalid key pair "a"$/ },
+    {
+      name: 'a map as a text',
+      ask: ['POST', write, { user_claim: {} }],
+      status: 400,
+      text: /got unconvertible type 'map\[string\]interface \{\}'/,
+    },
+    {
+      name: 'a wrap TTL that is none',
+      ask: ['GET', self],
+      with: { headers: { 'X-Vault-Wrap-TTL': 'abc' } },
+      status: 400,
+      body: errors('error parsing X-Vault-Wrap-TTL header: time: invalid duration "abc"'),
+    },
+    {
+      name: 'a negative wrap TTL',
+      ask: ['GET', self],
+      with: { headers: { 'X-Vault-Wrap-TTL': '-5' } },
+      status: 400,
+      body: errors('error parsing X-Vault-Wrap-TTL header: requested wrap ttl cannot be negative'),
+    },
+  ])('$name', play)
 
   test.each([
-    { row: 61, field: 'max_age', sent: '"1.5h"', stored: 5400 },
-    { row: 62, field: 'max_age', sent: '"7d"', stored: 604_800 },
-    { row: 64, field: 'max_age', sent: '90', stored: 90 },
-    { row: 64, field: 'max_age', sent: '"90"', stored: 90 },
-    { row: 67, field: 'clock_skew_leeway', sent: '-1', stored: -1 },
-    { row: 69, field: 'token_num_uses', sent: '"0x10"', stored: 16 },
-    { row: 71, field: 'token_policies', sent: '"a, b"', stored: ['a', 'b'] },
-    { row: 72, field: 'bound_audiences', sent: '"a,,b"', stored: ['a', '', 'b'] },
-    { row: 73, field: 'bound_audiences', sent: '["a,b"]', stored: ['a,b'] },
-    { row: 77, field: 'claim_mappings', sent: '["a=b","c=d=e"]', stored: { a: 'b', c: 'd=e' } },
-    { row: 79, field: 'user_claim', sent: '1e3', stored: '1e3' },
-  ])('$row: $field $sent is stored as $stored', async ({ field, sent, stored }) => {
+    { field: 'max_age', sent: '"1.5h"', stored: 5400 },
+    { field: 'max_age', sent: '"7d"', stored: 604_800 },
+    { field: 'max_age', sent: '90', stored: 90 },
+    { field: 'max_age', sent: '"90"', stored: 90 },
+    { field: 'clock_skew_leeway', sent: '-1', stored: -1 },
+    { field: 'token_num_uses', sent: '"0x10"', stored: 16 },
+    { field: 'token_policies', sent: '"a, b"', stored: ['a', 'b'] },
+    { field: 'bound_audiences', sent: '"a,,b"', stored: ['a', '', 'b'] },
+    { field: 'bound_audiences', sent: '["a,b"]', stored: ['a,b'] },
+    { field: 'claim_mappings', sent: '["a=b","c=d=e"]', stored: { a: 'b', c: 'd=e' } },
+    { field: 'user_claim', sent: '1e3', stored: '1e3' },
+  ])('$field $sent is stored as $stored', async ({ field, sent, stored }) => {
     const { [field]: _, ...rest } = role as Record<string, unknown>
     const raw = `${JSON.stringify(rest).slice(0, -1)},"${field}":${sent}}`
 

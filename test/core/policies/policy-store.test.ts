@@ -83,9 +83,9 @@ test('what a new store has, and what is written later', async () => {
 })
 
 test.each([
-  ['P5', 'Web', ['policy name was converted to web']],
-  ['P24', ' web ', []],
-  ['both', ' WEB', ['policy name was converted to web']],
+  ['capitals', 'Web', ['policy name was converted to web']],
+  ['blanks', ' web ', []],
+  ['blanks and capitals', ' WEB', ['policy name was converted to web']],
 ])('%s: a policy written as %j is web, with the warnings %j', async (_name, written, warnings) => {
   await using store = await openStore()
 
@@ -105,11 +105,11 @@ test('a base64 text is stored decoded', async () => {
 })
 
 test.each([
-  ['P7', 'web', '', "'policy' parameter not supplied or empty"],
-  ['P8', 'response-wrapping', text, 'cannot update "response-wrapping" policy'],
-  ['root', ' Root', text, 'cannot update "root" policy'],
+  ['no text', 'web', '', "'policy' parameter not supplied or empty"],
+  ['a built-in name', 'response-wrapping', text, 'cannot update "response-wrapping" policy'],
+  ['the name root', ' Root', text, 'cannot update "root" policy'],
   ['no name', ' ', text, 'policy name missing'],
-  ['P13', 'web', 'path "/" { capabilities = ["read","banana"] }', 'failed to parse policy: path "/": invalid capability "banana"'],
+  ['an unknown capability', 'web', 'path "/" { capabilities = ["read","banana"] }', 'failed to parse policy: path "/": invalid capability "banana"'],
 ])('%s: writing %j is refused and changes nothing', async (_name, name, policy, message) => {
   await using store = await openStore()
 
@@ -119,10 +119,10 @@ test.each([
 })
 
 test.each([
-  ['P9', 'Default', 'cannot delete default policy'],
-  ['root', 'root', 'cannot delete "root" policy'],
-  ['response-wrapping', 'response-wrapping', 'cannot delete "response-wrapping" policy'],
-])('%s: deleting %s is refused', async (_name, name, message) => {
+  ['Default', 'cannot delete default policy'],
+  ['root', 'cannot delete "root" policy'],
+  ['response-wrapping', 'cannot delete "response-wrapping" policy'],
+])('deleting %s is refused', async (name, message) => {
   await using store = await openStore()
 
   await expect(store.delete('root', name)).rejects.toMatchObject({ kind: 'invalid', wrapped: false, message })

@@ -77,7 +77,7 @@ test('CRLF is a line break like any other', () => {
 })
 
 test.each([
-  ['P13', 'path "/" { capabilities = ["read","banana"] }', 'path "/": invalid capability "banana"'],
+  ['capability', 'path "/" { capabilities = ["read","banana"] }', 'path "/": invalid capability "banana"'],
   ['shorthand', 'path "/" { policy = "banana" }', 'path "/": invalid policy "banana"'],
   ['case of a capability', 'path "a" { capabilities = ["Read"] }', 'path "a": invalid capability "Read"'],
   ['a bad capability after a deny', 'path "a" { capabilities = ["deny", "x"] }', 'path "a": invalid capability "x"'],

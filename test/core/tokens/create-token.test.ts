@@ -42,23 +42,23 @@ const customId =
   'Supplying a custom ID for the token uses the weaker SHA1 hashing instead of the more secure SHA2-256 HMAC for token obfuscation. SHA1 hashed tokens on the wire leads to less secure lookups.'
 
 test.each<{ row: string; input: Partial<CreateInput>; auth: object; warnings?: string[]; data?: object; absent?: string[] }>([
-  { row: 'T2', input: { policies: ['web'] }, auth: { policies: ['default', 'web'], lease_duration: defaultTtl, renewable: true } },
+  { row: 'named policies', input: { policies: ['web'] }, auth: { policies: ['default', 'web'], lease_duration: defaultTtl, renewable: true } },
   {
-    row: 'T2, unknown policies',
+    row: 'unknown policies',
     input: { policies: ['nope', 'also'] },
     auth: {},
     warnings: ['Policy "also" does not exist', 'Policy "nope" does not exist'],
   },
-  { row: 'T17, ttl', input: { policies: ['web'], ttl: '1h' }, auth: { lease_duration: 3600 } },
-  { row: 'T17, lease', input: { policies: ['web'], lease: '1h' }, auth: { lease_duration: 3600 } },
+  { row: 'a TTL', input: { policies: ['web'], ttl: '1h' }, auth: { lease_duration: 3600 } },
+  { row: 'a TTL by its old name', input: { policies: ['web'], lease: '1h' }, auth: { lease_duration: 3600 } },
   { row: 'lease beside ttl is not even read', input: { policies: ['web'], ttl: '1h', lease: 'x' }, auth: { lease_duration: 3600 } },
   {
-    row: 'T18',
+    row: 'a TTL above the maximum',
     input: { policies: ['web'], ttl: '800h' },
     auth: { lease_duration: 2764800 },
     warnings: ['TTL of "800h" exceeded the effective max_ttl of "768h"; TTL value is capped accordingly'],
   },
-  { row: 'T21', input: { policies: ['web'], period: '24h' }, auth: { lease_duration: 86400 }, data: { period: 86400, creation_ttl: 86400 } },
+  { row: 'a period', input: { policies: ['web'], period: '24h' }, auth: { lease_duration: 86400 }, data: { period: 86400, creation_ttl: 86400 } },
   {
     row: 'a cut period is shown as asked',
     input: { policies: ['web'], period: '600', explicit_max_ttl: '400' },
@@ -72,21 +72,27 @@ test.each<{ row: string; input: Partial<CreateInput>; auth: object; warnings?: s
     auth: { policies: ['root'], lease_duration: 5400, renewable: true },
     data: { explicit_max_ttl: 5400, creation_ttl: 5400 },
   },
-  { row: 'T25', input: { policies: ['web'], period: '0s' }, auth: { lease_duration: defaultTtl }, absent: ['period'] },
-  { row: 'T29', input: { id: 'foobar', policies: ['web'] }, auth: { client_token: 'foobar' }, warnings: [customId], data: { id: 'foobar' } },
-  { row: 'T34', input: { display_name: 'foo_bar.baz!' }, auth: {}, data: { display_name: 'token-foo-bar-baz' } },
+  { row: 'a period of zero', input: { policies: ['web'], period: '0s' }, auth: { lease_duration: defaultTtl }, absent: ['period'] },
   {
-    row: 'T79',
+    row: 'an id of its own',
+    input: { id: 'foobar', policies: ['web'] },
+    auth: { client_token: 'foobar' },
+    warnings: [customId],
+    data: { id: 'foobar' },
+  },
+  { row: 'a display name', input: { display_name: 'foo_bar.baz!' }, auth: {}, data: { display_name: 'token-foo-bar-baz' } },
+  {
+    row: 'no policy at all',
     input: { policies: ['default'], no_default_policy: true },
     auth: { policies: [] },
     data: { policies: [] },
     absent: ['token_policies'],
   },
   { row: 'not renewable', input: { policies: ['web'], renewable: false }, auth: { renewable: false } },
-  { row: 'uses', input: { policies: ['web'], num_uses: 3 }, auth: { num_uses: 3 }, data: { num_uses: 3 } },
-  { row: 'meta', input: { meta: { user: 'armon' } }, auth: { metadata: { user: 'armon' } }, data: { meta: { user: 'armon' } } },
+  { row: 'limited uses', input: { policies: ['web'], num_uses: 3 }, auth: { num_uses: 3 }, data: { num_uses: 3 } },
+  { row: 'metadata', input: { meta: { user: 'armon' } }, auth: { metadata: { user: 'armon' } }, data: { meta: { user: 'armon' } } },
   { row: 'no_parent', input: { no_parent: true }, auth: { orphan: true }, data: { orphan: true, path: 'auth/token/create' } },
-  { row: 'type service', input: { policies: ['web'], type: 'service' }, auth: { token_type: 'service' } },
+  { row: 'the type service', input: { policies: ['web'], type: 'service' }, auth: { token_type: 'service' } },
 ])('$row: create $input', async ({ input, auth, warnings = [], data = {}, absent = [] }) => {
   await using house = await openTokenHouse()
 
@@ -100,33 +106,32 @@ test.each<{ row: string; input: Partial<CreateInput>; auth: object; warnings?: s
   for (const key of absent) expect([...Object.keys(shown), ...Object.keys(made.auth)]).not.toContain(key)
 })
 
-test.each<{ row: string; input: Partial<CreateInput>; text: string }>([
-  { row: 'T30', input: { id: 'hvs.x' }, text: "custom token ID cannot have the 'hvs.' prefix" },
-  { row: 'T30', input: { id: 's.x' }, text: "custom token ID cannot have the 's.' prefix" },
-  { row: 'T30', input: { id: 'a.b' }, text: "custom token ID cannot have a '.' in the value" },
-  { row: 'T31', input: { id: 'root' }, text: 'cannot create a token with a duplicate ID' },
-  { row: 'an id nobody could look up', input: { id: 'x'.repeat(4097) }, text: 'custom token ID cannot be longer than 4096 characters' },
-  { row: 'T32', input: { ttl: '-1h' }, text: 'ttl must be positive' },
-  { row: '2.2 #13', input: { lease: '-1h' }, text: 'lease must be positive' },
-  { row: '2.2 #13', input: { explicit_max_ttl: '-1h' }, text: 'explicit_max_ttl must be positive' },
-  { row: '2.2 #13', input: { period: '-1h' }, text: 'period must be positive' },
-  { row: '2.2 #13', input: { ttl: 'x' }, text: 'time: invalid duration "x"' },
-  { row: 'T33', input: { num_uses: -1 }, text: 'number of uses cannot be negative' },
-  { row: 'T35', input: { type: 'foo' }, text: "invalid 'token_type' value" },
-  { row: 'T35', input: { type: 'default-service' }, text: "invalid 'token_type' value" },
-  { row: 'T37', input: { type: 'batch', num_uses: 3, policies: ['web'] }, text: 'batch tokens cannot have "num_uses" set' },
+test.each<{ input: Partial<CreateInput>; text: string }>([
+  { input: { id: 'hvs.x' }, text: "custom token ID cannot have the 'hvs.' prefix" },
+  { input: { id: 's.x' }, text: "custom token ID cannot have the 's.' prefix" },
+  { input: { id: 'a.b' }, text: "custom token ID cannot have a '.' in the value" },
+  { input: { id: 'root' }, text: 'cannot create a token with a duplicate ID' },
+  { input: { id: 'x'.repeat(4097) }, text: 'custom token ID cannot be longer than 4096 characters' },
+  { input: { ttl: '-1h' }, text: 'ttl must be positive' },
+  { input: { lease: '-1h' }, text: 'lease must be positive' },
+  { input: { explicit_max_ttl: '-1h' }, text: 'explicit_max_ttl must be positive' },
+  { input: { period: '-1h' }, text: 'period must be positive' },
+  { input: { ttl: 'x' }, text: 'time: invalid duration "x"' },
+  { input: { num_uses: -1 }, text: 'number of uses cannot be negative' },
+  { input: { type: 'foo' }, text: "invalid 'token_type' value" },
+  { input: { type: 'default-service' }, text: "invalid 'token_type' value" },
+  { input: { type: 'batch', num_uses: 3, policies: ['web'] }, text: 'batch tokens cannot have "num_uses" set' },
   {
-    row: '2.2 #5, order',
     input: { type: 'batch', num_uses: 3, period: '1h', explicit_max_ttl: '1h' },
     text: 'batch tokens cannot have "explicit_max_ttl" set',
   },
-  { row: '2.2 #5', input: { type: 'batch', period: '1h' }, text: 'batch tokens cannot have "period" set' },
-  { row: '2.2 #5', input: { type: 'batch', period: 'x' }, text: "'period' value could not be parsed" },
-  { row: '2.2 #5', input: { type: 'batch', explicit_max_ttl: 'x' }, text: "'explicit_max_ttl' value could not be parsed" },
-  { row: 'T38', input: { type: 'batch' }, text: 'batch tokens cannot be root tokens' },
-  { row: '1.4', input: { policies: ['Response-Wrapping', 'a'] }, text: 'cannot assign policy "response-wrapping"' },
-  { row: '2.5', input: { entity_alias: 'bob' }, text: "'entity_alias' is only allowed in combination with token role" },
-])('$row: root cannot create $input', async ({ input, text }) => {
+  { input: { type: 'batch', period: '1h' }, text: 'batch tokens cannot have "period" set' },
+  { input: { type: 'batch', period: 'x' }, text: "'period' value could not be parsed" },
+  { input: { type: 'batch', explicit_max_ttl: 'x' }, text: "'explicit_max_ttl' value could not be parsed" },
+  { input: { type: 'batch' }, text: 'batch tokens cannot be root tokens' },
+  { input: { policies: ['Response-Wrapping', 'a'] }, text: 'cannot assign policy "response-wrapping"' },
+  { input: { entity_alias: 'bob' }, text: "'entity_alias' is only allowed in combination with token role" },
+])('root cannot create $input: $text', async ({ input, text }) => {
   await using house = await openTokenHouse()
   const before = await house.view.listKeys('')
 
@@ -136,15 +141,15 @@ test.each<{ row: string; input: Partial<CreateInput>; text: string }>([
   expect(await house.view.listKeys('')).toEqual(before)
 })
 
-test.each<{ row: string; input: Partial<CreateInput>; sudo?: boolean; text: string }>([
-  { row: 'T12', input: { policies: ['db'] }, text: 'child policies must be subset of parent' },
-  { row: 'T14', input: { policies: ['root'] }, sudo: true, text: 'root tokens may not be created without parent token being root' },
-  { row: 'T24', input: { period: '1h' }, text: 'root or sudo privileges required to create periodic token' },
-  { row: 'T26', input: { no_parent: true }, text: 'root or sudo privileges required to create orphan token' },
-  { row: 'T28', input: { id: 'x' }, text: 'root or sudo privileges required to specify token id' },
-  { row: 'T28, before the policies', input: { id: 'x', policies: ['db'] }, text: 'root or sudo privileges required to specify token id' },
-  { row: '2.2 #12 before #14', input: { no_parent: true, period: '1h' }, text: 'root or sudo privileges required to create orphan token' },
-])('$row: a caller with policy web cannot create $input', async ({ input, sudo = false, text }) => {
+test.each<{ input: Partial<CreateInput>; sudo?: boolean; text: string }>([
+  { input: { policies: ['db'] }, text: 'child policies must be subset of parent' },
+  { input: { policies: ['root'] }, sudo: true, text: 'root tokens may not be created without parent token being root' },
+  { input: { period: '1h' }, text: 'root or sudo privileges required to create periodic token' },
+  { input: { no_parent: true }, text: 'root or sudo privileges required to create orphan token' },
+  { input: { id: 'x' }, text: 'root or sudo privileges required to specify token id' },
+  { input: { id: 'x', policies: ['db'] }, text: 'root or sudo privileges required to specify token id' },
+  { input: { no_parent: true, period: '1h' }, text: 'root or sudo privileges required to create orphan token' },
+])('a caller with policy web cannot create $input: $text', async ({ input, sudo = false, text }) => {
   await using house = await openTokenHouse()
   const caller = await callerWith(house, { policies: ['web'] })
 

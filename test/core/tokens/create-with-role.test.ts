@@ -20,18 +20,22 @@ const lesser = (what: string, seconds: number) =>
 test.each<{ row: string; role: TokenRoleRecord; input?: Partial<CreateInput>; auth?: object; data?: object; warnings?: string[]; absent?: string[] }>(
   [
     { row: 'path and role', role: {}, data: { path: 'auth/token/create/r', role: 'r' } },
-    { row: 'suffix', role: { path_suffix: 'team.x' }, data: { path: 'auth/token/create/r/team.x' } },
+    { row: 'path suffix', role: { path_suffix: 'team.x' }, data: { path: 'auth/token/create/r/team.x' } },
     { row: 'orphan', role: { orphan: true }, auth: { orphan: true } },
     { row: 'no_parent is ignored', role: {}, input: { no_parent: true }, auth: { orphan: false } },
     { row: 'not renewable', role: { renewable: false }, auth: { renewable: false } },
-    { row: 'T49', role: { token_no_default_policy: true }, auth: { policies: ['default', 'web'] } },
-    { row: 'T50, none', role: { token_num_uses: 10 }, auth: { num_uses: 10 } },
-    { row: 'T50, 5', role: { token_num_uses: 10 }, input: { num_uses: 5 }, auth: { num_uses: 5 } },
-    { row: 'T50, 15', role: { token_num_uses: 10 }, input: { num_uses: 15 }, auth: { num_uses: 10 } },
+    {
+      row: 'default stays where no policy is listed',
+      role: { token_no_default_policy: true },
+      auth: { policies: ['default', 'web'] },
+    },
+    { row: 'limited uses', role: { token_num_uses: 10 }, auth: { num_uses: 10 } },
+    { row: 'limited uses, fewer asked for', role: { token_num_uses: 10 }, input: { num_uses: 5 }, auth: { num_uses: 5 } },
+    { row: 'limited uses, more asked for', role: { token_num_uses: 10 }, input: { num_uses: 15 }, auth: { num_uses: 10 } },
     { row: 'a role without limit', role: {}, input: { num_uses: 15 }, auth: { num_uses: 15 } },
     { row: 'period', role: { token_period: 3600 }, auth: { lease_duration: 3600 }, absent: ['period'] },
     {
-      row: 'T77',
+      row: 'a greater period',
       role: { token_period: 3600 },
       input: { period: '2h' },
       auth: { lease_duration: 3600 },
@@ -60,7 +64,7 @@ test.each<{ row: string; role: TokenRoleRecord; input?: Partial<CreateInput>; au
       data: { explicit_max_ttl: 1200, period: 600 },
       warnings: [lesser('Explicit max TTL', 600), lesser('Period', 300)],
     },
-    { row: 'T54', role: { token_explicit_max_ttl: 2 * defaultTtl }, auth: { lease_duration: defaultTtl } },
+    { row: 'an explicit maximum above the mount’s', role: { token_explicit_max_ttl: 2 * defaultTtl }, auth: { lease_duration: defaultTtl } },
     {
       row: 'batch: the role, whatever is asked',
       role: { token_type: 'batch', orphan: true, renewable: false, token_num_uses: 3 },
@@ -69,7 +73,7 @@ test.each<{ row: string; role: TokenRoleRecord; input?: Partial<CreateInput>; au
       data: { num_uses: 0, role: 'r' },
     },
     {
-      row: 'default-batch leaves out what batch tokens cannot have',
+      row: 'default-batch, with service fields',
       role: { token_type: 'default-batch', token_period: 3600, token_explicit_max_ttl: 7200, token_num_uses: 3 },
       auth: { token_type: 'batch', lease_duration: defaultTtl, num_uses: 0 },
       data: { explicit_max_ttl: 0 },
@@ -81,9 +85,9 @@ test.each<{ row: string; role: TokenRoleRecord; input?: Partial<CreateInput>; au
       input: { type: 'service' },
       auth: { token_type: 'service', lease_duration: 3600, num_uses: 3 },
     },
-    { row: 'T58', role: { token_bound_cidrs: ['127.0.0.1/32', '1.2.3.4/8'] }, data: { bound_cidrs: ['127.0.0.1', '1.2.3.4/8'] } },
+    { row: 'bound addresses', role: { token_bound_cidrs: ['127.0.0.1/32', '1.2.3.4/8'] }, data: { bound_cidrs: ['127.0.0.1', '1.2.3.4/8'] } },
   ],
-)('2.2 $row', async ({ role, input = {}, auth = {}, data = {}, warnings = [], absent = [] }) => {
+)('a token of a role: $row', async ({ role, input = {}, auth = {}, data = {}, warnings = [], absent = [] }) => {
   await using house = await openTokenHouse()
 
   const made = await house.create({ policies: ['web'], ...input }, withRole(role))
@@ -162,12 +166,12 @@ test('a refusal leaves neither token nor entity behind, also of an id that is ta
 
 const child = { ...tokenMount, namespace: 'aB3xY9', accessor: 'auth_token_2' }
 
-test.each<{ row: string; input: Partial<CreateInput>; sudo?: boolean; text: string }>([
-  { row: '3a', input: {}, sudo: false, text: 'root or sudo privileges required to directly generate a token in a child namespace' },
-  { row: '3a', input: { policies: ['web', 'Root '] }, text: 'root tokens may not be created from a parent namespace' },
-  { row: '3a before 4', input: { type: 'x', policies: ['root'] }, text: 'root tokens may not be created from a parent namespace' },
-  { row: '8', input: { id: 'x' }, text: 'token IDs can only be manually specified in the root namespace' },
-])('T78, 2.2 $row: in a child namespace root cannot create $input', async ({ input, sudo = true, text }) => {
+test.each<{ input: Partial<CreateInput>; sudo?: boolean; text: string }>([
+  { input: {}, sudo: false, text: 'root or sudo privileges required to directly generate a token in a child namespace' },
+  { input: { policies: ['web', 'Root '] }, text: 'root tokens may not be created from a parent namespace' },
+  { input: { type: 'x', policies: ['root'] }, text: 'root tokens may not be created from a parent namespace' },
+  { input: { id: 'x' }, text: 'token IDs can only be manually specified in the root namespace' },
+])('in a child namespace $input is refused: $text', async ({ input, sudo = true, text }) => {
   await using house = await openTokenHouse()
   house.mounts.set(child.accessor, child)
 

@@ -101,7 +101,7 @@ test('the answer is that of the login, with the uses at creation and current ide
 })
 
 test.each([
-  { row: 'T67', input: { policies: ['web'], renewable: false }, text: 'lease is not renewable' },
+  { row: 'not renewable', input: { policies: ['web'], renewable: false }, text: 'lease is not renewable' },
   { row: 'a root token without end', input: {}, text: 'lease is not renewable' },
 ])('$row: $input is not renewed', async ({ input, text }) => {
   await using house = await openTokenHouse()

@@ -8,13 +8,21 @@ const batchRole: TokenRoleRecord = { token_type: 'batch', orphan: true, renewabl
 const cannotBeBatch = "'token_type' cannot be 'batch' when role is set to generate"
 
 test.each<{ row: string; sent: TokenRoleRecord; text: string }>([
-  { row: 'suffix', sent: { path_suffix: 'a' }, text: 'given role path suffix contains invalid characters; must match \\w[\\w-.]+\\w' },
-  { row: 'suffix', sent: { path_suffix: '//' }, text: 'given role path suffix contains invalid characters; must match \\w[\\w-.]+\\w' },
-  { row: 'suffix', sent: { path_suffix: 'a..b' }, text: 'error registering path suffix: path cannot contain parent references' },
-  { row: 'suffix', sent: { path_suffix: 'x'.repeat(513) }, text: 'given role path suffix is longer than 512 characters' },
-  { row: 'T53', sent: { token_type: 'default' }, text: `invalid 'token_type' value "default"` },
-  { row: 'T53', sent: { token_type: '' }, text: `invalid 'token_type' value ""` },
-  { row: 'uses', sent: { token_num_uses: -1 }, text: "error parsing role fields: 'token_num_uses' cannot be negative" },
+  {
+    row: 'suffix of one character',
+    sent: { path_suffix: 'a' },
+    text: 'given role path suffix contains invalid characters; must match \\w[\\w-.]+\\w',
+  },
+  { row: 'suffix of slashes', sent: { path_suffix: '//' }, text: 'given role path suffix contains invalid characters; must match \\w[\\w-.]+\\w' },
+  {
+    row: 'suffix with parent references',
+    sent: { path_suffix: 'a..b' },
+    text: 'error registering path suffix: path cannot contain parent references',
+  },
+  { row: 'long suffix', sent: { path_suffix: 'x'.repeat(513) }, text: 'given role path suffix is longer than 512 characters' },
+  { row: 'unknown type', sent: { token_type: 'default' }, text: `invalid 'token_type' value "default"` },
+  { row: 'empty type', sent: { token_type: '' }, text: `invalid 'token_type' value ""` },
+  { row: 'limited uses', sent: { token_num_uses: -1 }, text: "error parsing role fields: 'token_num_uses' cannot be negative" },
   {
     row: 'addresses',
     sent: { token_bound_cidrs: ['x'] },
@@ -27,16 +35,24 @@ test.each<{ row: string; sent: TokenRoleRecord; text: string }>([
   },
   { row: 'too many', sent: { token_bound_cidrs: Array(1001).fill('10.0.0.1') }, text: 'error parsing role fields: more than 1000 addresses' },
   { row: 'too many', sent: { bound_cidrs: Array(1001).fill('10.0.0.1') }, text: 'error parsing bound_cidrs: more than 1000 addresses' },
-  { row: 'T51', sent: { token_type: 'batch' }, text: `${cannotBeBatch} non-orphan tokens` },
-  { row: 'T52', sent: { token_type: 'batch', orphan: true }, text: `${cannotBeBatch} renewable tokens` },
-  { row: 'batch', sent: { ...batchRole, token_period: 1 }, text: `${cannotBeBatch} periodic tokens` },
+  { row: 'batch, not orphan', sent: { token_type: 'batch' }, text: `${cannotBeBatch} non-orphan tokens` },
+  { row: 'batch, renewable', sent: { token_type: 'batch', orphan: true }, text: `${cannotBeBatch} renewable tokens` },
+  { row: 'batch with a period', sent: { ...batchRole, token_period: 1 }, text: `${cannotBeBatch} periodic tokens` },
   { row: 'batch, period before renewable', sent: { token_type: 'batch', orphan: true, token_period: 1 }, text: `${cannotBeBatch} periodic tokens` },
-  { row: 'batch', sent: { ...batchRole, period: 1 }, text: `${cannotBeBatch} periodic tokens` },
-  { row: 'batch', sent: { ...batchRole, token_explicit_max_ttl: 1 }, text: `${cannotBeBatch} tokens with an explicit max TTL` },
-  { row: 'order', sent: { path_suffix: 'a', token_type: 'x', token_num_uses: -1 }, text: 'given role path suffix contains' },
-  { row: 'order', sent: { token_type: 'x', token_num_uses: -1 }, text: 'invalid' },
-  { row: 'order', sent: { token_bound_cidrs: ['x'], token_num_uses: -1 }, text: 'error parsing role fields: error parsing address' },
-])('2.6 $row: $text', ({ sent, text }) => {
+  { row: 'batch with a period by its old name', sent: { ...batchRole, period: 1 }, text: `${cannotBeBatch} periodic tokens` },
+  {
+    row: 'batch with an explicit maximum',
+    sent: { ...batchRole, token_explicit_max_ttl: 1 },
+    text: `${cannotBeBatch} tokens with an explicit max TTL`,
+  },
+  { row: 'the suffix is checked first', sent: { path_suffix: 'a', token_type: 'x', token_num_uses: -1 }, text: 'given role path suffix contains' },
+  { row: 'the type before the uses', sent: { token_type: 'x', token_num_uses: -1 }, text: 'invalid' },
+  {
+    row: 'the addresses before the uses',
+    sent: { token_bound_cidrs: ['x'], token_num_uses: -1 },
+    text: 'error parsing role fields: error parsing address',
+  },
+])('a role is refused, $row: $text', ({ sent, text }) => {
   expect(() => changedTokenRole(undefined, sent)).toThrow(text)
 })
 
@@ -125,14 +141,14 @@ test.each<{ row: string; before?: TokenRoleRecord; sent: TokenRoleRecord; shown:
     absent: ['bound_cidrs'],
   },
   { row: 'of both the new name counts', sent: { token_period: 30, period: 60 }, shown: { period: 0, token_period: 30 } },
-])('2.6 $row', ({ before, sent, shown, absent = [] }) => {
+])('a written role: $row', ({ before, sent, shown, absent = [] }) => {
   const data = shownTokenRole({ name: 'r', record: changedTokenRole(before, sent) })
 
   expect(data).toMatchObject({ name: 'r', ...shown })
   for (const key of absent) expect(data).not.toHaveProperty(key)
 })
 
-test('warnings of a write', () => {
+test('a write warns of fields it ignores and of a maximum above the mount’s', () => {
   const both = {
     token_period: 1,
     period: 2,
@@ -163,18 +179,18 @@ test.each<{ role: string | undefined; asked: string; type: TokenType | undefined
   { role: 'default-batch', asked: '', type: 'batch' },
   { role: 'default-batch', asked: 'service', type: 'service' },
   { role: 'default-batch', asked: 'default-batch', type: undefined },
-])('role $role, asked for $asked: $type', ({ role, asked, type }) => {
+])('the token type of a role of type $role, asked for "$asked": $type', ({ role, asked, type }) => {
   expect(createdTokenType(role === undefined ? {} : { token_type: role }, asked)).toBe(type)
 })
 
 const ab: TokenRoleRecord = { allowed_policies: ['a', 'b'] }
 
 test.each<{ row: string; role: TokenRoleRecord; asked?: string[]; without?: boolean; caller?: string[]; is: string[] }>([
-  { row: 'T44', role: ab, asked: ['a'], is: ['a', 'default'] },
-  { row: 'T45', role: ab, is: ['a', 'b', 'default'] },
-  { row: 'T45, without default', role: ab, without: true, is: ['a', 'b'] },
+  { row: 'one of the listed names', role: ab, asked: ['a'], is: ['a', 'default'] },
+  { row: 'nothing asked for', role: ab, is: ['a', 'b', 'default'] },
+  { row: 'nothing asked for, without default', role: ab, without: true, is: ['a', 'b'] },
   { row: 'names are sanitised first', role: ab, asked: ['A '], is: ['a', 'default'] },
-  { row: 'T47', role: { allowed_policies: ['a'], disallowed_policies: ['default'] }, asked: ['a'], is: ['a'] },
+  { row: 'default is forbidden', role: { allowed_policies: ['a'], disallowed_policies: ['default'] }, asked: ['a'], is: ['a'] },
   { row: 'a glob that forbids default', role: { allowed_policies: ['a'], disallowed_policies_glob: ['def*'] }, asked: ['a'], is: ['a'] },
   { row: 'the role leaves default out', role: { ...ab, token_no_default_policy: true }, asked: ['a'], is: ['a'] },
   { row: 'a glob allows', role: { allowed_policies_glob: ['team-*-ro'] }, asked: ['team-x-ro', 'default'], is: ['default', 'team-x-ro'] },
@@ -185,14 +201,14 @@ test.each<{ row: string; role: TokenRoleRecord; asked?: string[]; without?: bool
   { row: 'then nothing asked is the caller', role: { disallowed_policies: ['x'] }, caller: ['root'], is: ['root'] },
   { row: 'with default for it', role: { disallowed_policies: ['x'] }, caller: ['web'], is: ['default', 'web'] },
   { row: 'root where it is listed', role: { allowed_policies: ['root'] }, is: ['root'] },
-])('2.3a $row', ({ role, asked = [], without = false, caller = ['root'], is }) => {
+])('the policies of a role: $row', ({ role, asked = [], without = false, caller = ['root'], is }) => {
   expect(listsPolicies(role)).toBe(true)
   expect(rolePolicies(role, { requested: asked, noDefaultPolicy: without, caller })).toEqual(is)
 })
 
 test.each<{ row: string; role: TokenRoleRecord; asked?: string[]; caller?: string[]; text: string }>([
   {
-    row: 'T46',
+    row: 'a name that is not listed',
     role: ab,
     asked: ['c'],
     text: `token policies (["c" "default"]) must be subset of the role's allowed policies (["a" "b" "default"]) or glob policies ([])`,
@@ -204,7 +220,7 @@ test.each<{ row: string; role: TokenRoleRecord; asked?: string[]; caller?: strin
     text: `token policies (["root"]) must be subset of the role's allowed policies (["a" "b" "default"]) or glob policies (["x*" "y*"])`,
   },
   {
-    row: 'T48',
+    row: 'default is listed and forbidden',
     role: { allowed_policies: ['default'], disallowed_policies: ['default'] },
     text: 'token policy "default" is disallowed by this role',
   },
@@ -216,7 +232,7 @@ test.each<{ row: string; role: TokenRoleRecord; asked?: string[]; caller?: strin
     text: 'token policy "b" is disallowed by this role',
   },
   { row: 'the caller has it', role: { disallowed_policies: ['root'] }, caller: ['root'], text: 'token policy "root" is disallowed by this role' },
-])('2.3a $row: refused', ({ role, asked = [], caller = ['root'], text }) => {
+])('policies that a role refuses: $row', ({ role, asked = [], caller = ['root'], text }) => {
   expect(() => rolePolicies(role, { requested: asked, noDefaultPolicy: false, caller })).toThrow(text)
 })
 
@@ -239,7 +255,7 @@ test.each([
   { asked: 'bob', ok: false },
   { asked: 'alice2', ok: false },
   { asked: 'xci-1', ok: false },
-])('a role for alice and ci-* is for $asked: $ok', ({ asked, ok }) => {
+])('a role for alice and ci-* is for "$asked": $ok', ({ asked, ok }) => {
   const role = { allowed_entity_aliases: ['alice', 'ci-*'] }
 
   if (ok) expect(entityAliasOf(role, asked)).toBe(asked)

@@ -77,28 +77,28 @@ describe("a mount of type azure shows what Azure's engine got later only when it
 
 describe('what is read after writes', () => {
   test.each([
-    { row: 1, ...written(withSecret), read: created },
-    { row: 2, ...written({ ...withSecret, root_password_ttl: '1m' }), read: { ...created, root_password_ttl: 60 } },
-    { row: 3, ...written({ ...withSecret, environment: 'AZURECHINACLOUD' }), read: { ...created, environment: 'AZURECHINACLOUD' } },
-    { row: 6, ...written(withSecret, { tenant_id: 'tenant-2' }), read: { ...created, tenant_id: 'tenant-2' } },
+    { row: 'a new configuration', ...written(withSecret), read: created },
+    { row: 'a lifetime of the root password', ...written({ ...withSecret, root_password_ttl: '1m' }), read: { ...created, root_password_ttl: 60 } },
+    { row: 'an environment', ...written({ ...withSecret, environment: 'AZURECHINACLOUD' }), read: { ...created, environment: 'AZURECHINACLOUD' } },
+    { row: 'another tenant', ...written(withSecret, { tenant_id: 'tenant-2' }), read: { ...created, tenant_id: 'tenant-2' } },
     {
-      row: 7,
+      row: 'another tenant keeps the lifetime',
       ...written({ ...withSecret, root_password_ttl: '1m' }, { tenant_id: 'tenant-2' }),
       read: { ...created, tenant_id: 'tenant-2', root_password_ttl: 60 },
     },
     {
-      row: 8,
+      row: 'another tenant keeps the environment',
       ...written({ ...withSecret, environment: 'AZURECHINACLOUD' }, { tenant_id: 'tenant-2' }),
       read: { ...created, tenant_id: 'tenant-2', environment: 'AZURECHINACLOUD' },
     },
     {
-      row: 15,
+      row: 'an empty schedule beside a window',
       ...written({ ...withSecret, root_password_ttl: 86_400, rotation_window: '1h', rotation_schedule: '' }),
       read: { ...created, root_password_ttl: 86_400, rotation_window: 3600 },
     },
-    { row: 'period', ...written({ ...withSecret, rotation_period: '30d' }), read: { ...created, rotation_period: 2_592_000 } },
+    { row: 'a rotation period', ...written({ ...withSecret, rotation_period: '30d' }), read: { ...created, rotation_period: 2_592_000 } },
     {
-      row: 'schedule',
+      row: 'a rotation schedule',
       ...written({ ...withSecret, rotation_schedule: '0 3 * * sun', rotation_window: 7200 }),
       read: { ...created, rotation_schedule: '0 3 * * sun', rotation_window: 7200 },
     },
@@ -111,17 +111,17 @@ describe('what is read after writes', () => {
     { row: 'an empty text clears', ...written(withSecret, { client_id: '' }), read: { ...created, client_id: '' } },
     { row: 'unknown fields pass', ...written({ ...withSecret, password_policy: 'x', use_microsoft_graph_api: true }), read: created },
     {
-      row: 'policy',
+      row: 'a rotation policy',
       ...written({ ...withSecret, rotation_policy: 'p', disable_automated_rotation: 'true' }),
       read: { ...created, rotation_policy: 'p', disable_automated_rotation: true },
     },
-    { row: 'ttl of tokens', ...written({ ...withSecret, identity_token_ttl: '500' }), read: { ...created, identity_token_ttl: 500 } },
+    { row: 'a TTL of identity tokens', ...written({ ...withSecret, identity_token_ttl: '500' }), read: { ...created, identity_token_ttl: 500 } },
     ...['azurepubliccloud', 'CloudUSGovernmentCloud', 'AzureUSGovernmentCloud', 'CLOUDCHINACLOUD', 'CloudPublicCloud'].map((environment) => ({
       row: environment,
       ...written({ ...withSecret, environment }),
       read: { ...created, environment },
     })),
-  ])('row $row', async ({ writes, read }) => {
+  ])('a written configuration is read: $row', async ({ writes, read }) => {
     const mount = await newMount()
     for (const body of writes) expect(await server.root.write(`${mount}/config`, body)).toMatchObject({ status: 204, text: '' })
 
@@ -170,15 +170,15 @@ const both = 'mutually exclusive fields rotation_schedule and rotation_period we
 describe('what is refused, and leaves everything as it was', () => {
   test.each([
     {
-      row: 4,
+      row: 'a secret and an audience',
       body: { environment: 'AZURECHINACLOUD', identity_token_audience: 'aud' },
       text: "only one of 'client_secret' or 'identity_token_audience' can be set",
     },
-    { row: 5, body: { client_secret: '', identity_token_audience: 'aud' }, text: 'plugin workload identity not supported' },
-    { row: 14, body: { environment: 'invalidEnv' }, text: wrapped('err: no cloud configuration matching the name "invalidEnv"') },
+    { row: 'workload identity', body: { client_secret: '', identity_token_audience: 'aud' }, text: 'plugin workload identity not supported' },
+    { row: 'unknown environment', body: { environment: 'invalidEnv' }, text: wrapped('err: no cloud configuration matching the name "invalidEnv"') },
     { row: 'empty environment', body: { environment: '' }, text: wrapped('err: no cloud configuration matching the name ""') },
     {
-      row: 'old cloud',
+      row: 'a cloud that is no more',
       body: { environment: 'AzureGermanCloud' },
       text: wrapped('err: no cloud configuration matching the name "AzureGermanCloud"'),
     },
@@ -187,36 +187,40 @@ describe('what is refused, and leaves everything as it was', () => {
       body: { environment: 'x', rotation_schedule: 'x' },
       text: 'failed to parse provided rotation_schedule: expected exactly 5 fields, found 1',
     },
-    { row: 'both', body: { rotation_schedule: '0 0 * * *', rotation_period: 10 }, text: both },
-    { row: 'both, the schedule wrong', body: { rotation_schedule: 'x', rotation_period: 10 }, text: both },
-    { row: 'no cron', body: { rotation_schedule: '0 0 31 2 *' }, text: 'failed to parse provided rotation_schedule: there is no such day' },
-    { row: 'window and period', body: { rotation_window: 3600, rotation_period: 10 }, text: 'rotation_window does not apply to period' },
+    { row: 'a schedule and a period', body: { rotation_schedule: '0 0 * * *', rotation_period: 10 }, text: both },
+    { row: 'a wrong schedule and a period', body: { rotation_schedule: 'x', rotation_period: 10 }, text: both },
     {
-      row: 'window and period, schedule empty',
+      row: 'a schedule that never comes',
+      body: { rotation_schedule: '0 0 31 2 *' },
+      text: 'failed to parse provided rotation_schedule: there is no such day',
+    },
+    { row: 'a window and a period', body: { rotation_window: 3600, rotation_period: 10 }, text: 'rotation_window does not apply to period' },
+    {
+      row: 'a window and a period, with an empty schedule',
       body: { rotation_window: 3600, rotation_period: 10, rotation_schedule: '' },
       text: 'rotation_window does not apply to period',
     },
-    { row: 'window alone', body: { rotation_window: 3600 }, text: 'cannot use rotation_window without rotation_schedule' },
+    { row: 'a window alone', body: { rotation_window: 3600 }, text: 'cannot use rotation_window without rotation_schedule' },
     {
-      row: 'short window',
+      row: 'a window below an hour',
       body: { rotation_window: 3599, rotation_schedule: '0 0 * * *' },
       text: 'error registering rotation job: rotation_window must be 3600 seconds or more',
     },
     {
-      row: 'negative',
+      row: 'a lifetime below zero',
       body: { root_password_ttl: -1 },
       text: `error converting input for field "root_password_ttl": cannot provide negative value '-1'`,
     },
     {
-      row: 'no bool',
+      row: 'a switch that is none',
       body: { disable_automated_rotation: 'maybe' },
       text: 'error converting input for field "disable_automated_rotation"',
       isPart: true,
     },
-    { row: 'no text', body: { tenant_id: ['a'] }, text: 'error converting input for field "tenant_id"', isPart: true },
-    { row: 'DEV-1 subscription', body: { subscription_id: '' }, text: 'subscription_id is required' },
-    { row: 'DEV-1 tenant', body: { tenant_id: '' }, text: 'tenant_id is required' },
-  ])('row $row', async ({ body, text, isPart = false }) => {
+    { row: 'an id that is a list', body: { tenant_id: ['a'] }, text: 'error converting input for field "tenant_id"', isPart: true },
+    { row: 'an empty subscription', body: { subscription_id: '' }, text: 'subscription_id is required' },
+    { row: 'an empty tenant', body: { tenant_id: '' }, text: 'tenant_id is required' },
+  ])('a configuration is refused: $row', async ({ body, text, isPart = false }) => {
     const mount = await newMount()
     await server.root.write(`${mount}/config`, withSecret)
 
@@ -238,7 +242,7 @@ describe('what is refused, and leaves everything as it was', () => {
   test.each([
     { body: {}, text: 'subscription_id is required' },
     { body: { subscription_id: 'a' }, text: 'tenant_id is required' },
-  ])('a new configuration needs both ids', async ({ body, text }) => {
+  ])('a new configuration needs both ids: $text', async ({ body, text }) => {
     const mount = await newMount()
 
     expect(await server.root.write(`${mount}/config`, body)).toMatchObject({ status: 400, body: { errors: [text] } })

@@ -26,11 +26,11 @@ describe('what is not everywhere yet is waited for', () => {
   })
 
   test.each([
-    { row: 97, message: "Resource '1' does not exist or one of its queried reference-property objects are not present" },
-    { row: 98, message: "Application with identifier 'abc123' does not exist in the directory" },
-    { row: 99, message: 'Application not found' },
-    { row: 100, message: 'Changes are still propagating, please try again' },
-  ])('row $row: $message', async ({ message }) => {
+    { message: "Resource '1' does not exist or one of its queried reference-property objects are not present" },
+    { message: "Application with identifier 'abc123' does not exist in the directory" },
+    { message: 'Application not found' },
+    { message: 'Changes are still propagating, please try again' },
+  ])('"$message", twice, is waited for', async ({ message }) => {
     house.directory.fault(status('createServicePrincipal', 400, { code: 'Request_BadRequest', message, times: 2 }))
 
     expect((await creds()).status).toBe(200)

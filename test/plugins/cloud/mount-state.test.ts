@@ -109,12 +109,12 @@ describe('effective settings', () => {
   const config = { ...emptyConfig, subscription_id: 's', tenant_id: 't', client_id: 'c', client_secret: 'x' }
 
   test.each([
-    { row: 'none', environment: '', directoryBase: 'https://graph.microsoft.com' },
-    { row: 11, environment: 'AZURECHINACLOUD', directoryBase: 'https://microsoftgraph.chinacloudapi.cn' },
-    { row: 12, environment: 'AZUREPUBLICCLOUD', directoryBase: 'https://graph.microsoft.com' },
-    { row: 13, environment: 'AZUREUSGOVERNMENTCLOUD', directoryBase: 'https://graph.microsoft.us' },
-    { row: 'our own spelling', environment: 'cloudUSGovernmentCloud', directoryBase: 'https://graph.microsoft.us' },
-  ])('row $row', ({ environment, directoryBase }) => {
+    { environment: '', directoryBase: 'https://graph.microsoft.com' },
+    { environment: 'AZURECHINACLOUD', directoryBase: 'https://microsoftgraph.chinacloudapi.cn' },
+    { environment: 'AZUREPUBLICCLOUD', directoryBase: 'https://graph.microsoft.com' },
+    { environment: 'AZUREUSGOVERNMENTCLOUD', directoryBase: 'https://graph.microsoft.us' },
+    { environment: 'cloudUSGovernmentCloud', directoryBase: 'https://graph.microsoft.us' },
+  ])('the environment "$environment" has its directory at $directoryBase', ({ environment, directoryBase }) => {
     expect(effectiveSettings({ ...config, environment }, {}).environment).toMatchObject({
       directoryBase,
       directoryScope: `${directoryBase}/.default`,

@@ -151,19 +151,19 @@ describe('what is written is read', () => {
 
 describe('ttls', () => {
   test.each([
-    { row: 30, ttls: { ttl: 5, max_ttl: 10 } },
-    { row: 31, ttls: { ttl: 5 } },
-    { row: 32, ttls: { max_ttl: 10 } },
-    { row: 33, ttls: { ttl: 100, max_ttl: 100 } },
-    { row: 34, ttls: { ttl: 101, max_ttl: 100 }, text: 'ttl cannot be greater than max_ttl' },
-    { row: 35, ttls: { ttl: 101, max_ttl: 0 } },
-    { row: 36, ttls: { ttl: 5, max_ttl: 10, explicit_max_ttl: 10 } },
-    { row: 37, ttls: { ttl: 10, explicit_max_ttl: 5 }, text: 'ttl cannot be greater than explicit_max_ttl' },
-    { row: 38, ttls: { ttl: 10, max_ttl: 10, explicit_max_ttl: 5 }, text: 'ttl cannot be greater than explicit_max_ttl' },
-    { row: '38, max only', ttls: { max_ttl: 10, explicit_max_ttl: 5 }, text: 'max_ttl cannot be greater than explicit_max_ttl' },
-    { row: 39, ttls: { explicit_max_ttl: 10 } },
-    { row: 'text', ttls: { ttl: '1h', max_ttl: '2d' }, shown: { ttl: 3600, max_ttl: 172_800 } },
-  ])('row $row', async ({ ttls, text, shown = ttls }) => {
+    { ttls: { ttl: 5, max_ttl: 10 } },
+    { ttls: { ttl: 5 } },
+    { ttls: { max_ttl: 10 } },
+    { ttls: { ttl: 100, max_ttl: 100 } },
+    { ttls: { ttl: 101, max_ttl: 100 }, text: 'ttl cannot be greater than max_ttl' },
+    { ttls: { ttl: 101, max_ttl: 0 } },
+    { ttls: { ttl: 5, max_ttl: 10, explicit_max_ttl: 10 } },
+    { ttls: { ttl: 10, explicit_max_ttl: 5 }, text: 'ttl cannot be greater than explicit_max_ttl' },
+    { ttls: { ttl: 10, max_ttl: 10, explicit_max_ttl: 5 }, text: 'ttl cannot be greater than explicit_max_ttl' },
+    { ttls: { max_ttl: 10, explicit_max_ttl: 5 }, text: 'max_ttl cannot be greater than explicit_max_ttl' },
+    { ttls: { explicit_max_ttl: 10 } },
+    { ttls: { ttl: '1h', max_ttl: '2d' }, shown: { ttl: 3600, max_ttl: 172_800 } },
+  ])('$ttls', async ({ ttls, text, shown = ttls }) => {
     const name = newName()
 
     const answer = await write(name, { cloud_roles: granted(owner()), ...ttls })
@@ -184,45 +184,45 @@ const noTarget = 'either Cloud role definitions, group definitions, or an Applic
 const audiences =
   'Invalid value for sign_in_audience field. Valid values are: CloudADMyOrg, CloudADMultipleOrgs, CloudADandPersonalVendorAccount, PersonalVendorAccount'
 
-type Refused = { row: string | number; body: () => object; text: () => string; isPart?: boolean }
+type Refused = { row: string; body: () => object; text: () => string; isPart?: boolean }
 
 describe('what is refused, and stores nothing', () => {
   const notThere = '11111111-2222-3333-4444-555555555555'
   test.each<Refused>([
     {
-      row: 42,
+      row: 'a role twice on one scope',
       body: () => ({ cloud_roles: granted(owner(), { role_name: 'Owner', scope: house.scope() }) }),
       text: (): string => `duplicate role_id and scope: '${house.definition(guids.owner)}', '${house.scope()}'`,
     },
     {
-      row: 44,
+      row: 'a group twice',
       body: () => ({ cloud_groups: granted(group('foo'), { group_name: 'foo' }) }),
       text: (): string => `duplicate object_id '${house.directory.groupIds['foo']}'`,
     },
     {
-      row: 45,
+      row: 'an ambiguous role name',
       body: () => ({ cloud_roles: granted({ role_name: 'multiple', scope: house.scope() }) }),
       text: (): string => "multiple matches found for role_name: 'multiple'. Specify role by ID instead.",
     },
     {
-      row: 46,
+      row: 'an ambiguous group name',
       body: () => ({ cloud_groups: granted({ group_name: 'multiple' }) }),
       text: (): string => "multiple matches found for group_name: 'multiple'. Specify group by ObjectID instead.",
     },
-    { row: 47, body: () => ({}), text: (): string => noTarget },
-    { row: '47, empty lists', body: () => ({ cloud_roles: '[]', cloud_groups: '[]' }), text: (): string => noTarget },
-    { row: '26 without rights', body: () => ({ persist_app: true }), text: (): string => noTarget },
-    { row: 51, body: () => ({ sign_in_audience: 'asdfg' }), text: (): string => audiences },
-    { row: '51, empty', body: () => ({ sign_in_audience: '' }), text: (): string => audiences },
-    { row: "51, Azure's own (OQ-8)", body: () => ({ sign_in_audience: 'AzureADMyOrg' }), text: (): string => audiences },
-    { row: 56, body: () => ({ tags: 'environment development' }), text: (): string => 'whitespaces are not allowed in tags' },
+    { row: 'no target', body: () => ({}), text: (): string => noTarget },
+    { row: 'empty lists', body: () => ({ cloud_roles: '[]', cloud_groups: '[]' }), text: (): string => noTarget },
+    { row: 'an application of its own without rights', body: () => ({ persist_app: true }), text: (): string => noTarget },
+    { row: 'unknown audience', body: () => ({ sign_in_audience: 'asdfg' }), text: (): string => audiences },
+    { row: 'an empty audience', body: () => ({ sign_in_audience: '' }), text: (): string => audiences },
+    { row: "Azure's own audience", body: () => ({ sign_in_audience: 'AzureADMyOrg' }), text: (): string => audiences },
+    { row: 'a blank in a tag', body: () => ({ tags: 'environment development' }), text: (): string => 'whitespaces are not allowed in tags' },
     {
-      row: 57,
+      row: 'a long tag',
       body: () => ({ tags: ['t'.repeat(257)] }),
       text: (): string => 'individual tag size must be between 1 and 256 characters (inclusive)',
     },
     {
-      row: '57, bytes',
+      row: 'a tag long in bytes',
       body: () => ({ tags: ['ä'.repeat(129)] }),
       text: (): string => 'individual tag size must be between 1 and 256 characters (inclusive)',
     },
@@ -231,7 +231,7 @@ describe('what is refused, and stores nothing', () => {
       body: () => ({ tags: Array.from({ length: 201 }, (_, index) => `t${index}`).join() }),
       text: (): string => 'at most 200 tags are allowed',
     },
-    { row: 'a tag like ours', body: () => ({ tags: ['gatehouse:cloud_1:2'] }), text: (): string => "tags must not begin with 'gatehouse:'" },
+    { row: 'a tag in our name', body: () => ({ tags: ['gatehouse:cloud_1:2'] }), text: (): string => "tags must not begin with 'gatehouse:'" },
     {
       row: 'unknown role',
       body: () => ({ cloud_roles: granted({ role_name: 'Nobody', scope: '/' }) }),
@@ -253,12 +253,12 @@ describe('what is refused, and stores nothing', () => {
       text: (): string => `no group found for object_id: '${notThere}'`,
     },
     {
-      row: 'the first failure ends it',
+      row: 'only the first mistake is told',
       body: () => ({ ttl: 2, max_ttl: 1, tags: 'a b', sign_in_audience: 'x' }),
       text: (): string => 'ttl cannot be greater than max_ttl',
     },
     {
-      row: 'permanently',
+      row: 'deletion of an application of theirs',
       body: () => ({
         application_object_id: house.directory.hand.addApplication({ displayName: 'p' }).id,
         permanently_delete: true,
@@ -267,19 +267,19 @@ describe('what is refused, and stores nothing', () => {
       text: (): string => 'permanently_delete must be false if application_object_id is provided',
     },
     {
-      row: 'DEV-10',
+      row: 'an application of theirs and one of its own',
       body: () => ({ application_object_id: notThere, persist_app: true, cloud_roles: granted(owner()) }),
       text: (): string => 'application_object_id cannot be set together with persist_app',
     },
     {
-      row: 116,
+      row: 'the application of the engine',
       body: () => ({ application_object_id: house.directory.rootApplicationId }),
       text: (): string => 'application_object_id must not refer to the application used by this engine',
     },
     ...['', ' ', 'asdf', '{', '{}', '"x"', '7', '[null]', '[[]]', '["x"]', '[{"role_name":7}]', '[{"scope":{}}]', '[] x', '[]]'].flatMap((raw) => [
-      { row: `48, ${raw}`, body: () => ({ cloud_roles: raw }), text: (): string => `error parsing Cloud roles '${raw}': `, isPart: true },
+      { row: `roles ${raw}`, body: () => ({ cloud_roles: raw }), text: (): string => `error parsing Cloud roles '${raw}': `, isPart: true },
       {
-        row: `49, ${raw.replaceAll('role', 'group')}`,
+        row: `groups ${raw.replaceAll('role', 'group')}`,
         body: () => ({ cloud_groups: raw.replaceAll('role', 'group').replace('scope', 'object_id') }),
         text: (): string => "error parsing Cloud groups '",
         isPart: true,
@@ -303,13 +303,13 @@ describe('what is refused, and stores nothing', () => {
       text: (): string => `no role found for role_id: '${house.scope()}'`,
     },
     {
-      row: 'too many',
+      row: 'too many roles',
       body: () => ({ cloud_roles: JSON.stringify(Array.from({ length: 201 }, () => owner())) }),
       text: (): string => 'expected at most 200 elements',
       isPart: true,
     },
-    { row: 'a conversion', body: () => ({ ttl: 'soon' }), text: (): string => 'error converting input for field "ttl"', isPart: true },
-  ])('row $row', async ({ body, text, isPart = false }) => {
+    { row: 'a TTL that is no duration', body: () => ({ ttl: 'soon' }), text: (): string => 'error converting input for field "ttl"', isPart: true },
+  ])('a role is refused: $row', async ({ body, text, isPart = false }) => {
     const name = newName()
 
     const answer = await write(name, body())
@@ -321,7 +321,7 @@ describe('what is refused, and stores nothing', () => {
   })
 
   test('the application is looked at before the lists are read', async () => {
-    const { id } = house.directory.hand.addApplication({ displayName: 'row 50' })
+    const { id } = house.directory.hand.addApplication({ displayName: 'known' })
     const name = newName()
 
     const known = await write(name, { application_object_id: id, cloud_roles: 'asdf' })
@@ -347,13 +347,13 @@ describe('what is refused, and stores nothing', () => {
 
 describe('tags', () => {
   test.each([
-    { row: 53, tags: ['project:vault_test', 'team:engineering'], shown: ['project:vault_test', 'team:engineering'] },
-    { row: 54, tags: [], shown: [] },
-    { row: 'empty text', tags: '', shown: [] },
-    { row: 55, tags: ['team:a', 'team:a'], shown: ['team:a'] },
+    { row: 'two tags', tags: ['project:vault_test', 'team:engineering'], shown: ['project:vault_test', 'team:engineering'] },
+    { row: 'no tags', tags: [], shown: [] },
+    { row: 'an empty text', tags: '', shown: [] },
+    { row: 'a tag twice', tags: ['team:a', 'team:a'], shown: ['team:a'] },
     { row: 'trimmed and sorted', tags: ' b , a,,B, ä ', shown: ['B', 'a', 'b', 'ä'] },
-    { row: 'longest', tags: ['t'.repeat(256)], shown: ['t'.repeat(256)] },
-  ])('row $row', async ({ tags, shown }) => {
+    { row: 'the longest tag', tags: ['t'.repeat(256)], shown: ['t'.repeat(256)] },
+  ])('tags are stored: $row', async ({ tags, shown }) => {
     const name = newName()
 
     expect((await write(name, { cloud_roles: granted(owner()), tags })).status).toBe(204)
@@ -482,7 +482,7 @@ describe('when upstream refuses', () => {
     expect(String(odd.body['errors']?.[0])).toContain(text)
   })
 
-  test('rows 11 to 13, a wrong secret: what the login service says is told', async () => {
+  test('a wrong secret is refused in the words of the login service', async () => {
     await using other = await startCloudHouse()
     await other.root.write('cloud/config', { client_secret: 'wrong' })
 

@@ -35,13 +35,7 @@ test('without a lifetime a new secret lasts 182 days', async () => {
   expect(Date.parse((await house.config()).pending?.expiration_date ?? '')).toBe(house.clock.now() + 15_724_800_000)
 })
 
-test.each([
-  { row: 20, age: 1 },
-  { row: 21, age: 5 },
-  { row: 22, age: 30 },
-  { row: 23, age: 50 },
-  { row: '23, a moment before', age: 59.999 },
-])('row $row: after $age s nothing is switched', async ({ age }) => {
+test.each([{ age: 1 }, { age: 5 }, { age: 30 }, { age: 50 }, { age: 59.999 }])('after $age s nothing is switched', async ({ age }) => {
   await using house = await openEngineHouse()
   await rotate(house)
   const before = await house.config()

@@ -29,69 +29,69 @@ function checkToken(claims: Parameters<typeof walkToken>[0], given: TokenRules, 
 const valid = { iat: now - 5, nbf: now - 5, exp: now + 600 }
 
 describe('times', () => {
-  type Row = [row: string, iat: number | undefined, nbf: number | undefined, exp: number | undefined, S: number, E: number, N: number, reason: string]
+  type Row = [iat: number | undefined, nbf: number | undefined, exp: number | undefined, S: number, E: number, N: number, reason: string]
   const rows: Row[] = [
-    ['T1', -205, undefined, undefined, 0, 0, 0, 'ok'],
-    ['T2', -215, undefined, undefined, 0, 0, 0, 'expired'],
-    ['T3', -150, undefined, undefined, 10, 0, 0, 'ok'],
-    ['T4', -165, undefined, undefined, 10, 0, 0, 'expired'],
-    ['T5', -145, undefined, undefined, -1, 0, 0, 'ok'],
-    ['T6', -155, undefined, undefined, -1, 0, 0, 'expired'],
-    ['T7', undefined, -205, undefined, 0, 0, 0, 'ok'],
-    ['T8', undefined, -215, undefined, 0, 0, 0, 'expired'],
-    ['T9', undefined, -145, undefined, 10, 0, 0, 'ok'],
-    ['T10', undefined, -165, undefined, 10, 0, 0, 'expired'],
-    ['T11', undefined, -145, undefined, -1, 0, 0, 'ok'],
-    ['T11', undefined, -155, undefined, -1, 0, 0, 'expired'],
-    ['T12', -65, undefined, undefined, 0, 10, 0, 'ok'],
-    ['T12', -75, undefined, undefined, 0, 10, 0, 'expired'],
-    ['T13', -5, undefined, undefined, 10, 10, 0, 'ok'],
-    ['T13', -25, undefined, undefined, 10, 10, 0, 'expired'],
-    ['T14', -5, undefined, undefined, 10, -1, 0, 'ok'],
-    ['T14', -15, undefined, undefined, 10, -1, 0, 'expired'],
-    ['T15', undefined, -65, undefined, 0, 10, 0, 'ok'],
-    ['T15', undefined, -75, undefined, 0, 10, 0, 'expired'],
-    ['T16', undefined, -5, undefined, 10, 10, 0, 'ok'],
-    ['T16', undefined, -25, undefined, 10, 10, 0, 'expired'],
-    ['T17', undefined, -5, undefined, 10, -1, 0, 'ok'],
-    ['T17', undefined, -15, undefined, 10, -1, 0, 'expired'],
-    ['T17', undefined, -5, undefined, 10, -100, 0, 'ok'],
-    ['T17', undefined, -15, undefined, 10, -100, 0, 'expired'],
-    ['T18', 55, undefined, -now, 0, 0, -1, 'ok'],
-    ['T18', 65, undefined, -now, 0, 0, -1, 'not_yet_valid'],
-    ['T19', 5, undefined, undefined, 10, 0, -1, 'ok'],
-    ['T19', 15, undefined, undefined, 10, 0, -1, 'not_yet_valid'],
-    ['T20', 0, undefined, undefined, -1, 0, 5, 'ok'],
-    ['T20', 6, undefined, undefined, -1, 0, 5, 'not_yet_valid'],
-    ['T21', undefined, undefined, 205, 0, 0, 0, 'ok'],
-    ['T21', undefined, undefined, 215, 0, 0, 0, 'not_yet_valid'],
-    ['T22', undefined, undefined, 150, 10, 0, 0, 'ok'],
-    ['T22', undefined, undefined, 165, 10, 0, 0, 'not_yet_valid'],
-    ['T23', undefined, undefined, 145, -1, 0, 0, 'ok'],
-    ['T23', undefined, undefined, 152, -1, 0, 0, 'not_yet_valid'],
-    ['T24', undefined, undefined, 65, 0, 0, 10, 'ok'],
-    ['T24', undefined, undefined, 75, 0, 0, 10, 'not_yet_valid'],
-    ['T25', undefined, undefined, 15, 10, 0, 10, 'ok'],
-    ['T25', undefined, undefined, 25, 10, 0, 10, 'not_yet_valid'],
-    ['T26', undefined, undefined, 3, -1, 0, 5, 'ok'],
-    ['T26', undefined, undefined, 7, -1, 0, 5, 'not_yet_valid'],
-    ['T26', undefined, undefined, 3, -100, 0, 5, 'ok'],
-    ['T26', undefined, undefined, 7, -100, 0, 5, 'not_yet_valid'],
-    ['T28', -600, undefined, -100, -1, -1, 0, 'expired'],
+    [-205, undefined, undefined, 0, 0, 0, 'ok'],
+    [-215, undefined, undefined, 0, 0, 0, 'expired'],
+    [-150, undefined, undefined, 10, 0, 0, 'ok'],
+    [-165, undefined, undefined, 10, 0, 0, 'expired'],
+    [-145, undefined, undefined, -1, 0, 0, 'ok'],
+    [-155, undefined, undefined, -1, 0, 0, 'expired'],
+    [undefined, -205, undefined, 0, 0, 0, 'ok'],
+    [undefined, -215, undefined, 0, 0, 0, 'expired'],
+    [undefined, -145, undefined, 10, 0, 0, 'ok'],
+    [undefined, -165, undefined, 10, 0, 0, 'expired'],
+    [undefined, -145, undefined, -1, 0, 0, 'ok'],
+    [undefined, -155, undefined, -1, 0, 0, 'expired'],
+    [-65, undefined, undefined, 0, 10, 0, 'ok'],
+    [-75, undefined, undefined, 0, 10, 0, 'expired'],
+    [-5, undefined, undefined, 10, 10, 0, 'ok'],
+    [-25, undefined, undefined, 10, 10, 0, 'expired'],
+    [-5, undefined, undefined, 10, -1, 0, 'ok'],
+    [-15, undefined, undefined, 10, -1, 0, 'expired'],
+    [undefined, -65, undefined, 0, 10, 0, 'ok'],
+    [undefined, -75, undefined, 0, 10, 0, 'expired'],
+    [undefined, -5, undefined, 10, 10, 0, 'ok'],
+    [undefined, -25, undefined, 10, 10, 0, 'expired'],
+    [undefined, -5, undefined, 10, -1, 0, 'ok'],
+    [undefined, -15, undefined, 10, -1, 0, 'expired'],
+    [undefined, -5, undefined, 10, -100, 0, 'ok'],
+    [undefined, -15, undefined, 10, -100, 0, 'expired'],
+    [55, undefined, -now, 0, 0, -1, 'ok'],
+    [65, undefined, -now, 0, 0, -1, 'not_yet_valid'],
+    [5, undefined, undefined, 10, 0, -1, 'ok'],
+    [15, undefined, undefined, 10, 0, -1, 'not_yet_valid'],
+    [0, undefined, undefined, -1, 0, 5, 'ok'],
+    [6, undefined, undefined, -1, 0, 5, 'not_yet_valid'],
+    [undefined, undefined, 205, 0, 0, 0, 'ok'],
+    [undefined, undefined, 215, 0, 0, 0, 'not_yet_valid'],
+    [undefined, undefined, 150, 10, 0, 0, 'ok'],
+    [undefined, undefined, 165, 10, 0, 0, 'not_yet_valid'],
+    [undefined, undefined, 145, -1, 0, 0, 'ok'],
+    [undefined, undefined, 152, -1, 0, 0, 'not_yet_valid'],
+    [undefined, undefined, 65, 0, 0, 10, 'ok'],
+    [undefined, undefined, 75, 0, 0, 10, 'not_yet_valid'],
+    [undefined, undefined, 15, 10, 0, 10, 'ok'],
+    [undefined, undefined, 25, 10, 0, 10, 'not_yet_valid'],
+    [undefined, undefined, 3, -1, 0, 5, 'ok'],
+    [undefined, undefined, 7, -1, 0, 5, 'not_yet_valid'],
+    [undefined, undefined, 3, -100, 0, 5, 'ok'],
+    [undefined, undefined, 7, -100, 0, 5, 'not_yet_valid'],
+    [-600, undefined, -100, -1, -1, 0, 'expired'],
   ]
   const at = (offset: number | undefined) => (offset === undefined ? undefined : now + offset)
-  const verdict = ([, iat, nbf, exp, S, E, N]: Row, mode: LeewayMode) => {
+  const verdict = ([iat, nbf, exp, S, E, N]: Row, mode: LeewayMode) => {
     const leeways = rules({ clock_skew_leeway: S, expiration_leeway: E, not_before_leeway: N })
     return checkToken({ iat: at(iat), nbf: at(nbf), exp: at(exp) }, leeways, nowMs, mode)?.reason ?? 'ok'
   }
 
-  test.each(rows)('%s: iat %s nbf %s exp %s, S %s E %s N %s: %s under both readings', (...row) => {
-    expect(verdict(row, 'document')).toBe(row[7])
-    expect(verdict(row, 'reference')).toBe(row[7])
+  test.each(rows)('iat %s nbf %s exp %s, S %s E %s N %s: %s under both readings', (...row) => {
+    expect(verdict(row, 'document')).toBe(row[6])
+    expect(verdict(row, 'reference')).toBe(row[6])
   })
 
   test('a present exp is widened by its own leeway in the reading of the product document only', () => {
-    const row: Row = ['T27', -600, undefined, -100, 0, 0, 0, '']
+    const row: Row = [-600, undefined, -100, 0, 0, 0, '']
     expect(verdict(row, 'document')).toBe('ok')
     expect(verdict(row, 'reference')).toBe('expired')
   })

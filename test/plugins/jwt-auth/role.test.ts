@@ -64,58 +64,110 @@ describe('what is refused', () => {
   const converting = (name: string) => `error converting input for field "${name}": `
   const withoutRoles = shared(withDayMount)
   test.each<{ row: string; body: object; error: string }>([
-    { row: 'R2', body: { policies: 'p' }, error: userClaim },
-    { row: 'R3', body: { role_type: 'jwt', user_claim: 'u', policies: 'p' }, error: unbound },
+    { row: 'no user claim', body: { policies: 'p' }, error: userClaim },
+    { row: 'nothing bound', body: { role_type: 'jwt', user_claim: 'u', policies: 'p' }, error: unbound },
     {
-      row: 'R3',
+      row: 'nothing bound but empty values',
       body: { role_type: 'jwt', user_claim: 'u', bound_claims: {}, bound_audiences: [], bound_subject: '', token_bound_cidrs: '' },
       error: unbound,
     },
-    { row: 'R11', body: { ...least, bound_claims_type: 'invalid' }, error: "invalid 'bound_claims_type': invalid" },
-    { row: 'R12', body: { ...least, bound_claims_type: 'glob', bound_claims: { bar: 'baz', foo: 25 } }, error: 'claim is not a string: 25' },
-    { row: 'R12', body: { ...least, bound_claims_type: 'glob', bound_claims: { foo: true } }, error: 'claim is not a string: true' },
-    { row: 'R13', body: { ...least, bound_claims_type: 'glob', bound_claims: { foo: ['baz', 10] } }, error: 'claim is not a string: 10' },
-    { row: 'R13', body: { ...least, bound_claims_type: 'glob', bound_claims: { foo: ['a', null] } }, error: 'claim is not a string: <nil>' },
-    { row: 'R14', body: { ...least, bound_claims_type: 'glob', bound_claims: { foo: { a: 1 } } }, error: 'claim is not a string or list: map[a:1]' },
-    { row: 'R14', body: { ...least, bound_claims_type: 'glob', bound_claims: { foo: null } }, error: 'claim is not a string or list: <nil>' },
-    { row: 'R16', body: { ...least, claim_mappings: { c: 'role' } }, error: 'metadata key "role" is reserved and may not be a mapping destination' },
-    { row: 'R17', body: { ...least, claim_mappings: { foo: 'a', bar: 'a' } }, error: 'multiple keys are mapped to metadata key "a"' },
-    { row: 'R18', body: { user_claim: 'u' }, error: redirects },
-    { row: 'R18', body: { user_claim: 'u', role_type: 'oidc', bound_subject: 's', allowed_redirect_uris: [] }, error: redirects },
-    { row: 'R19', body: { ...least, role_type: 'JWT' }, error: "invalid 'role_type': JWT" },
-    { row: 'R26', body: { ...least, token_type: 'default-service' }, error: `invalid 'token_type' value "default-service"` },
-    { row: 'R26', body: { ...least, token_type: 'Service' }, error: `invalid 'token_type' value "Service"` },
-    { row: 'R27', body: { ...least, token_type: 'batch', token_period: 60 }, error: periodic },
-    { row: 'R27', body: { ...least, token_type: 'batch', token_period: 60, token_num_uses: 1 }, error: periodic },
-    { row: 'R28', body: { ...least, token_type: 'batch', token_num_uses: 1 }, error: limited },
-    { row: 'R29', body: { ...least, token_ttl: '2h', token_max_ttl: '1h' }, error: "'token_ttl' cannot be greater than 'token_max_ttl'" },
-    { row: 'R30', body: { ...least, ttl: '2h', max_ttl: '1h' }, error: 'ttl should not be greater than max ttl' },
-    { row: 'R31', body: { ...least, token_period: '48h' }, error: tooLong },
-    { row: 'R31', body: { ...least, period: '48h' }, error: tooLong },
-    { row: 'R34', body: { ...least, token_bound_cidrs: 'foo' }, error: address },
-    { row: 'R34', body: { ...least, bound_cidrs: '127.0.0.1,foo' }, error: address },
-    { row: 'cap', body: { ...least, token_bound_cidrs: '10.0.0.1,'.repeat(1000) }, error: 'more than 1000 addresses' },
-    { row: 'cap', body: { ...least, bound_cidrs: '10.0.0.1,'.repeat(1000) }, error: 'more than 1000 addresses' },
-    { row: 'R35', body: { ...least, token_num_uses: -1 }, error: "'token_num_uses' cannot be negative" },
-    { row: 'R37', body: { ...least, max_age: '1hr' }, error: converting('max_age') },
-    { row: 'R37', body: { ...least, max_age: '-1' }, error: `${converting('max_age')}cannot provide negative value '-1'` },
-    { row: 'R41', body: { ...least, bound_claims_type: '' }, error: "invalid 'bound_claims_type': " },
-    { row: 'R41', body: { ...least, bound_claims_type: null }, error: "invalid 'bound_claims_type': " },
-    { row: 'order', body: { role_type: 'x', token_bound_cidrs: 'foo' }, error: "invalid 'role_type': x" },
-    { row: 'order', body: { token_bound_cidrs: 'foo', token_type: 'x' }, error: address },
-    { row: 'order', body: { token_type: 'x', token_num_uses: -1, bound_claims_type: 'x' }, error: `invalid 'token_type' value "x"` },
-    { row: 'order', body: { token_num_uses: -1, token_ttl: 2, token_max_ttl: 1 }, error: "'token_num_uses' cannot be negative" },
-    { row: 'order', body: { token_ttl: 2, token_max_ttl: 1, bound_cidrs: 'foo' }, error: "'token_ttl' cannot be greater than 'token_max_ttl'" },
-    { row: 'order', body: { bound_cidrs: 'foo', period: '48h' }, error: address },
-    { row: 'order', body: { period: '48h', bound_claims_type: 'x' }, error: tooLong },
-    { row: 'order', body: { bound_claims_type: 'x', user_claim: '' }, error: "invalid 'bound_claims_type': x" },
-    { row: 'order', body: { claim_mappings: { a: 'role' } }, error: 'metadata key "role" is reserved and may not be a mapping destination' },
-    { row: 'order', body: { ttl: 2, max_ttl: 1 }, error: userClaim },
-    { row: 'type', body: { ...least, bound_claims: 'a=b' }, error: converting('bound_claims') },
-    { row: 'type', body: { ...least, claim_mappings: 'x' }, error: `${converting('claim_mappings')}invalid key pair "x"` },
-    { row: 'type', body: { ...least, token_ttl: 'x' }, error: `${converting('token_ttl')}time: invalid duration "x"` },
-    { row: 'type', body: { ...least, user_claim: ['a'] }, error: converting('user_claim') },
-    { row: 'type', body: { ...least, token_max_ttl: -1 }, error: `${converting('token_max_ttl')}cannot provide negative value '-1'` },
+    { row: 'unknown kind of bound claims', body: { ...least, bound_claims_type: 'invalid' }, error: "invalid 'bound_claims_type': invalid" },
+    {
+      row: 'a glob on a number',
+      body: { ...least, bound_claims_type: 'glob', bound_claims: { bar: 'baz', foo: 25 } },
+      error: 'claim is not a string: 25',
+    },
+    { row: 'a glob on a boolean', body: { ...least, bound_claims_type: 'glob', bound_claims: { foo: true } }, error: 'claim is not a string: true' },
+    {
+      row: 'a glob on a list with a number',
+      body: { ...least, bound_claims_type: 'glob', bound_claims: { foo: ['baz', 10] } },
+      error: 'claim is not a string: 10',
+    },
+    {
+      row: 'a glob on a list with null',
+      body: { ...least, bound_claims_type: 'glob', bound_claims: { foo: ['a', null] } },
+      error: 'claim is not a string: <nil>',
+    },
+    {
+      row: 'a glob on a map',
+      body: { ...least, bound_claims_type: 'glob', bound_claims: { foo: { a: 1 } } },
+      error: 'claim is not a string or list: map[a:1]',
+    },
+    {
+      row: 'a glob on null',
+      body: { ...least, bound_claims_type: 'glob', bound_claims: { foo: null } },
+      error: 'claim is not a string or list: <nil>',
+    },
+    {
+      row: 'a reserved metadata key',
+      body: { ...least, claim_mappings: { c: 'role' } },
+      error: 'metadata key "role" is reserved and may not be a mapping destination',
+    },
+    {
+      row: 'one metadata key twice',
+      body: { ...least, claim_mappings: { foo: 'a', bar: 'a' } },
+      error: 'multiple keys are mapped to metadata key "a"',
+    },
+    { row: 'no redirect URIs', body: { user_claim: 'u' }, error: redirects },
+    {
+      row: 'an empty list of redirect URIs',
+      body: { user_claim: 'u', role_type: 'oidc', bound_subject: 's', allowed_redirect_uris: [] },
+      error: redirects,
+    },
+    { row: 'unknown role type', body: { ...least, role_type: 'JWT' }, error: "invalid 'role_type': JWT" },
+    { row: 'unknown token type', body: { ...least, token_type: 'default-service' }, error: `invalid 'token_type' value "default-service"` },
+    { row: 'a token type in capitals', body: { ...least, token_type: 'Service' }, error: `invalid 'token_type' value "Service"` },
+    { row: 'a periodic batch token', body: { ...least, token_type: 'batch', token_period: 60 }, error: periodic },
+    { row: 'a periodic batch token of limited use', body: { ...least, token_type: 'batch', token_period: 60, token_num_uses: 1 }, error: periodic },
+    { row: 'a batch token of limited use', body: { ...least, token_type: 'batch', token_num_uses: 1 }, error: limited },
+    {
+      row: 'a TTL above the maximum',
+      body: { ...least, token_ttl: '2h', token_max_ttl: '1h' },
+      error: "'token_ttl' cannot be greater than 'token_max_ttl'",
+    },
+    {
+      row: 'a TTL above the maximum, by the old names',
+      body: { ...least, ttl: '2h', max_ttl: '1h' },
+      error: 'ttl should not be greater than max ttl',
+    },
+    { row: 'a period above that of the mount', body: { ...least, token_period: '48h' }, error: tooLong },
+    { row: 'a period above that of the mount, by the old name', body: { ...least, period: '48h' }, error: tooLong },
+    { row: 'an address that is none', body: { ...least, token_bound_cidrs: 'foo' }, error: address },
+    { row: 'an address that is none, by the old name', body: { ...least, bound_cidrs: '127.0.0.1,foo' }, error: address },
+    { row: 'too many addresses', body: { ...least, token_bound_cidrs: '10.0.0.1,'.repeat(1000) }, error: 'more than 1000 addresses' },
+    { row: 'too many addresses, by the old name', body: { ...least, bound_cidrs: '10.0.0.1,'.repeat(1000) }, error: 'more than 1000 addresses' },
+    { row: 'uses below zero', body: { ...least, token_num_uses: -1 }, error: "'token_num_uses' cannot be negative" },
+    { row: 'a duration that is none', body: { ...least, max_age: '1hr' }, error: converting('max_age') },
+    { row: 'a duration below zero', body: { ...least, max_age: '-1' }, error: `${converting('max_age')}cannot provide negative value '-1'` },
+    { row: 'no kind of bound claims', body: { ...least, bound_claims_type: '' }, error: "invalid 'bound_claims_type': " },
+    { row: 'null as the kind of bound claims', body: { ...least, bound_claims_type: null }, error: "invalid 'bound_claims_type': " },
+    { row: 'the role type before the addresses', body: { role_type: 'x', token_bound_cidrs: 'foo' }, error: "invalid 'role_type': x" },
+    { row: 'the addresses before the token type', body: { token_bound_cidrs: 'foo', token_type: 'x' }, error: address },
+    {
+      row: 'the token type before the uses',
+      body: { token_type: 'x', token_num_uses: -1, bound_claims_type: 'x' },
+      error: `invalid 'token_type' value "x"`,
+    },
+    { row: 'the uses before the TTLs', body: { token_num_uses: -1, token_ttl: 2, token_max_ttl: 1 }, error: "'token_num_uses' cannot be negative" },
+    {
+      row: 'the TTLs before the old addresses',
+      body: { token_ttl: 2, token_max_ttl: 1, bound_cidrs: 'foo' },
+      error: "'token_ttl' cannot be greater than 'token_max_ttl'",
+    },
+    { row: 'the old addresses before the old period', body: { bound_cidrs: 'foo', period: '48h' }, error: address },
+    { row: 'the old period before the bound claims', body: { period: '48h', bound_claims_type: 'x' }, error: tooLong },
+    { row: 'the bound claims before the user claim', body: { bound_claims_type: 'x', user_claim: '' }, error: "invalid 'bound_claims_type': x" },
+    {
+      row: 'the mappings before the user claim',
+      body: { claim_mappings: { a: 'role' } },
+      error: 'metadata key "role" is reserved and may not be a mapping destination',
+    },
+    { row: 'the user claim before the old TTLs', body: { ttl: 2, max_ttl: 1 }, error: userClaim },
+    { row: 'bound claims that are no map', body: { ...least, bound_claims: 'a=b' }, error: converting('bound_claims') },
+    { row: 'mappings that are no map', body: { ...least, claim_mappings: 'x' }, error: `${converting('claim_mappings')}invalid key pair "x"` },
+    { row: 'a TTL that is no duration', body: { ...least, token_ttl: 'x' }, error: `${converting('token_ttl')}time: invalid duration "x"` },
+    { row: 'a user claim that is a list', body: { ...least, user_claim: ['a'] }, error: converting('user_claim') },
+    { row: 'a TTL below zero', body: { ...least, token_max_ttl: -1 }, error: `${converting('token_max_ttl')}cannot provide negative value '-1'` },
   ])('$row: $body', async ({ body, error }) => {
     const server = await withoutRoles()
 
@@ -173,13 +225,13 @@ describe('what is stored and shown', () => {
   })
 
   test.each([
-    { row: 'R4', body: { bound_subject: 's' } },
-    { row: 'R5', body: { bound_audiences: 'a' } },
-    { row: 'R6', body: { bound_cidrs: '127.0.0.1' } },
-    { row: 'R6', body: { token_bound_cidrs: ['::1', '999.0.0.0/8'] } },
-    { row: 'R7', body: { bound_claims: { a: 'b' } } },
-    { row: 'cap', body: { token_bound_cidrs: Array(1000).fill('10.0.0.1').join(',') } },
-  ])('$row: one bound value is enough: $body', async ({ body }) => {
+    { body: { bound_subject: 's' } },
+    { body: { bound_audiences: 'a' } },
+    { body: { bound_cidrs: '127.0.0.1' } },
+    { body: { token_bound_cidrs: ['::1', '999.0.0.0/8'] } },
+    { body: { bound_claims: { a: 'b' } } },
+    { body: { token_bound_cidrs: Array(1000).fill('10.0.0.1').join(',') } },
+  ])('one bound value is enough: $body', async ({ body }) => {
     await using server = await startTestServer()
     expect((await server.root.write(path, { role_type: 'jwt', user_claim: 'u', policies: 'p', ...body })).status).toBe(204)
   })
@@ -194,7 +246,7 @@ describe('what is stored and shown', () => {
     ['-5s', -5],
     ['', 0],
     ['1.5h', 5400],
-  ])('leeways are kept as given: %j', async (given, stored) => {
+  ])('a leeway of %j is %i seconds', async (given, stored) => {
     await using server = await startTestServer()
     const leeways = { expiration_leeway: given, not_before_leeway: given, clock_skew_leeway: given }
     expect(await written(server, { ...least, ...leeways })).toMatchObject({
@@ -212,7 +264,7 @@ describe('what is stored and shown', () => {
     ['2m', 120],
     ['1h', 3600],
     ['2d', 172_800],
-  ])('max_age %j', async (given, stored) => {
+  ])('max_age %j is %i seconds', async (given, stored) => {
     await using server = await startTestServer()
     expect((await written(server, { ...least, max_age: given }))?.max_age).toBe(stored)
   })

@@ -22,73 +22,101 @@ describe('creating a message: refused', () => {
   afterAll(() => house[Symbol.asyncDispose]())
 
   test.each<{ row: string; sent: unknown; text: string }>([
-    { row: '4', sent: without('title'), text: 'missing title parameter value' },
-    { row: '5', sent: without('message'), text: 'missing message parameter value' },
-    { row: '6', sent: without('start_time'), text: 'missing start_time parameter value' },
-    { row: '7', sent: { ...plain, start_time: null }, text: 'missing start_time parameter value' },
-    { row: '8', sent: undefined, text: 'missing title parameter value' },
-    { row: '9', sent: { ...plain, title: [] }, text: unconverted('title', wrongType('string', '[]interface {}')) },
-    { row: '10', sent: { ...plain, authenticated: 'abc' }, text: unconverted('authenticated', notBool) },
-    { row: '11', sent: { ...plain, type: [] }, text: unconverted('type', wrongType('string', '[]interface {}')) },
-    { row: '12', sent: { ...plain, message: {} }, text: unconverted('message', wrongType('string', 'map[string]interface {}')) },
-    { row: '13', sent: { ...plain, message: 'The message not base64 encoded.' }, text: notBase64 },
-    { row: '14', sent: { ...plain, start_time: 'friday' }, text: unconverted('start_time', noDate) },
-    { row: '15', sent: { ...plain, end_time: [] }, text: unconverted('end_time', 'could not parse time from input type') },
-    { row: '16', sent: { ...plain, end_time: '' }, text: unconverted('end_time', noDate) },
-    { row: '17', sent: { ...plain, link: 'not-a-map' }, text: unconverted('link', wrongType('map[string]interface {}', 'string')) },
-    { row: '18', sent: { ...plain, link: { 'click here': [] } }, text: 'invalid url for "click here" key in link parameter value' },
-    { row: '19', sent: { ...plain, link: { a: 'x', b: 'y' } }, text: twoLinks },
-    { row: '20', sent: { ...plain, options: 'not-a-map' }, text: unconverted('options', wrongType('map[string]interface {}', 'string')) },
-    { row: '24', sent: { ...plain, link: { 'Click me': '' } }, text: 'missing url for "Click me" key in link parameter value' },
-    { row: '25', sent: { ...plain, link: { '': null } }, text: 'invalid url for "" key in link parameter value' },
-    { row: '26', sent: { ...plain, link: { 'Click me': null } }, text: 'invalid url for "Click me" key in link parameter value' },
-    { row: '27', sent: { ...plain, link: { '': 'https://www.example.org' } }, text: 'missing title key in link parameter value' },
-    { row: '28', sent: { ...plain, link: { n: 5 } }, text: 'invalid url for "n" key in link parameter value' },
-    { row: '30', sent: { ...plain, link: [{ a: 'b' }, { c: 'd' }] }, text: twoLinks },
-    { row: 'the form of answers', sent: { ...plain, link: { title: 'Learn', href: 'https://x' } }, text: twoLinks },
+    { row: 'no title', sent: without('title'), text: 'missing title parameter value' },
+    { row: 'no message', sent: without('message'), text: 'missing message parameter value' },
+    { row: 'no start', sent: without('start_time'), text: 'missing start_time parameter value' },
+    { row: 'null as the start', sent: { ...plain, start_time: null }, text: 'missing start_time parameter value' },
+    { row: 'no body', sent: undefined, text: 'missing title parameter value' },
+    { row: 'a title that is a list', sent: { ...plain, title: [] }, text: unconverted('title', wrongType('string', '[]interface {}')) },
+    { row: 'a switch that is none', sent: { ...plain, authenticated: 'abc' }, text: unconverted('authenticated', notBool) },
+    { row: 'a type that is a list', sent: { ...plain, type: [] }, text: unconverted('type', wrongType('string', '[]interface {}')) },
+    { row: 'a message that is a map', sent: { ...plain, message: {} }, text: unconverted('message', wrongType('string', 'map[string]interface {}')) },
+    { row: 'a message that is not base64', sent: { ...plain, message: 'The message not base64 encoded.' }, text: notBase64 },
+    { row: 'a start that is no time', sent: { ...plain, start_time: 'friday' }, text: unconverted('start_time', noDate) },
+    { row: 'an end that is a list', sent: { ...plain, end_time: [] }, text: unconverted('end_time', 'could not parse time from input type') },
+    { row: 'an empty end', sent: { ...plain, end_time: '' }, text: unconverted('end_time', noDate) },
     {
-      row: 'a list of texts',
+      row: 'a link that is no map',
+      sent: { ...plain, link: 'not-a-map' },
+      text: unconverted('link', wrongType('map[string]interface {}', 'string')),
+    },
+    {
+      row: 'an address that is a list',
+      sent: { ...plain, link: { 'click here': [] } },
+      text: 'invalid url for "click here" key in link parameter value',
+    },
+    { row: 'two links', sent: { ...plain, link: { a: 'x', b: 'y' } }, text: twoLinks },
+    {
+      row: 'options that are no map',
+      sent: { ...plain, options: 'not-a-map' },
+      text: unconverted('options', wrongType('map[string]interface {}', 'string')),
+    },
+    { row: 'an empty address', sent: { ...plain, link: { 'Click me': '' } }, text: 'missing url for "Click me" key in link parameter value' },
+    { row: 'neither name nor address', sent: { ...plain, link: { '': null } }, text: 'invalid url for "" key in link parameter value' },
+    { row: 'null as an address', sent: { ...plain, link: { 'Click me': null } }, text: 'invalid url for "Click me" key in link parameter value' },
+    { row: 'a link without a name', sent: { ...plain, link: { '': 'https://www.example.org' } }, text: 'missing title key in link parameter value' },
+    { row: 'an address that is a number', sent: { ...plain, link: { n: 5 } }, text: 'invalid url for "n" key in link parameter value' },
+    { row: 'two links in a list', sent: { ...plain, link: [{ a: 'b' }, { c: 'd' }] }, text: twoLinks },
+    { row: 'a link in the form of answers', sent: { ...plain, link: { title: 'Learn', href: 'https://x' } }, text: twoLinks },
+    {
+      row: 'a link as a list of texts',
       sent: { ...plain, link: ['a'] },
       text: unconverted('link', wrongType('map[string]interface {}', 'string', '[0]')),
     },
-    { row: '31', sent: { ...plain, link: { 'say "hi"': '' } }, text: 'missing url for "say \\"hi\\"" key in link parameter value' },
     {
-      row: 'what cannot be printed',
+      row: 'quotes in the name of a link',
+      sent: { ...plain, link: { 'say "hi"': '' } },
+      text: 'missing url for "say \\"hi\\"" key in link parameter value',
+    },
+    {
+      row: 'a name that cannot be printed, no address',
       sent: { ...plain, link: { 'a\0\u200b\n': '' } },
       text: String.raw`missing url for "a\x00\u200b\n" key in link parameter value`,
     },
     {
-      row: 'what cannot be printed',
+      row: 'a name that cannot be printed, a number as address',
       sent: { ...plain, link: { '\u007f': 1 } },
       text: String.raw`invalid url for "\x7f" key in link parameter value`,
     },
-    { row: '32', sent: { ...plain, end_time: plain.start_time }, text: reversed },
-    { row: '32 to the nanosecond', sent: { ...plain, start_time: '2024-01-01T00:00:00.000000001Z', end_time: plain.start_time }, text: reversed },
-    { row: '33', sent: { ...plain, end_time: '2023-01-01T00:00:00Z' }, text: reversed },
-    { row: '34', sent: { ...plain, type: 'watermark' }, text: noSuchType },
-    { row: '35', sent: { ...plain, type: 'Banner' }, text: noSuchType },
-    { row: '35', sent: { ...plain, type: '' }, text: noSuchType },
-    { row: '35', sent: { ...plain, type: null }, text: noSuchType },
-    { row: '36', sent: { ...plain, type: 'watermark', end_time: '2023-01-01T00:00:00Z' }, text: reversed },
-    { row: '42', sent: { title: 't' }, text: 'missing message parameter value' },
-    { row: '43', sent: { title: 't', message: '', link: { a: 'x', b: 'y' } }, text: 'missing start_time parameter value' },
+    { row: 'an end at the start', sent: { ...plain, end_time: plain.start_time }, text: reversed },
+    {
+      row: 'an end a nanosecond before the start',
+      sent: { ...plain, start_time: '2024-01-01T00:00:00.000000001Z', end_time: plain.start_time },
+      text: reversed,
+    },
+    { row: 'an end before the start', sent: { ...plain, end_time: '2023-01-01T00:00:00Z' }, text: reversed },
+    { row: 'unknown type', sent: { ...plain, type: 'watermark' }, text: noSuchType },
+    { row: 'a type in capitals', sent: { ...plain, type: 'Banner' }, text: noSuchType },
+    { row: 'an empty type', sent: { ...plain, type: '' }, text: noSuchType },
+    { row: 'null as the type', sent: { ...plain, type: null }, text: noSuchType },
+    { row: 'the end before the type', sent: { ...plain, type: 'watermark', end_time: '2023-01-01T00:00:00Z' }, text: reversed },
+    { row: 'the title is there, the message is not', sent: { title: 't' }, text: 'missing message parameter value' },
+    { row: 'the start before the link', sent: { title: 't', message: '', link: { a: 'x', b: 'y' } }, text: 'missing start_time parameter value' },
     ...['QUI', 'Q-_D', 'QUJD ', 'QQ==QQ==', 'Q===', '=', 'QUJ\tD', 'QUJé'].map((message) => ({
-      row: '47',
+      row: `almost base64, ${JSON.stringify(message)}`,
       sent: { ...plain, message },
       text: notBase64,
     })),
-    ...[2, 'yes', 'tRuE'].map((authenticated) => ({ row: '51', sent: { ...plain, authenticated }, text: unconverted('authenticated', notBool) })),
-    { row: '56', sent: { ...plain, start_time: 1.5 }, text: unconverted('start_time', 'strconv.ParseInt: parsing "1.5": invalid syntax') },
+    ...[2, 'yes', 'tRuE'].map((authenticated) => ({
+      row: `the switch ${authenticated}`,
+      sent: { ...plain, authenticated },
+      text: unconverted('authenticated', notBool),
+    })),
+    {
+      row: 'a start with a fraction',
+      sent: { ...plain, start_time: 1.5 },
+      text: unconverted('start_time', 'strconv.ParseInt: parsing "1.5": invalid syntax'),
+    },
     ...['2024-01-01', '2024-01-01 00:00:00Z', '2024-02-30T00:00:00Z', '2024-01-01T00:00:00', '2024-01-01t00:00:00z', '2024-01-01T24:00:00Z'].map(
-      (start_time) => ({ row: '57', sent: { ...plain, start_time }, text: unconverted('start_time', noDate) }),
+      (start_time) => ({ row: `the start ${start_time}`, sent: { ...plain, start_time }, text: unconverted('start_time', noDate) }),
     ),
     {
-      row: 'order of fields, last sent first',
+      row: 'the title is read first',
       sent: Object.fromEntries(Object.entries({ ...plain, title: [], authenticated: 'abc', message: {}, start_time: 'x', link: 5 }).reverse()),
       text: unconverted('title', wrongType('string', '[]interface {}')),
     },
     {
-      row: 'order of fields, last sent first',
+      row: 'the start is read before the end',
       sent: { options: 5, link: 5, end_time: 'x', start_time: 'y', title: 't' },
       text: unconverted('start_time', noDate),
     },
@@ -97,7 +125,7 @@ describe('creating a message: refused', () => {
     expect((await house.root.list(messagesPath)).status).toBe(404)
   })
 
-  test('a year no text can hold', async () => {
+  test('a year that no text can hold is refused', async () => {
     const { status, body } = await house.root.write(messagesPath, { ...plain, start_time: '9999-12-31T23:59:59-01:00' })
 
     expect(status).toBe(400)
@@ -106,7 +134,7 @@ describe('creating a message: refused', () => {
     expect(await house.root.write(messagesPath, before)).toMatchObject({ status: 400, body: errors(reversed) })
   })
 
-  test('a body that is no JSON', async () => {
+  test('a body that is no JSON is refused', async () => {
     const { status, body } = await house.root.write(messagesPath, undefined, { raw: '{' })
 
     expect(status).toBe(400)
@@ -114,11 +142,11 @@ describe('creating a message: refused', () => {
   })
 
   test.each([
-    { row: '66', policy: 'update', sent: plain, status: 403, body: notAllowed },
-    { row: '67', policy: 'update', sent: { ...plain, title: [] }, status: 400, body: undefined },
-    { row: 'D-5', policy: 'read', sent: { ...plain, title: [] }, status: 403, body: notAllowed },
-    { row: '1.2', policy: 'create', sent: without('title'), status: 400, body: errors('missing title parameter value') },
-  ])('$row: a token that may $policy, with $sent', async ({ policy, sent, status, body }) => {
+    { policy: 'update', sent: plain, status: 403, body: notAllowed },
+    { policy: 'update', sent: { ...plain, title: [] }, status: 400, body: undefined },
+    { policy: 'read', sent: { ...plain, title: [] }, status: 403, body: notAllowed },
+    { policy: 'create', sent: without('title'), status: 400, body: errors('missing title parameter value') },
+  ])('a token that may $policy, with $sent, gets $status', async ({ policy, sent, status, body }) => {
     const client = await clientWith(house, messagesPath, policy)
 
     const answer = await client.write(messagesPath, sent)
@@ -126,21 +154,21 @@ describe('creating a message: refused', () => {
     expect(answer).toMatchObject({ status, ...(body === undefined ? {} : { body }) })
   })
 
-  test('no token, and one that is none', async () => {
+  test('a caller without a token, or with an invalid one, is refused', async () => {
     expect(await house.anonymous.write(messagesPath, plain)).toMatchObject({ status: 403, body: notAccepted })
     expect(await house.as('hvs.junk').write(messagesPath, { title: [] })).toMatchObject({ status: 403, body: notAccepted })
   })
 
   test.each([
-    { row: '86', verb: 'GET', path: messagesPath },
-    { row: '86', verb: 'DELETE', path: messagesPath },
-    { row: '1.2', verb: 'DELETE', path: `${messagesPath}/` },
-    { row: '1.2', verb: 'GET', path: `${messagesPath}/` },
-    { row: '86', verb: 'PATCH', path: messagesPath },
-    { row: '86', verb: 'LIST', path: `${messagesPath}/an-id` },
-    { row: '1.2', verb: 'HEAD', path: messagesPath },
-    { row: '1.2', verb: 'HEAD', path: `${messagesPath}/an-id` },
-  ])('$row: $verb $path is not offered', async ({ verb, path }) => {
+    { verb: 'GET', path: messagesPath },
+    { verb: 'DELETE', path: messagesPath },
+    { verb: 'DELETE', path: `${messagesPath}/` },
+    { verb: 'GET', path: `${messagesPath}/` },
+    { verb: 'PATCH', path: messagesPath },
+    { verb: 'LIST', path: `${messagesPath}/an-id` },
+    { verb: 'HEAD', path: messagesPath },
+    { verb: 'HEAD', path: `${messagesPath}/an-id` },
+  ])('$verb $path is not offered', async ({ verb, path }) => {
     const answer = await house.root.call(verb, path, verb === 'PATCH' ? {} : undefined, {
       headers: { 'Content-Type': 'application/merge-patch+json' },
     })
@@ -149,7 +177,7 @@ describe('creating a message: refused', () => {
     if (verb !== 'HEAD') expect(answer.body).toEqual(errors(caused('unsupported operation')))
   })
 
-  test('a patch of the collection is no exception to the rule about slashes', async () => {
+  test('a PATCH of the collection with a trailing slash is refused like any write', async () => {
     const answer = await house.root.call('PATCH', `${messagesPath}/`, {}, { headers: { 'Content-Type': 'application/merge-patch+json' } })
 
     expect(answer).toMatchObject({ status: 400, body: errors("cannot write to a path ending in '/'") })
@@ -177,10 +205,10 @@ describe('creating a message: accepted', () => {
   const link = (title: string, href: string) => ({ title, href })
 
   test.each<{ row: string; sent: object; data: object; verb?: string; path?: string; read?: object }>([
-    { row: '1', sent: {}, data: {} },
-    { row: '2', verb: 'PUT', sent: {}, data: {} },
+    { row: 'the least there must be', sent: {}, data: {} },
+    { row: 'the least there must be, by PUT', verb: 'PUT', sent: {}, data: {} },
     {
-      row: '3',
+      row: 'every field',
       sent: {
         authenticated: false,
         type: 'modal',
@@ -197,43 +225,47 @@ describe('creating a message: accepted', () => {
       },
       read: { link: { Details: 'https://s.com/d' } },
     },
-    { row: '21', sent: { link: null }, data: {} },
-    { row: '22', sent: { link: {} }, data: {} },
-    { row: '3.4', sent: { link: [] }, data: {} },
-    { row: '23', sent: { link: { '': '' } }, data: {} },
-    { row: '29', sent: { link: [{ a: 'b' }] }, data: { link: link('a', 'b') }, read: { link: { a: 'b' } } },
+    { row: 'null as the link', sent: { link: null }, data: {} },
+    { row: 'a link without entries', sent: { link: {} }, data: {} },
+    { row: 'an empty list as the link', sent: { link: [] }, data: {} },
+    { row: 'a link without name and address', sent: { link: { '': '' } }, data: {} },
+    { row: 'a link in a list', sent: { link: [{ a: 'b' }] }, data: { link: link('a', 'b') }, read: { link: { a: 'b' } } },
     { row: 'a name every object has', sent: JSON.parse('{"link": {"__proto__": "x"}}'), data: { link: link('__proto__', 'x') } },
-    { row: '44', sent: { title: '' }, data: { title: '' } },
-    { row: '44', sent: { title: null }, data: { title: '' } },
-    { row: '44', sent: { title: 123 }, data: { title: '123' } },
-    { row: '44', sent: { title: true }, data: { title: '1' } },
-    { row: '45', sent: { message: '' }, data: { message: '' } },
-    { row: '45', sent: { message: null }, data: { message: '' } },
-    { row: '46', sent: { message: 'SGVs\nbG8=' }, data: { message: 'SGVs\nbG8=' } },
+    { row: 'an empty title', sent: { title: '' }, data: { title: '' } },
+    { row: 'null as the title', sent: { title: null }, data: { title: '' } },
+    { row: 'a number as the title', sent: { title: 123 }, data: { title: '123' } },
+    { row: 'a boolean as the title', sent: { title: true }, data: { title: '1' } },
+    { row: 'an empty message', sent: { message: '' }, data: { message: '' } },
+    { row: 'null as the message', sent: { message: null }, data: { message: '' } },
+    { row: 'a line break in the message', sent: { message: 'SGVs\nbG8=' }, data: { message: 'SGVs\nbG8=' } },
     { row: 'breaks in the padding', sent: { message: 'QQ=\r\n=' }, data: { message: 'QQ=\r\n=' } },
-    { row: '48', sent: { message: 'QUJ=' }, data: { message: 'QUJ=' } },
-    { row: '49', sent: { authenticated: 'T' }, data: { authenticated: true } },
-    { row: '49', sent: { authenticated: 1 }, data: { authenticated: true } },
-    { row: '49', sent: { authenticated: '0' }, data: { authenticated: false } },
-    { row: '50', sent: { authenticated: null }, data: { authenticated: false } },
-    { row: '50', sent: { authenticated: '' }, data: { authenticated: false } },
-    { row: '52', sent: { start_time: '2024-01-01T02:00:00+02:00' }, data: {} },
-    { row: '53', sent: { start_time: '2024-01-01T00:00:00.000Z' }, data: {} },
-    { row: '2.3', sent: { start_time: '2024-01-01T00:00:00.500Z' }, data: { start_time: '2024-01-01T00:00:00.5Z' } },
-    { row: '54', sent: { start_time: '2024-01-01T00:00:00.1234567899Z' }, data: { start_time: '2024-01-01T00:00:00.123456789Z' } },
-    { row: '55', sent: { start_time: 1700000000 }, data: { start_time: '2023-11-14T22:13:20Z' } },
-    { row: '55', sent: { start_time: '1700000000' }, data: { start_time: '2023-11-14T22:13:20Z' } },
+    { row: 'padding', sent: { message: 'QUJ=' }, data: { message: 'QUJ=' } },
+    { row: 'a T as a switch', sent: { authenticated: 'T' }, data: { authenticated: true } },
+    { row: 'a number as a switch', sent: { authenticated: 1 }, data: { authenticated: true } },
+    { row: 'a zero as text as a switch', sent: { authenticated: '0' }, data: { authenticated: false } },
+    { row: 'null as a switch', sent: { authenticated: null }, data: { authenticated: false } },
+    { row: 'an empty text as a switch', sent: { authenticated: '' }, data: { authenticated: false } },
+    { row: 'a start with an offset', sent: { start_time: '2024-01-01T02:00:00+02:00' }, data: {} },
+    { row: 'a start with a fraction of zero', sent: { start_time: '2024-01-01T00:00:00.000Z' }, data: {} },
+    { row: 'a start with a fraction', sent: { start_time: '2024-01-01T00:00:00.500Z' }, data: { start_time: '2024-01-01T00:00:00.5Z' } },
+    {
+      row: 'a start with ten digits of a fraction',
+      sent: { start_time: '2024-01-01T00:00:00.1234567899Z' },
+      data: { start_time: '2024-01-01T00:00:00.123456789Z' },
+    },
+    { row: 'a start in seconds', sent: { start_time: 1700000000 }, data: { start_time: '2023-11-14T22:13:20Z' } },
+    { row: 'a start in seconds as text', sent: { start_time: '1700000000' }, data: { start_time: '2023-11-14T22:13:20Z' } },
     { row: 'before 1970', sent: { start_time: -1 }, data: { start_time: '1969-12-31T23:59:59Z' } },
     { row: 'the first year', sent: { start_time: '0000-01-01T00:00:00.000000001Z' }, data: { start_time: '0000-01-01T00:00:00.000000001Z' } },
-    { row: '2.1', sent: { end_time: null }, data: {} },
-    { row: '60', sent: { options: {} }, data: { options: {} } },
-    { row: '2.4', sent: { options: [] }, data: { options: {} } },
-    { row: '2.4', sent: { options: [{ a: 1 }, { a: 2, b: 3 }] }, data: { options: { a: 2, b: 3 } } },
-    { row: '62', sent: { start_time: '2030-01-01T00:00:00Z' }, data: { start_time: '2030-01-01T00:00:00Z', active: false } },
-    { row: '63', sent: { end_time: '2024-02-01T00:00:00Z' }, data: { end_time: '2024-02-01T00:00:00Z', active: false } },
-    { row: '65', path: `${messagesPath}/`, sent: {}, data: {} },
-    { row: '65', path: `${messagesPath}/`, verb: 'PUT', sent: {}, data: {} },
-  ])('$row: $verb $path $sent', async ({ sent, data, verb = 'POST', path = messagesPath, read = {} }) => {
+    { row: 'null as the end', sent: { end_time: null }, data: {} },
+    { row: 'empty options', sent: { options: {} }, data: { options: {} } },
+    { row: 'an empty list as the options', sent: { options: [] }, data: { options: {} } },
+    { row: 'a list as the options', sent: { options: [{ a: 1 }, { a: 2, b: 3 }] }, data: { options: { a: 2, b: 3 } } },
+    { row: 'a start to come', sent: { start_time: '2030-01-01T00:00:00Z' }, data: { start_time: '2030-01-01T00:00:00Z', active: false } },
+    { row: 'an end that is over', sent: { end_time: '2024-02-01T00:00:00Z' }, data: { end_time: '2024-02-01T00:00:00Z', active: false } },
+    { row: 'a slash behind the path', path: `${messagesPath}/`, sent: {}, data: {} },
+    { row: 'a slash behind the path, by PUT', path: `${messagesPath}/`, verb: 'PUT', sent: {}, data: {} },
+  ])('$row: $sent', async ({ sent, data, verb = 'POST', path = messagesPath, read = {} }) => {
     const { status, body } = await house.root.call(verb, path, { ...plain, ...sent })
 
     const id = String(body.data?.['id'])
@@ -258,7 +290,7 @@ describe('creating a message: accepted', () => {
     expect((await house.root.read(`${messagesPath}/${created.body.data?.['id']}`)).text).toContain(`"options":${options}`)
   })
 
-  test('fields nobody declared', async () => {
+  test('undeclared fields are ignored with a warning', async () => {
     const { status, body } = await house.root.write(messagesPath, { ...plain, foo: 1, id: 'x' })
 
     expect(status).toBe(200)
@@ -266,7 +298,7 @@ describe('creating a message: accepted', () => {
     expect(body.warnings).toEqual([`${unwanted}: [foo id]`])
   })
 
-  test('with the slash the rights count without it', async () => {
+  test('a trailing slash does not count for rights', async () => {
     const client = await clientWith(house, messagesPath, 'create')
     const other = await clientWith(house, `${messagesPath}/`, 'create')
 
@@ -274,7 +306,7 @@ describe('creating a message: accepted', () => {
     expect(await other.write(`${messagesPath}/`, plain)).toMatchObject({ status: 403, body: notAllowed })
   })
 
-  test('a form is as good as JSON', async () => {
+  test('a form is accepted like JSON', async () => {
     const raw = new URLSearchParams(plain).toString()
 
     const { status, body } = await house.root.write(messagesPath, undefined, {
@@ -303,7 +335,7 @@ describe('the limit of 100 messages', () => {
     expect((await house.root.write(messagesPath, plain)).status).toBe(400)
   })
 
-  test('of ten at once in the last place one gets it', async () => {
+  test('of ten concurrent writes for the last place, one succeeds', async () => {
     await using house = await startMessageHouse()
     await fill(house, 99)
 
@@ -324,7 +356,7 @@ describe('the limit of 100 messages', () => {
     expect((await house.root.list(messagesPath)).body.data?.['keys']).toHaveLength(100)
   })
 
-  test('each namespace has its own hundred', async () => {
+  test('each namespace has its own limit', async () => {
     await using house = await startMessageHouse()
     await house.root.write('sys/namespaces/a')
     await house.root.write('sys/namespaces/b', undefined, { headers: { 'X-Vault-Namespace': 'a' } })

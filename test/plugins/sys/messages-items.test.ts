@@ -33,7 +33,7 @@ const stored = async () => (await house.root.read(path)).body.data
 const patch = (sent: unknown, at = path) => house.root.call('PATCH', at, sent, mergePatch)
 
 describe('reading, updating and deleting a message', () => {
-  test('ten keys', async () => {
+  test('a message has ten keys', async () => {
     expect(await stored()).toEqual({ ...plain, ...modal, id, active: true })
     const bare = await made(house)
     expect((await house.root.read(`${messagesPath}/${bare}`)).body.data).toEqual({
@@ -49,16 +49,16 @@ describe('reading, updating and deleting a message', () => {
   })
 
   test.each([
-    { row: '71', verb: 'GET', at: 'def' },
-    { row: '72', verb: 'GET', at: 'a/b' },
-    { row: 'P-2', verb: 'GET', at: 'def/' },
-    { row: '73', verb: 'POST', at: 'abc' },
-    { row: '73', verb: 'PUT', at: 'a/b/' },
-    { row: '75', verb: 'POST', at: 'abc', with: reversed },
-    { row: '3.3', verb: 'POST', at: 'abc', with: { type: 'something' } },
-    { row: '7.3', verb: 'PATCH', at: 'abc' },
-    { row: '7.3', verb: 'PATCH', at: 'abc', with: { title: null, ...twoLinks } },
-  ])('$row: $verb of $at with $with finds nothing', async ({ verb, at, with: fields = {} }) => {
+    { verb: 'GET', at: 'def' },
+    { verb: 'GET', at: 'a/b' },
+    { verb: 'GET', at: 'def/' },
+    { verb: 'POST', at: 'abc' },
+    { verb: 'PUT', at: 'a/b/' },
+    { verb: 'POST', at: 'abc', with: reversed },
+    { verb: 'POST', at: 'abc', with: { type: 'something' } },
+    { verb: 'PATCH', at: 'abc' },
+    { verb: 'PATCH', at: 'abc', with: { title: null, ...twoLinks } },
+  ])('$verb of $at with $with finds nothing', async ({ verb, at, with: fields = {} }) => {
     const sent = verb === 'GET' ? undefined : { ...plain, ...fields }
 
     expect(await house.root.call(verb, `${messagesPath}/${at}`, sent, verb === 'PATCH' ? mergePatch : {})).toMatchObject({
@@ -68,32 +68,30 @@ describe('reading, updating and deleting a message', () => {
   })
 
   test.each([
-    { row: '74', at: 'abc', sent: without('title'), text: 'missing title parameter value' },
-    { row: '3.3', at: 'abc', sent: { ...plain, message: 'Q' }, text: 'invalid message parameter value, must be base64 encoded' },
-    { row: '3.3', at: 'abc', sent: without('start_time'), text: 'missing start_time parameter value' },
+    { at: 'abc', sent: without('title'), text: 'missing title parameter value' },
+    { at: 'abc', sent: { ...plain, message: 'Q' }, text: 'invalid message parameter value, must be base64 encoded' },
+    { at: 'abc', sent: without('start_time'), text: 'missing start_time parameter value' },
     {
-      row: '80',
       at: 'abc',
       sent: { ...without('start_time'), ...twoLinks },
       text: 'invalid number of elements in link parameter value; only a single element can be provided',
     },
     {
-      row: '79',
       at: 'abc',
       sent: { ...plain, authenticated: 'fred' },
       text: `Field validation failed: error converting input for field "authenticated": '' cannot parse value as 'bool': strconv.ParseBool: invalid syntax`,
     },
-    { row: '78', at: '', sent: { ...plain, ...reversed }, text: failed('message start time must occur before end time') },
-    { row: '78', at: '', sent: { ...plain, type: 'something' }, text: failed('unrecognized message type') },
-    { row: '3.3', at: '', sent: { ...plain, ...reversed, type: 'something' }, text: failed('message start time must occur before end time') },
-  ])('$row: an update with $sent is refused and changes nothing', async ({ at, sent, text }) => {
+    { at: '', sent: { ...plain, ...reversed }, text: failed('message start time must occur before end time') },
+    { at: '', sent: { ...plain, type: 'something' }, text: failed('unrecognized message type') },
+    { at: '', sent: { ...plain, ...reversed, type: 'something' }, text: failed('message start time must occur before end time') },
+  ])('an update with $sent is refused and changes nothing: $text', async ({ at, sent, text }) => {
     const before = await stored()
 
     expect(await house.root.write(at === '' ? path : `${messagesPath}/${at}`, sent)).toMatchObject({ status: 400, body: errors(text) })
     expect(await stored()).toEqual(before)
   })
 
-  test('an update to a year no text can hold', async () => {
+  test('an update to a year that no text can hold is refused', async () => {
     const { status, body } = await house.root.write(path, { ...plain, end_time: 253402300800 })
 
     expect(status).toBe(400)
@@ -101,10 +99,10 @@ describe('reading, updating and deleting a message', () => {
   })
 
   test.each([
-    { row: '76, 77', verb: 'POST', slash: '' },
-    { row: '1.1', verb: 'PUT', slash: '' },
-    { row: 'P-2', verb: 'POST', slash: '/' },
-  ])('$row: $verb replaces the whole message', async ({ verb, slash }) => {
+    { verb: 'POST', slash: '' },
+    { verb: 'PUT', slash: '' },
+    { verb: 'POST', slash: '/' },
+  ])('$verb with "$slash" behind the path replaces the whole message', async ({ verb, slash }) => {
     const whole = { ...plain, start_time: '2030-01-01T00:00:00Z' }
 
     const answer = await house.root.call(verb, path + slash, whole)
@@ -114,7 +112,7 @@ describe('reading, updating and deleting a message', () => {
     expect(await stored()).toEqual(after)
   })
 
-  test('an id in the body gives way to the one in the path', async () => {
+  test('the id in the path overrides one in the body', async () => {
     const answer = await house.root.write(path, { ...plain, id: 'other', foo: 1 })
 
     expect(answer.body.warnings).toEqual([
@@ -124,7 +122,7 @@ describe('reading, updating and deleting a message', () => {
     expect(answer.body.data?.['id']).toBe(id)
   })
 
-  test.each(['', '/'])('delete, known or not, with "%s" behind', async (slash) => {
+  test.each(['', '/'])('deleting a message is 204, known or not, with "%s" behind the path', async (slash) => {
     for (let time = 0; time < 2; time += 1) {
       expect(await house.root.delete(path + slash)).toMatchObject({ status: 204, text: '' })
       expect((await house.root.read(path)).status).toBe(404)
@@ -132,12 +130,12 @@ describe('reading, updating and deleting a message', () => {
   })
 
   test.each([
-    { row: '87', capability: 'create', verb: 'POST' },
-    { row: '1.2', capability: 'update', verb: 'PATCH' },
-    { row: '1.2', capability: 'patch', verb: 'POST' },
-    { row: '1.2', capability: 'update', verb: 'DELETE' },
-    { row: '1.2', capability: 'list', verb: 'GET' },
-  ])('$row: $capability is not enough for $verb', async ({ capability, verb }) => {
+    { capability: 'create', verb: 'POST' },
+    { capability: 'update', verb: 'PATCH' },
+    { capability: 'patch', verb: 'POST' },
+    { capability: 'update', verb: 'DELETE' },
+    { capability: 'list', verb: 'GET' },
+  ])('$capability is not enough for $verb', async ({ capability, verb }) => {
     const client = await clientWith(house, `${messagesPath}/*`, capability)
 
     expect(await client.call(verb, path, verb === 'GET' || verb === 'DELETE' ? undefined : plain, mergePatch)).toMatchObject({

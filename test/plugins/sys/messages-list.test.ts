@@ -5,7 +5,7 @@ import { clientWith, type MessageHouse, made, messagesPath, startMessageHouse } 
 const unwanted = 'Endpoint ignored these unrecognized parameters: [foo]'
 const ignoredType = 'Endpoint ignored the unrecognized value of the type filter'
 
-test('an empty namespace', async () => {
+test('the list of an empty namespace is 404, or has the warnings alone', async () => {
   await using house = await startMessageHouse()
 
   expect(await house.root.call('LIST', messagesPath)).toMatchObject({ status: 404, body: errors() })
@@ -34,7 +34,7 @@ describe('the list of messages', () => {
     { verb: 'GET', path: `${messagesPath}?list=true` },
     { verb: 'GET', path: `${messagesPath}/?list=1` },
     { verb: 'LIST', path: `${messagesPath}/` },
-  ])('$verb $path', async ({ verb, path }) => {
+  ])('$verb $path lists all messages', async ({ verb, path }) => {
     const { status, body } = await house.root.call(verb, path)
 
     expect(status).toBe(200)
@@ -47,26 +47,26 @@ describe('the list of messages', () => {
     })
   })
 
-  test('a wish for a list that is none', async () => {
+  test('an invalid value of list is refused', async () => {
     expect(await house.root.read(`${messagesPath}?list=maybe`)).toMatchObject({ status: 400, body: errors() })
   })
 
   type Name = keyof ReturnType<typeof names>
-  test.each<{ row: string; query: string; found: Name[]; warnings?: string[] }>([
-    { row: '92', query: 'authenticated=false', found: ['modal'] },
-    { row: '92', query: 'authenticated=true', found: ['banner', 'scheduled'] },
-    { row: '94', query: 'type=banner', found: ['banner', 'scheduled'] },
-    { row: '94', query: 'type=modal', found: ['modal'] },
-    { row: '95', query: 'type=fred', found: ['banner', 'modal', 'scheduled'], warnings: [ignoredType] },
-    { row: '95', query: 'type=', found: ['banner', 'modal', 'scheduled'], warnings: [ignoredType] },
-    { row: '95', query: 'type=BANNER', found: ['banner', 'modal', 'scheduled'], warnings: [ignoredType] },
-    { row: '95', query: 'type=fred&active=1&foo=1', found: ['banner', 'modal'], warnings: [ignoredType, unwanted] },
-    { row: '97', query: 'active=true', found: ['banner', 'modal'] },
-    { row: '97, 99', query: 'active=false', found: ['scheduled'] },
-    { row: '98', query: 'active=true&authenticated=false&type=modal', found: ['modal'] },
-    { row: '100', query: 'authenticated=', found: ['modal'] },
-    { row: '1.3', query: 'active=T', found: ['banner', 'modal'] },
-  ])('$row: $query', async ({ query, found, warnings }) => {
+  test.each<{ query: string; found: Name[]; warnings?: string[] }>([
+    { query: 'authenticated=false', found: ['modal'] },
+    { query: 'authenticated=true', found: ['banner', 'scheduled'] },
+    { query: 'type=banner', found: ['banner', 'scheduled'] },
+    { query: 'type=modal', found: ['modal'] },
+    { query: 'type=fred', found: ['banner', 'modal', 'scheduled'], warnings: [ignoredType] },
+    { query: 'type=', found: ['banner', 'modal', 'scheduled'], warnings: [ignoredType] },
+    { query: 'type=BANNER', found: ['banner', 'modal', 'scheduled'], warnings: [ignoredType] },
+    { query: 'type=fred&active=1&foo=1', found: ['banner', 'modal'], warnings: [ignoredType, unwanted] },
+    { query: 'active=true', found: ['banner', 'modal'] },
+    { query: 'active=false', found: ['scheduled'] },
+    { query: 'active=true&authenticated=false&type=modal', found: ['modal'] },
+    { query: 'authenticated=', found: ['modal'] },
+    { query: 'active=T', found: ['banner', 'modal'] },
+  ])('$query finds $found', async ({ query, found, warnings }) => {
     const { status, body } = await house.root.call('LIST', `${messagesPath}?${query}`)
 
     expect(status).toBe(200)
@@ -89,7 +89,7 @@ describe('the list of messages', () => {
     },
   )
 
-  test.each(['', '/'])('the right to list, on the path with "%s" behind', async (slash) => {
+  test.each(['', '/'])('the right to list may be given on the path with "%s" behind', async (slash) => {
     const client = await clientWith(house, `${messagesPath}${slash}`, 'list')
 
     expect((await client.call('LIST', messagesPath)).status).toBe(200)
@@ -97,7 +97,7 @@ describe('the list of messages', () => {
     expect((await client.read(`${messagesPath}/${banner}`)).status).toBe(403)
   })
 
-  test('the order is the same each time, and after a change of something else', async () => {
+  test('the order is stable, also after a change to another field', async () => {
     const keys = async () => (await house.root.list(messagesPath)).body.data?.['keys']
     const before = await keys()
     await house.root.write(`${messagesPath}/${banner}`, { title: 'banner', message: '', start_time: '2024-01-01T00:00:00Z', options: { a: 1 } })
@@ -106,7 +106,7 @@ describe('the list of messages', () => {
     expect(before).toEqual([scheduled, ...[banner, modal].sort()])
   })
 
-  test('after and limit go by the place in the list', async () => {
+  test('after and limit go by the position in the list', async () => {
     const keys = async (query: string) => (await house.root.list(`${messagesPath}?${query}`)).body.data?.['keys']
     const all = [scheduled, ...[banner, modal].sort()]
 

@@ -45,13 +45,13 @@ describe('sys/policies/acl and sys/policy', () => {
   })
 
   test.each([
-    { row: 'P5', name: 'Web', stored: 'web', warnings: ['policy name was converted to web'] },
-    { row: 'P24', name: '%20web%20', stored: 'web', warnings: undefined },
-    { row: 'P24', name: '%20Web%20', stored: 'web', warnings: ['policy name was converted to web'] },
-    { row: 'folders', name: 'team/a', stored: 'team/a', warnings: undefined },
-    { row: 'members of objects', name: '__proto__', stored: '__proto__', warnings: undefined },
-    { row: 'members of objects', name: 'constructor', stored: 'constructor', warnings: undefined },
-  ])('$row: $name is stored as $stored', async ({ name, stored, warnings }) => {
+    { name: 'Web', stored: 'web', warnings: ['policy name was converted to web'] },
+    { name: '%20web%20', stored: 'web', warnings: undefined },
+    { name: '%20Web%20', stored: 'web', warnings: ['policy name was converted to web'] },
+    { name: 'team/a', stored: 'team/a', warnings: undefined },
+    { name: '__proto__', stored: '__proto__', warnings: undefined },
+    { name: 'constructor', stored: 'constructor', warnings: undefined },
+  ])('$name is stored as $stored', async ({ name, stored, warnings }) => {
     await using server = await startTestServer()
 
     const written = await server.root.call('PUT', `${acl}/${name}`, { policy: text })
@@ -72,35 +72,35 @@ describe('sys/policies/acl and sys/policy', () => {
   })
 
   test.each([
-    { row: 'P7, 51', verb: 'PUT', path: 'web', sent: { policy: '' }, refused: "'policy' parameter not supplied or empty" },
+    { row: 'no text', verb: 'PUT', path: 'web', sent: { policy: '' }, refused: "'policy' parameter not supplied or empty" },
     { row: 'no body', verb: 'PUT', path: 'web', sent: undefined, refused: "'policy' parameter not supplied or empty" },
-    { row: 'P8', verb: 'PUT', path: 'response-wrapping', sent: { policy: text }, refused: 'cannot update "response-wrapping" policy' },
-    { row: '138', verb: 'PUT', path: 'root', sent: { policy: text }, refused: 'cannot update "root" policy' },
-    { row: '138', verb: 'PUT', path: 'ROOT', sent: {}, refused: 'cannot update "root" policy' },
-    { row: 'P9, 139', verb: 'DELETE', path: 'default', sent: undefined, refused: 'cannot delete default policy' },
-    { row: 'delete root', verb: 'DELETE', path: 'root', sent: undefined, refused: 'cannot delete "root" policy' },
+    { row: 'a built-in name', verb: 'PUT', path: 'response-wrapping', sent: { policy: text }, refused: 'cannot update "response-wrapping" policy' },
+    { row: 'root', verb: 'PUT', path: 'root', sent: { policy: text }, refused: 'cannot update "root" policy' },
+    { row: 'root in capitals, without a text', verb: 'PUT', path: 'ROOT', sent: {}, refused: 'cannot update "root" policy' },
+    { row: 'the default policy', verb: 'DELETE', path: 'default', sent: undefined, refused: 'cannot delete default policy' },
+    { row: 'root', verb: 'DELETE', path: 'root', sent: undefined, refused: 'cannot delete "root" policy' },
     {
-      row: 'delete response-wrapping',
+      row: 'response-wrapping',
       verb: 'DELETE',
       path: 'response-wrapping',
       sent: undefined,
       refused: 'cannot delete "response-wrapping" policy',
     },
     {
-      row: 'P13',
+      row: 'an unknown capability',
       verb: 'PUT',
       path: 'web',
       sent: { policy: 'path "/" { capabilities = ["read","banana"] }' },
       refused: 'failed to parse policy: path "/": invalid capability "banana"',
     },
     {
-      row: '140',
+      row: 'an unknown capability for another path',
       verb: 'PUT',
       path: 'b',
       sent: { policy: 'path "x" { capabilities = ["foo"] }' },
       refused: 'failed to parse policy: path "x": invalid capability "foo"',
     },
-    { row: 'no HCL', verb: 'PUT', path: 'b', sent: { policy: '}{' }, refused: 'failed to parse policy: ' },
+    { row: 'text that is no HCL', verb: 'PUT', path: 'b', sent: { policy: '}{' }, refused: 'failed to parse policy: ' },
     { row: 'unknown word', verb: 'PUT', path: 'b', sent: { policy: 'foo "x" {}' }, refused: 'failed to parse policy: ' },
     {
       row: 'not a text',
@@ -109,7 +109,7 @@ describe('sys/policies/acl and sys/policy', () => {
       sent: { policy: { a: 1 } },
       refused: 'Field validation failed: error converting input for field "policy": ',
     },
-  ])('$row: $verb $path is refused, in both forms', async ({ verb, path, sent, refused }) => {
+  ])('$verb $path is refused, in both forms: $row', async ({ verb, path, sent, refused }) => {
     await using server = await startTestServer()
 
     for (const form of [acl, old]) {

@@ -35,10 +35,10 @@ test('a new role needs create, a known one update', async () => {
 })
 
 test.each([
-  { row: '2.6', path: 'r', body: { token_type: null }, text: "Invalid 'token_type' value: null" },
-  { row: '2.6', path: 'r', body: { token_period: -1 }, text: `error converting input for field "token_period": cannot provide negative value '-1'` },
-  { row: '2.6', path: 'r', body: { token_type: 'batch' }, text: "'token_type' cannot be 'batch' when role is set to generate non-orphan tokens" },
-])('$row: a write of $body is refused and leaves no role', async ({ path, body, text }) => {
+  { path: 'r', body: { token_type: null }, text: "Invalid 'token_type' value: null" },
+  { path: 'r', body: { token_period: -1 }, text: `error converting input for field "token_period": cannot provide negative value '-1'` },
+  { path: 'r', body: { token_type: 'batch' }, text: "'token_type' cannot be 'batch' when role is set to generate non-orphan tokens" },
+])('a write of $body is refused and leaves no role', async ({ path, body, text }) => {
   await using server = await startTestServer()
 
   expect(await server.root.write(`auth/token/roles/${path}`, body)).toMatchObject({ status: 400, body: { errors: [text] } })

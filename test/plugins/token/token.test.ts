@@ -84,39 +84,38 @@ test('sudo on the request path decides what a caller may ask for', async () => {
 })
 
 test.each([
-  { row: 'T43', method: 'POST', path: 'auth/token/create/nope', status: 400, body: { errors: ['unknown role nope'] } },
-  { row: 'T73', method: 'DELETE', path: 'auth/token/create', status: 405, body: wrapped('unsupported operation') },
-  { row: 'T73', method: 'GET', path: 'auth/token/create', status: 405, body: wrapped('unsupported operation') },
-  { row: '2.1', method: 'LIST', path: 'auth/token/create', status: 404, body: wrapped('unsupported path') },
-  { row: '2.1', method: 'GET', path: 'auth/token/lookup/root', status: 404, body: wrapped('unsupported path') },
-  { row: '2.1', method: 'POST', path: 'auth/token/nothing', status: 404, body: wrapped('unsupported path') },
-  { row: '2.8', method: 'PUT', path: 'auth/token/renew', status: 400, body: { errors: ['missing token ID'] } },
-  { row: '2.9', method: 'PUT', path: 'auth/token/revoke', status: 400, body: { errors: ['missing token ID'] } },
-  { row: '2.9', method: 'PUT', path: 'auth/token/revoke-orphan', status: 400, body: { errors: ['missing token ID'] } },
-  { row: '2.7', method: 'POST', path: 'auth/token/lookup-accessor', status: 400, body: wrapped('missing accessor') },
-  { row: '2.8', method: 'POST', path: 'auth/token/renew-accessor', status: 400, body: wrapped('missing accessor') },
-  { row: '2.9', method: 'POST', path: 'auth/token/revoke-accessor', status: 400, body: wrapped('missing accessor') },
-])('$row: $method $path without fields', async ({ method, path, status, body }) => {
+  { method: 'POST', path: 'auth/token/create/nope', status: 400, body: { errors: ['unknown role nope'] } },
+  { method: 'DELETE', path: 'auth/token/create', status: 405, body: wrapped('unsupported operation') },
+  { method: 'GET', path: 'auth/token/create', status: 405, body: wrapped('unsupported operation') },
+  { method: 'LIST', path: 'auth/token/create', status: 404, body: wrapped('unsupported path') },
+  { method: 'GET', path: 'auth/token/lookup/root', status: 404, body: wrapped('unsupported path') },
+  { method: 'POST', path: 'auth/token/nothing', status: 404, body: wrapped('unsupported path') },
+  { method: 'PUT', path: 'auth/token/renew', status: 400, body: { errors: ['missing token ID'] } },
+  { method: 'PUT', path: 'auth/token/revoke', status: 400, body: { errors: ['missing token ID'] } },
+  { method: 'PUT', path: 'auth/token/revoke-orphan', status: 400, body: { errors: ['missing token ID'] } },
+  { method: 'POST', path: 'auth/token/lookup-accessor', status: 400, body: wrapped('missing accessor') },
+  { method: 'POST', path: 'auth/token/renew-accessor', status: 400, body: wrapped('missing accessor') },
+  { method: 'POST', path: 'auth/token/revoke-accessor', status: 400, body: wrapped('missing accessor') },
+])('$method $path without fields is $status', async ({ method, path, status, body }) => {
   await using server = await startTestServer()
 
   expect(await server.root.call(method, path)).toMatchObject({ status, body })
 })
 
 test.each([
-  { row: 'T59', path: 'auth/token/lookup', field: 'token', status: 403, body: { errors: ['bad token'] } },
-  { row: 'T61', path: 'auth/token/lookup-accessor', field: 'accessor', status: 400, body: wrapped('invalid accessor') },
-  { row: '2.8', path: 'auth/token/renew', field: 'token', status: 400, body: { errors: ['token not found'] } },
-  { row: '2.8', path: 'auth/token/renew-accessor', field: 'accessor', status: 400, body: wrapped('invalid accessor') },
-  { row: 'T62', path: 'auth/token/revoke', field: 'token', status: 204, body: undefined },
+  { path: 'auth/token/lookup', field: 'token', status: 403, body: { errors: ['bad token'] } },
+  { path: 'auth/token/lookup-accessor', field: 'accessor', status: 400, body: wrapped('invalid accessor') },
+  { path: 'auth/token/renew', field: 'token', status: 400, body: { errors: ['token not found'] } },
+  { path: 'auth/token/renew-accessor', field: 'accessor', status: 400, body: wrapped('invalid accessor') },
+  { path: 'auth/token/revoke', field: 'token', status: 204, body: undefined },
   {
-    row: 'T63',
     path: 'auth/token/revoke-accessor',
     field: 'accessor',
     status: 200,
     body: { data: null, warnings: ['No token found with this accessor'] },
   },
-  { row: '2.9', path: 'auth/token/revoke-orphan', field: 'token', status: 400, body: { errors: ['token to revoke not found'] } },
-])('$row: $path of an unknown $field', async ({ path, field, status, body }) => {
+  { path: 'auth/token/revoke-orphan', field: 'token', status: 400, body: { errors: ['token to revoke not found'] } },
+])('$path of an unknown $field is $status', async ({ path, field, status, body }) => {
   await using server = await startTestServer()
 
   const answer = await server.root.write(path, { [field]: 'hvs.nobody' })

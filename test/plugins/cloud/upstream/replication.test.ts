@@ -30,11 +30,11 @@ describe('a service principal', () => {
   })
 
   test.each([
-    { row: 97, message: `Resource '${id}' does not exist or one of its queried reference-property objects are not present` },
-    { row: 98, message: `Application with identifier 'abc123' does not exist in the directory` },
-    { row: 99, message: 'Application not found' },
-    { row: 100, message: 'Changes are still propagating, please try again' },
-  ])('row $row: "$message", twice, is waited for', async ({ message }) => {
+    { message: `Resource '${id}' does not exist or one of its queried reference-property objects are not present` },
+    { message: `Application with identifier 'abc123' does not exist in the directory` },
+    { message: 'Application not found' },
+    { message: 'Changes are still propagating, please try again' },
+  ])('"$message", twice, is waited for', async ({ message }) => {
     await using aimed = await aim()
     const { appId } = await made(aimed)
     aimed.directory.fault({ kind: 'status', status: 400, code: 'Request_BadRequest', message, operation: 'createServicePrincipal', times: 2 })

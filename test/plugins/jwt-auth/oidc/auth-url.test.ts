@@ -137,12 +137,19 @@ describe('the URL', () => {
 describe('the namespace in the state', () => {
   const plain = 'https://example.com'
   test.each([
-    ['A7', false, `${plain}?namespace=test`, `${plain}?namespace=test`, `${plain}?namespace=test`, ''],
-    ['A8', false, plain, `${plain}?namespace=test`, null, ''],
-    ['A9', true, plain, `${plain}?namespace=test`, plain, ',ns=test'],
-    ['A10', true, `${plain}?namespace=test`, `${plain}?namespace=test`, null, ''],
-    ['A11', true, plain, `${plain}?namespace=org4321/dev`, plain, ',ns=org4321/dev'],
-    ['A12', true, plain, plain, plain, ''],
+    [
+      'off: the namespace in a redirect URI is allowed with it',
+      false,
+      `${plain}?namespace=test`,
+      `${plain}?namespace=test`,
+      `${plain}?namespace=test`,
+      '',
+    ],
+    ['off: the namespace in a redirect URI is not allowed without it', false, plain, `${plain}?namespace=test`, null, ''],
+    ['on: the namespace goes from the redirect URI to the state', true, plain, `${plain}?namespace=test`, plain, ',ns=test'],
+    ['on: no redirect URI is allowed by its namespace', true, `${plain}?namespace=test`, `${plain}?namespace=test`, null, ''],
+    ['on: the path of a namespace goes to the state', true, plain, `${plain}?namespace=org4321/dev`, plain, ',ns=org4321/dev'],
+    ['on: without a namespace the state has none', true, plain, plain, plain, ''],
     [
       'percent, comma, line end',
       true,
