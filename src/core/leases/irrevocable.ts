@@ -6,7 +6,10 @@ export type IrrevocableLease = { readonly id: string; readonly mountAccessor: st
 
 const pageSize = 500
 
-/** By expire time, then id: the order of their rows, which hold all that is shown. */
+/**
+ * Yields the irrevocable leases of some namespaces, ordered by expiry time. Reads only their rows, not the
+ * records.
+ */
 export async function* irrevocableLeases(view: View, namespaces: ReadonlySet<string>): AsyncGenerator<IrrevocableLease> {
   for (let after: string | undefined; ; await nextTurn()) {
     const page = await view.list(irrevocablePrefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })

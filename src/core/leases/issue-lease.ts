@@ -12,19 +12,22 @@ export type NewLease = {
   readonly mount: Mount
   readonly path: string
   readonly secret: LeasedSecret
-  /** The token that asked. */
+  /** The caller's token. */
   readonly token: Token
-  /** Hash of the token the lease ends with; empty for nobody. */
+  /** Hash of the token whose end revokes the lease; empty if there is none. */
   readonly owner: string
   readonly life: Lifetime & { ok: true }
   readonly now: number
   readonly random: Random
 }
 
-/** Accessor of the token a caller's leases end with: those of a batch token with its parent; empty for nobody. docs/contract/tokens-and-policies.md#batch-tokens */
+/**
+ * Accessor of the token that owns the caller's leases: the parent of a batch token, else the token itself.
+ * Empty if there is none. docs/contract/tokens-and-policies.md#batch-tokens
+ */
 export const ownerOf = (token: Token): string => (token.type === 'batch' ? token.parent : token.accessor)
 
-/** A lease that is not stored yet. */
+/** Makes a lease; does not store it. */
 export function newLease({ mount, path, secret, token, owner, life, now, random }: NewLease): Lease {
   const ownerEnd = token.type === 'batch' ? token.expire_time : null
   return {

@@ -2,43 +2,46 @@ import { ServiceError } from '../../errors.ts'
 import type { ViewEntry } from '../barrier/view.ts'
 import type { Lease } from './lease.ts'
 
-/** What a renewal is to be: an engine's current terms. Spans are seconds, 0 is unset. */
+/** An engine's current terms for a renewal. Durations are seconds; 0 is unset. */
 export type Renewal = {
   readonly ttl: number
   readonly maxTtl: number
-  /** Changes the lease's flag. */
+  /** New value of the lease's flag. */
   readonly renewable?: boolean
-  /** Replaces what the engine keeps with the lease. */
+  /** Replaces the engine's data in the lease. */
   readonly internal?: Lease['internal']
-  /** `data` of the answer. */
+  /** `data` of the response. */
   readonly data?: object | null
 }
 
-/** What an engine does for the leases of its mounts. `signal` ends with the time the call may take. */
+/** Renews and revokes the leases of an engine's mounts. `signal` is aborted at the time limit of the call. */
 export interface LeaseBackend {
-  /** Undefined: nothing to renew any more, the lease stays as it is. What it throws is the caller's answer. */
+  /**
+   * Undefined if there is nothing to renew: the lease does not change. The caller receives the text of an
+   * error.
+   */
   renew(lease: Lease, signal: AbortSignal): Promise<Renewal | undefined>
   /**
-   * Takes the secret back; may be called again for one that is gone already. What it throws is a failure: tried again, unless it is a ServiceError of kind
-   * `invalid`, `unsupported` or `missing`, which no repetition will cure.
+   * Revokes the secret; may be called again for a secret that is already revoked. After an error the server
+   * retries, unless it is a ServiceError of kind `invalid`, `unsupported` or `missing`.
    */
   revoke(lease: Lease, signal: AbortSignal): Promise<void>
   /**
-   * What the engine has to remember of a lease that is dropped by force, since it could not be revoked.
-   * Undefined: nothing.
+   * What the engine stores about a lease that is deleted by force because it could not be revoked, if
+   * anything.
    */
   dropping?(lease: Lease): Dropping | undefined
 }
 
 /**
- * `alongside` is written in the step that drops the lease; `dropped` is called after it, also when it is not
- * known whether it is stored.
+ * `alongside` is written together with the deletion of the lease. `dropped` is called afterwards, even if the
+ * write failed.
  */
 export type Dropping = { readonly alongside: readonly ViewEntry[]; dropped(): void }
 
-/** docs/contract/leases.md#retries: failures that are no use trying again. */
+/** Whether a retry cannot succeed. docs/contract/leases.md#retries */
 export const isUnrecoverable = (cause: unknown): boolean =>
   cause instanceof ServiceError && (cause.kind === 'invalid' || cause.kind === 'unsupported' || cause.kind === 'missing')
 
-/** A failure in words for callers and lists; of a bug only that it is one. */
+/** The text of a failure for callers and lists. Hides the details of unexpected errors. */
 export const failureText = (cause: unknown): string => (cause instanceof ServiceError ? cause.message : 'internal error')

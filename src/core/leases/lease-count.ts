@@ -5,25 +5,28 @@ import { leasePrefix } from './lease-keys.ts'
 /** docs/contract/leases.md#retries */
 const warnAbove = 256_000
 const pageSize = 1000
-/** Between two pages of the count at start: nobody waits for it. */
+/** Pause between two pages of the count at start, which is not urgent. */
 const pauseMs = 5
 
-/** How many secret leases there are: counted once in the background, then kept. A note for the log, not a limit. */
+/**
+ * The number of secret leases: counted once in the background, then updated. Used for a warning, not for a
+ * limit.
+ */
 export class LeaseCount {
   readonly #view: View
   readonly #onMany: (count: number) => void
   #count = 0
-  /** Keys up to here are counted; undefined: all are. */
+  /** Last counted key; undefined once all keys are counted. */
   #counted: string | undefined = ''
   #warned = false
 
-  /** `onMany` is told when there are more than 256,000, and again after there were fewer. */
+  /** Calls `onMany` each time the number rises above 256,000. */
   constructor(view: View, onMany: (count: number) => void) {
     this.#view = view
     this.#onMany = onMany
   }
 
-  /** Counts what is stored; ends early when `stopped`. */
+  /** Counts the stored leases. Returns early if `stopped` is aborted. */
   async start(stopped: AbortSignal): Promise<void> {
     while (!stopped.aborted) {
       const page: string[] = await this.#view.listKeys(leasePrefix, { limit: pageSize, ...(this.#counted ? { after: this.#counted } : {}) })
@@ -45,7 +48,7 @@ export class LeaseCount {
   }
 
   #add(key: string, change: 1 | -1): void {
-    // the count under way will come to it
+    // the count in progress has not reached this key yet
     if (this.#counted !== undefined && key > this.#counted) return
     this.#count += change
     this.#look()

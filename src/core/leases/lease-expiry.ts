@@ -17,32 +17,35 @@ export type LeaseExpiryParts = {
   readonly revoker: LeaseRevoker
   readonly clock: Clock
   readonly random: Random
-  /** Told of failures of the server's own; those of engines are kept with the lease. */
+  /** Called for failures of the server itself. Failures of engines are stored with the lease. */
   onError(error: unknown): void
-  /** Told of each lease that has become irrevocable. */
+  /** Called for each lease that becomes irrevocable. */
   onIrrevocable(lease: { id: string; revoke_error?: string }): void
 }
 
-/** The clock is looked at so often at least: it may be set. */
+/** Longest time between two reads of the clock, which may be set. */
 const longestPauseMs = 10_000
-/** At most so many leases are begun in a second: 10,000 go within 5 s, and requests have most of the machine all the while. */
+/** Limits the rate of revocations: 10,000 leases start within 5 s, and requests keep most of the CPU. */
 const leastMsPerLease = 0.45
-/** A clock that goes back by more was set. */
+/** A larger backward step means that the clock was set. */
 const setBackMs = 60_000
-/** After a failure of the server's own. */
+/** Delay after a failure of the server itself. */
 const holdMs = 60_000
 const dayMs = 24 * 3600 * 1000
-/** Of an irrevocable lease, before the daily attempt includes it. */
+/** How long ago an irrevocable lease must have ended for the daily retry to include it. */
 const leastAgeMs = 3600 * 1000
 const pageSize = 64
 
-/** Takes back what has ended: when it is due, with retries, fair between mounts. One timer, whatever the number of leases. docs/contract/leases.md#retries */
+/**
+ * Revokes leases when they expire, with retries and fairly between mounts. One timer serves all leases.
+ * docs/contract/leases.md#retries
+ */
 export class LeaseExpiry implements AsyncDisposable {
   readonly #parts: LeaseExpiryParts
   readonly #lanes = new Map<string, LeaseLane>()
   readonly #places = new Places()
   readonly #dailyShare = newShare()
-  /** When the next page may be begun, as `performance.now()` has it. */
+  /** Earliest start of the next page, on the clock of `performance.now()`. */
   #nextPage = 0
   #timer: NodeJS.Timeout | undefined
   #timerAt = Number.POSITIVE_INFINITY
@@ -58,20 +61,20 @@ export class LeaseExpiry implements AsyncDisposable {
     this.#nextDaily = parts.clock.now() + dayMs
   }
 
-  /** Begins in the background; what failed in an earlier life is tried anew at once. */
+  /** Starts in the background; immediately retries revocations that failed before the restart. */
   start(): void {
     this.#started = true
     this.#begin().catch((error: unknown) => this.#parts.onError(error))
   }
 
-  /** Works off all that is due now, and waits for it. */
+  /** Processes all leases that are due now and waits for them. */
   async run(): Promise<void> {
     await this.#begin()
     this.#wake()
     await this.#settled()
   }
 
-  /** Marks what is due as ended, so that it stays due whatever the clock says later. */
+  /** Marks the leases that are due as ended, so that they remain due if the clock is set back. */
   async endDue(): Promise<void> {
     const { view, records, clock } = this.#parts
     const now = clock.now()
@@ -93,7 +96,7 @@ export class LeaseExpiry implements AsyncDisposable {
     }
   }
 
-  /** A lease of this mount is to be worked on at that time. */
+  /** Reports that a lease of this mount is due at that time. */
   noticed(mountAccessor: string, at: number): void {
     this.#lane(mountAccessor).wakeAt(at)
     this.#arm(at)
@@ -107,7 +110,10 @@ export class LeaseExpiry implements AsyncDisposable {
     await this.#settled()
   }
 
-  /** Resolves at once but for the first time, and after the clock was set back: then what waits for another try would wait too long. */
+  /**
+   * Makes retries due at the first call and after the clock was set back, since they would wait too long.
+   * Other calls do nothing.
+   */
   #begin(): Promise<void> {
     const now = this.#parts.clock.now()
     if (now < this.#seenAt - setBackMs) this.#starting = undefined
@@ -120,7 +126,7 @@ export class LeaseExpiry implements AsyncDisposable {
     return this.#starting
   }
 
-  /** The counters of failures live as long as the process: a start begins anew. */
+  /** Resets the failure counters and starts the lanes: failures are counted per run of the process. */
   async #resume(): Promise<void> {
     const { view, records } = this.#parts
     for (let after: string | undefined; !this.#stopped; await nextTurn()) {
@@ -183,7 +189,7 @@ export class LeaseExpiry implements AsyncDisposable {
     }
   }
 
-  /** Starts what is due in a lane, as slots become free; does not wait for engines. */
+  /** Starts the due revocations of a lane as places become free; does not wait for engines. */
   async #work(lane: LeaseLane): Promise<void> {
     try {
       while (!this.#stopped) {
@@ -229,14 +235,15 @@ export class LeaseExpiry implements AsyncDisposable {
         found = true
         return scheduleKey(lease) === row.key
       })
-      // a row without a lease
+      // the row has no lease
       if (!found && (await records.find(row)) === undefined) await view.write([{ key: row.key, value: undefined }])
     } catch (error) {
       if (!(error instanceof RevocationFailure)) throw error
       if (this.#stopped) return
       const [byte = 0] = random.bytes(1)
       let isNew = false
-      // one call is one failure: what has been queued since has its own row, and who works on that counts
+      // count each failed call once: if the lease was rescheduled meanwhile, the attempt for its new row
+      // counts
       const after = await records.change(row, (lease) => {
         isNew = scheduleKey(lease) === row.key
         return isNew ? afterFailure(lease, error.cause, clock.now(), byte / 255) : undefined
@@ -245,7 +252,9 @@ export class LeaseExpiry implements AsyncDisposable {
     }
   }
 
-  /** docs/contract/leases.md#retries: once a day, those that ended more than an hour ago. */
+  /**
+   * Retries, once a day, irrevocable leases that ended more than an hour ago. docs/contract/leases.md#retries
+   */
   async #retryIrrevocable(now: number): Promise<void> {
     try {
       for (let after: string | undefined; !this.#stopped; await nextTurn()) {

@@ -3,23 +3,25 @@ import { behind, lanePrefix, lanes, readScheduled } from './lease-keys.ts'
 import type { LeaseRef } from './lease.ts'
 import { newShare } from './places.ts'
 
-/** A row of the schedule whose time has come. */
+/** A row of the schedule that is due. */
 export type DueRow = LeaseRef & { readonly key: string }
 
 const pageSize = 64
 
-/** The leases of one mount that end, in order of time. */
+/** The schedule of one mount's leases, ordered by time. */
 export class LeaseLane {
-  /** When there is work next, as far as is known. */
+  /** Time of the next known work. */
   next = 0
-  /** Its schedule is being read. */
+  /** Set while the schedule is being read. */
   running: Promise<void> | undefined
-  /** Revocations under way. */
+  /** Revocations in progress. */
   readonly attempts = new Set<Promise<void>>()
   readonly share = newShare()
   readonly #view: View
   readonly #prefixes: readonly string[]
-  /** Rows being worked on, and rows the server itself failed on, with the time they may be looked at again. */
+  /**
+   * Rows in progress, and rows on which the server itself failed, with the earliest time of another attempt.
+   */
   readonly #held = new Map<string, number>()
 
   constructor(view: View, mountAccessor: string) {
@@ -27,7 +29,7 @@ export class LeaseLane {
     this.#prefixes = lanes.map((lane) => lanePrefix(lane, mountAccessor))
   }
 
-  /** Rows that are due and not held: a page of them, none only if there is none. */
+  /** A page of rows that are due and not held; empty only if there are none. */
   async due(now: number): Promise<DueRow[]> {
     for (const [key, until] of this.#held) if (until <= now) this.#held.delete(key)
     this.next = Number.POSITIVE_INFINITY
@@ -48,7 +50,7 @@ export class LeaseLane {
     if (time < this.next) this.next = time
   }
 
-  /** Keeps a row from being met again until it is let go, or that time has come. */
+  /** Hides a row from `due` until `letGo` or that time. */
   hold(key: string, until = Number.POSITIVE_INFINITY): void {
     this.#held.set(key, until)
     this.wakeAt(until)
@@ -59,7 +61,7 @@ export class LeaseLane {
   }
 }
 
-/** The mounts that have leases in the schedule: one look for each. */
+/** Accessors of the mounts that have leases in the schedule, found with one read per mount. */
 export async function findLanes(view: View): Promise<Set<string>> {
   const accessors = new Set<string>()
   for (const lane of lanes) {

@@ -4,18 +4,18 @@ import { behind, leasePrefix } from './lease-keys.ts'
 
 const pageSize = 1000
 
-/** What follows `prefix` up to the next slash. */
+/** The part of `id` after `prefix`, up to and including the next slash. */
 export function nextName(id: string, prefix: string): string {
   const slash = id.indexOf('/', prefix.length)
   return slash < 0 ? id.slice(prefix.length) : id.slice(prefix.length, slash + 1)
 }
 
-/** Part of a list: the names after one, at most so many; 0 is without limit. */
+/** A page of a list: at most `limit` names (0: no limit) after the name `after`. */
 export type NamePage = { readonly after: string; readonly limit: number }
 
 /**
- * The next level below a prefix of the ids of a namespace's secret leases; what lies below a folder is leapt over, not read. May give some more than wanted.
- * docs/contract/leases.md#calls.
+ * Lists the next path level below a prefix of a namespace's secret lease ids. Skips the contents of folders
+ * without reading them. May return more names than requested. docs/contract/leases.md#calls
  */
 export async function secretLeaseNames(view: View, namespace: string, prefix: string, wanted: NamePage): Promise<string[]> {
   const base = `${leasePrefix}${namespace}/${prefix}`
@@ -35,5 +35,5 @@ export async function secretLeaseNames(view: View, namespace: string, prefix: st
   }
 }
 
-/** Where a list goes on: behind a lease, or behind all that is in a folder. */
+/** Where a list continues: after a lease, or after the contents of a folder. */
 const placeBehind = (key: string): string => (key.endsWith('/') ? behind(key) : key)

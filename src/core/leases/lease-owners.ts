@@ -13,16 +13,16 @@ export type LeaseOwnersParts = {
   readonly clock: Clock
   readonly tokens: TokenStore
   readonly records: LeaseRecords
-  /** Until a sweep that failed is taken up again. */
+  /** Delay before a failed sweep is retried. */
   readonly againMs: number
   onError(error: unknown): void
 }
 
-/** There while a sweep is asked for and not done: a start goes on with it. */
+/** Exists while a requested sweep is not done, so that a restarted server resumes it. */
 const markKey = 'lease-sweep'
 const pageSize = 64
 
-/** Which leases a token has, and their end with it. docs/contract/leases.md#cascades */
+/** Ends leases with their owners. docs/contract/leases.md#cascades */
 export class LeaseOwners implements AsyncDisposable {
   readonly #parts: LeaseOwnersParts
   #wanted = false
@@ -35,7 +35,10 @@ export class LeaseOwners implements AsyncDisposable {
     this.#parts = parts
   }
 
-  /** Ends the leases of an owner now, if they are meant; what has ended, and its retries, stay as they are. A lease that cannot be read is left out. */
+  /**
+   * Ends those leases of an owner now for which `isMeant` is true. Leases that have already ended keep their
+   * retries. Skips unreadable leases.
+   */
   async end(owner: string, isMeant: (lease: Lease) => boolean = () => true): Promise<void> {
     const { view, records, clock } = this.#parts
     for (let after: string | undefined; ; await nextTurn()) {
@@ -50,19 +53,19 @@ export class LeaseOwners implements AsyncDisposable {
     }
   }
 
-  /** Resolves once it is certain to happen; the walk itself goes on in the background. */
+  /** Ends the leases of all invalid tokens in the background. Resolves once the request is durable. */
   async sweep(): Promise<void> {
     this.#wanted = true
     await this.#parts.view.write([{ key: markKey, value: true }])
     this.#beginSweep()
   }
 
-  /** Goes on with a sweep a stop has cut off. */
+  /** Resumes a sweep that a stop of the server interrupted. */
   resume(): void {
     this.#beginWork(() => this.#resume())
   }
 
-  /** False when one is under way. */
+  /** Removes leases and rows of deleted owners in the background. False if this is in progress already. */
   tidy(): boolean {
     if (this.#tidying !== undefined) return false
     this.#tidying = this.#walk((owner) => this.#tidyOwner(owner))
@@ -105,7 +108,7 @@ export class LeaseOwners implements AsyncDisposable {
     await this.#sweep()
   }
 
-  /** What is asked for during a walk makes another one: the first may be past the token it is about. */
+  /** Walks again if a sweep was requested during the walk, which may have passed the token concerned. */
   async #sweep(): Promise<void> {
     try {
       while (this.#wanted && !this.#stopped) {
@@ -126,7 +129,7 @@ export class LeaseOwners implements AsyncDisposable {
     this.#again = setTimeout(work, this.#parts.againMs).unref()
   }
 
-  /** Each owner once: what lies below one is leapt over. False when the server stopped before the end. */
+  /** Visits each owner once and skips its other rows. False if the server stopped before the end. */
   async #walk(visit: (owner: string) => Promise<void>): Promise<boolean> {
     for (let after: string | undefined; !this.#stopped; await nextTurn()) {
       const [key] = await this.#parts.view.listKeys(ownersPrefix, { limit: 1, ...(after === undefined ? {} : { after }) })
@@ -148,7 +151,7 @@ export class LeaseOwners implements AsyncDisposable {
     return stored !== undefined && (await this.#parts.tokens.isValid(stored.token))
   }
 
-  /** Ends the leases of an owner that is gone; drops rows without a lease. */
+  /** Ends the leases of an owner that no longer exists; deletes rows without a lease. */
   async #tidyOwner(owner: string): Promise<void> {
     const { view, tokens, records } = this.#parts
     if (!isEntityOwner(owner) && (await tokens.tokenByHash(owner)) === undefined) await this.end(owner)

@@ -4,18 +4,21 @@ import { writeAttempts } from '../stored-record.ts'
 import { isIrrevocable, type Lease, type LeaseRef, readLease } from './lease.ts'
 import { leaseKey, ownerKeys, scheduledAt, scheduleKey } from './lease-keys.ts'
 
-/** A lease, and its record's revision. */
+/** A lease and the revision of its record. */
 export type StoredLease = { readonly lease: Lease; readonly revision: number }
 
-/** Told of what changed, once it is durable. */
+/** Receives changes once they are durable. */
 export type LeaseWatch = {
   added(key: string): void
   removed(key: string): void
-  /** A lease of this mount is to be worked on at that time. */
+  /** A lease of this mount is due at that time. */
   scheduled(mountAccessor: string, at: number): void
 }
 
-/** Leases as stored: the record and its rows always change in one write, on condition that nobody else has changed it. */
+/**
+ * Stores leases. Changes a record and its rows in one write, which fails if the record has changed in the
+ * meantime.
+ */
 export class LeaseRecords {
   readonly #view: View
   readonly #watch: LeaseWatch
@@ -34,7 +37,7 @@ export class LeaseRecords {
     return stored && { lease: readLease(stored.value), revision: stored.revision }
   }
 
-  /** `alongside` is written in the same step. */
+  /** Stores a new lease, with `alongside` in the same write. */
   async add(lease: Lease, alongside: readonly ViewEntry[] = []): Promise<void> {
     if (!(await this.#view.write([...entriesOf(lease), ...alongside])))
       throw fail('internal', 'internal error', { cause: new Error('a lease id was given twice') })
@@ -42,7 +45,7 @@ export class LeaseRecords {
     this.#noteSchedule(lease)
   }
 
-  /** Whether an `add` that failed is stored all the same; then it counts. */
+  /** Whether a failed `add` was stored after all; if so, reports it to the watch. */
   async isStored(lease: Lease): Promise<boolean> {
     if ((await this.read(lease)) === undefined) return false
     this.#watch.added(leaseKey(lease))
@@ -50,7 +53,10 @@ export class LeaseRecords {
     return true
   }
 
-  /** `change` may run again; it gives undefined to leave the lease as it is. Gives back what is stored then; undefined when there is no such lease. */
+  /**
+   * Changes a lease and returns the stored one; undefined if there is no such lease. `change` may be called
+   * again; it returns undefined to leave the lease unchanged. Throws `unavailable` after too many conflicts.
+   */
   async change(ref: LeaseRef, change: (lease: Lease) => Lease | undefined): Promise<Lease | undefined> {
     const key = leaseKey(ref)
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
@@ -69,8 +75,7 @@ export class LeaseRecords {
   }
 
   /**
-   * Deletes the lease whatever it is by now. `seen` is how it was a moment ago, if that is known; `alongside`
-   * is written in the same step.
+   * Deletes the lease, even if it has changed since `seen` was read. Writes `alongside` in the same write.
    */
   async remove(ref: LeaseRef, seen?: StoredLease, alongside: readonly ViewEntry[] = []): Promise<void> {
     const key = leaseKey(ref)
@@ -95,7 +100,7 @@ export class LeaseRecords {
   }
 }
 
-/** A new lease, to be written as one. */
+/** The entries of a new lease, for one write. */
 export function entriesOf(lease: Lease): ViewEntry[] {
   const owners = ownerKeys(lease).map((key) => ({ key, value: true }))
   return [{ key: leaseKey(lease), value: lease, expect: 'absent' }, scheduleRow(lease), ...owners]
@@ -103,7 +108,7 @@ export function entriesOf(lease: Lease): ViewEntry[] {
 
 const tooManyChanges = () => fail('unavailable', 'too many changes to one lease at a time')
 
-/** The row of an irrevocable lease holds what lists show of it. */
+/** The row of an irrevocable lease contains the fields that lists show. */
 const scheduleRow = (lease: Lease): ViewEntry => ({
   key: scheduleKey(lease),
   value: isIrrevocable(lease) ? { mount_accessor: lease.mount_accessor, error: lease.revoke_error } : true,

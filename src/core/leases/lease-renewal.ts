@@ -3,14 +3,17 @@ import { lifetime, type TtlBounds } from '../tokens/lifetime.ts'
 import { isIrrevocable, isOver, type Lease } from './lease.ts'
 import type { Renewal } from './lease-backend.ts'
 
-/** Why a lease cannot be renewed whatever is asked. docs/contract/leases.md#lifetime-and-renewal */
+/** Why no renewal of this lease is possible. docs/contract/leases.md#lifetime-and-renewal */
 export function renewalRefusal(lease: Lease, now: number): string | undefined {
   if (isIrrevocable(lease)) return 'lease is expired and has failed previous revocation attempts'
   if (isOver(lease, now)) return 'lease expired'
   return lease.renewable ? undefined : 'lease is not renewable'
 }
 
-/** The lease as a renewal leaves it, and what was cut. Throws the refusal of one that has reached its hard end. docs/contract/tokens-and-policies.md#lifetimes, docs/contract/leases.md#lifetime-and-renewal */
+/**
+ * The renewed lease, with warnings if its TTL was capped. Throws `invalid` at the max TTL.
+ * docs/contract/tokens-and-policies.md#lifetimes, docs/contract/leases.md#lifetime-and-renewal
+ */
 export function renewed(
   lease: Lease,
   terms: Renewal & { readonly increment: number },
@@ -29,8 +32,8 @@ export function renewed(
   return { lease: after, warnings: life.warnings }
 }
 
-/** A batch token's secrets end with it. docs/contract/tokens-and-policies.md#batch-tokens */
+/** Leases of a batch token do not outlive it. docs/contract/tokens-and-policies.md#batch-tokens */
 export const cutToOwner = (end: number, ownerEnd: number | null | undefined): number => Math.min(end, ownerEnd ?? Number.POSITIVE_INFINITY)
 
-/** `lease_duration`: to the nearest second. docs/contract/leases.md#lifetime-and-renewal */
+/** `lease_duration`, rounded to the nearest second. docs/contract/leases.md#lifetime-and-renewal */
 export const shownDuration = (lease: Lease, now: number): number => Math.round((lease.expire_time - now) / 1000)

@@ -5,7 +5,10 @@ import type { LeaseBackend } from './lease-backend.ts'
 import { leaseKey } from './lease-keys.ts'
 import type { LeaseRecords } from './lease-records.ts'
 
-/** An engine did not take a secret back; `cause` is what it threw. Everything else that is thrown beside it is a failure of the server's own. */
+/**
+ * An engine could not revoke a secret; `cause` is its error. All other errors are failures of the server
+ * itself.
+ */
 export class RevocationFailure extends Error {
   override readonly name = 'RevocationFailure'
 
@@ -17,14 +20,17 @@ export class RevocationFailure extends Error {
 export type LeaseRevokerParts = {
   readonly records: LeaseRecords
   backendOf(plugin: string): LeaseBackend | undefined
-  /** Time one call of a backend may take. */
+  /** Time limit of one call of a backend. */
   readonly limitMs: number
 }
 
-/** Asks engines to take secrets back. A record goes only once its engine agreed: what is cut off in between is asked again. */
+/**
+ * Revokes leases through their engines. Deletes a record only after its engine succeeded, so an interrupted
+ * revocation is repeated.
+ */
 export class LeaseRevoker {
   readonly #parts: LeaseRevokerParts
-  /** Whether the lease is gone at their end. */
+  /** Revocations in progress; each resolves to whether the lease is gone. */
   readonly #running = new Map<string, Promise<boolean>>()
   readonly #turns = new Turns()
   readonly #calls = new Set<() => void>()
@@ -35,8 +41,9 @@ export class LeaseRevoker {
   }
 
   /**
-   * Revokes a lease and deletes it; joins a revocation under way, and goes on by itself when that one found nothing to do. Nothing happens when it is gone,
-   * or is not as `still` wants it. Rejects with a RevocationFailure when the engine refuses; then the lease is as it was.
+   * Revokes and deletes a lease. Joins a revocation in progress, and runs again if that one did nothing.
+   * No-op if the lease is gone or `still` returns false. If the engine fails, rejects with a
+   * RevocationFailure and leaves the lease unchanged.
    */
   async revoke(ref: LeaseRef, still: (lease: Lease) => boolean = () => true): Promise<void> {
     const key = leaseKey(ref)
@@ -46,7 +53,10 @@ export class LeaseRevoker {
     await revocation
   }
 
-  /** The same, but the lease is deleted whatever the engine says; what it owned the engine may remember. */
+  /**
+   * Like `revoke`, but deletes the lease even if the engine fails. The engine may store what remains to be
+   * revoked.
+   */
   async force(ref: LeaseRef): Promise<void> {
     try {
       await this.revoke(ref)
@@ -68,7 +78,7 @@ export class LeaseRevoker {
     }
   }
 
-  /** Renewals and revocations of one lease wait for each other. */
+  /** Serialises renewals and revocations of one lease. */
   inTurn<T>(ref: LeaseRef, work: () => Promise<T>): Promise<T> {
     return this.#turns.take(leaseKey(ref), work)
   }
@@ -82,7 +92,7 @@ export class LeaseRevoker {
     return true
   }
 
-  /** Asks the engine, within the time limit, and changes nothing. */
+  /** Calls the engine's `revoke` within the time limit; does not touch the record. */
   async ask(lease: Lease): Promise<void> {
     try {
       await this.call(lease, (backend, signal) => backend.revoke(lease, signal))
@@ -91,7 +101,7 @@ export class LeaseRevoker {
     }
   }
 
-  /** One call of the lease's engine, which is given up after the time limit. */
+  /** Calls the lease's engine. Throws `unavailable` at the time limit or when the server stops. */
   async call<T>(lease: Lease, call: (backend: LeaseBackend, signal: AbortSignal) => Promise<T>): Promise<T> {
     const backend = this.#parts.backendOf(lease.plugin)
     if (backend === undefined) throw refuse('missing', 'unsupported path')
@@ -113,7 +123,7 @@ export class LeaseRevoker {
     }
   }
 
-  /** Gives up all calls under way and begins none any more: the server stops. */
+  /** Aborts all calls in progress and refuses new ones. */
   stop(): void {
     this.#stopped = true
     for (const giveUp of this.#calls) giveUp()

@@ -23,7 +23,7 @@ import { PrefixRevocation } from './prefix-revocation.ts'
 import { endedNow, queuedNow } from './retry.ts'
 import { TokenLeases } from './token-leases.ts'
 
-/** Where the store tells what nobody else hears of. */
+/** Log for background work. */
 export type LeaseLog = {
   warn(fields: object, text: string): void
   error(fields: object, text: string): void
@@ -38,11 +38,11 @@ export type LeaseStoreParts = {
   readonly systemTtl: TtlBounds
   readonly log: LeaseLog
   mountOf(accessor: string): Mount | undefined
-  /** Ends a token and all below it. */
+  /** Revokes a token and all its descendants. */
   revokeToken(accessor: string): Promise<unknown>
-  /** Time an engine has for one revocation or renewal; default 90 s. docs/contract/leases.md#retries */
+  /** Time limit of one revocation or renewal by an engine; default 90 s. docs/contract/leases.md#retries */
   readonly callLimitMs?: number
-  /** Until a walk over the leases of ended tokens that has failed is taken up again; default 60 s. */
+  /** Delay before a failed sweep of the leases of ended tokens is retried; default 60 s. */
   readonly sweepAgainMs?: number
 }
 
@@ -54,10 +54,10 @@ export type LeaseRequest = {
   readonly secret: LeasedSecret
 }
 
-/** What an answer says of a lease; `duration` in seconds. */
+/** The lease fields of a response; `duration` is in seconds. */
 export type IssuedLease = { readonly id: string; readonly renewable: boolean; readonly duration: number; readonly warnings: readonly string[] }
 
-/** A walk over very many things, in its time. */
+/** Wraps a walk over many items, so that it can be slowed down. */
 type Paced = <T>(items: AsyncIterable<T>) => AsyncIterable<T>
 const asItCan: Paced = (items) => items
 
@@ -66,9 +66,12 @@ const defaultSweepAgainMs = 60_000
 
 const lastUse = 'Secret cannot be returned; token had one use left, so leased credentials were immediately revoked.'
 
-/** Leases of secrets, and those of tokens as far as they look alike: issue, look-up, renewal, revocation, expiry. docs/contract/leases.md */
+/**
+ * Issues, looks up, renews, revokes and expires leases of secrets. Also looks up, lists and revokes the
+ * leases of tokens. docs/contract/leases.md
+ */
 export class LeaseStore implements AsyncDisposable {
-  /** Takes back what ends; not running until started. */
+  /** Revokes expired leases once started. */
   readonly expiry: LeaseExpiry
   readonly #parts: LeaseStoreParts
   readonly #backends = new Map<string, LeaseBackend>()
@@ -111,12 +114,12 @@ export class LeaseStore implements AsyncDisposable {
     })
   }
 
-  /** Tells how leases of a plugin's mounts are renewed and revoked. */
+  /** Sets the backend that renews and revokes the leases of a plugin's mounts. */
   register(plugin: string, backend: LeaseBackend): void {
     this.#backends.set(plugin, backend)
   }
 
-  /** Begins the work in the background: expiry, the count, and what a stop has interrupted. */
+  /** Starts the background work: expiry, the count, and a sweep that a stop interrupted. */
   start(): void {
     this.expiry.start()
     this.#counting = this.#count.start(this.#stopped.signal).catch((err: unknown) => this.#parts.log.error({ err }, 'leases could not be counted'))
@@ -131,8 +134,9 @@ export class LeaseStore implements AsyncDisposable {
   }
 
   /**
-   * Makes a lease of a secret that was just made. When that fails, or the caller's token has ended in the meantime or with this request, the secret is taken
-   * back and the failure thrown. docs/contract/tokens-and-policies.md#creating-a-token, docs/contract/leases.md#lifetime-and-renewal.
+   * Stores the lease of a new secret. If that fails, or the caller's token has ended in the meantime or with
+   * this request, revokes the secret and throws. docs/contract/tokens-and-policies.md#creating-a-token,
+   * docs/contract/leases.md#lifetime-and-renewal
    */
   async issue({ caller: { token }, mount, path, secret }: LeaseRequest): Promise<IssuedLease> {
     const { clock, tokens, random, systemTtl } = this.#parts
@@ -154,7 +158,7 @@ export class LeaseStore implements AsyncDisposable {
       await this.#takeBack(lease)
       throw refuse('invalid', lastUse)
     }
-    // asked after the lease is stored: a token that ends later finds it among its leases
+    // check after the lease is stored: the end of the token revokes the lease from now on
     const isValid = await this.#isStillValid(token).catch(async (error: unknown) => {
       await this.#takeBack(lease)
       throw error
@@ -169,14 +173,17 @@ export class LeaseStore implements AsyncDisposable {
   async #isStillValid(token: Token): Promise<boolean> {
     const { tokens } = this.#parts
     if (token.type === 'batch') return tokens.isValid(token)
-    // not another token of the same chosen id
+    // a later token with the same chosen id has another cubbyhole
     return (await tokens.lookupByAccessor(token.accessor))?.cubbyhole_id === token.cubbyhole_id
   }
 
-  /** Credentials without a lease must not exist, nor leases without credentials: what could not be written may be stored. */
+  /**
+   * Revokes a secret whose lease could not be written. The failed write may have stored the lease; then both
+   * go.
+   */
   async #revokeUnstored(lease: Lease): Promise<void> {
     try {
-      // storage that does not read either has told nothing
+      // if the read fails too, assume that the lease is not stored
       const isStored = await this.#records.isStored(lease).catch(() => false)
       await (isStored ? this.#takeBack(lease) : this.#revoker.ask(lease))
     } catch (err) {
@@ -187,7 +194,7 @@ export class LeaseStore implements AsyncDisposable {
     }
   }
 
-  /** Ends a lease at once; what fails is tried again like any that has ended. */
+  /** Ends and revokes a lease at once. The expiry retries failed revocations. */
   async #takeBack(ref: LeaseRef): Promise<void> {
     await this.#records.change(ref, (lease) => endedNow(lease, this.#parts.clock.now()))
     await this.#revoker.revoke(ref).catch((error: unknown) => {
@@ -195,12 +202,14 @@ export class LeaseStore implements AsyncDisposable {
     })
   }
 
-  /** The record of a lease, for the engine that made it; undefined when there is none. */
+  /** The record of a lease, for the engine that created it. */
   find(ref: LeaseRef): Promise<Lease | undefined> {
     return this.#records.find(ref)
   }
 
-  /** What a look-up shows; undefined for an id this namespace does not know. docs/contract/leases.md#calls */
+  /**
+   * The lookup data of a lease; undefined if the namespace has no such lease. docs/contract/leases.md#calls
+   */
   async lookup(ref: LeaseRef, namespacePath: string): Promise<ShownLease | undefined> {
     const now = this.#parts.clock.now()
     if (this.#tokenLeases.isTokenLease(ref.id)) {
@@ -211,7 +220,10 @@ export class LeaseStore implements AsyncDisposable {
     return lease && shownSecretLease(lease, now, namespacePath)
   }
 
-  /** The next path level below a prefix, which is empty or ends in a slash; may give some more than `page` wants. docs/contract/leases.md#calls */
+  /**
+   * Lists the next path level below a prefix that is empty or ends in a slash. May return more names than
+   * `page` requests. docs/contract/leases.md#calls
+   */
   async list(namespace: string, prefix: string, page: NamePage = { after: '', limit: 0 }, paced: Paced = asItCan): Promise<string[]> {
     if (prefix.startsWith(tokenPaths)) {
       const names = new Set<string>()
@@ -225,8 +237,8 @@ export class LeaseStore implements AsyncDisposable {
   }
 
   /**
-   * Gives a lease more time; `increment` in seconds, 0 is unset. Undefined: its engine has nothing to renew, it stays as it is. Throws the refusals of
-   * docs/contract/leases.md#lifetime-and-renewal.
+   * Renews a lease. `increment` is in seconds; 0 is unset. Undefined if the engine has nothing to renew: the
+   * lease does not change. Throws the refusals of docs/contract/leases.md#lifetime-and-renewal.
    */
   renew(ref: LeaseRef, increment: number): Promise<(IssuedLease & { data: object | null }) | undefined> {
     return this.#tokenLeases.isTokenLease(ref.id) ? this.#refuseTokenRenewal(ref) : this.#revoker.inTurn(ref, () => this.#renew(ref, increment))
@@ -274,7 +286,7 @@ export class LeaseStore implements AsyncDisposable {
     return lease
   }
 
-  /** Of a lease that a batch token asked for: is the token it belongs to still valid? */
+  /** Whether the owner of a batch token's lease is still valid. True for leases of service tokens. */
   async #hasBatchOwner({ owner, owner_end, entity, cut_off = 0 }: Lease): Promise<boolean> {
     if (entity !== undefined && cut_off < this.#parts.tokens.cutOffs.of(entity)) return false
     if (owner_end === undefined || owner === '') return true
@@ -282,7 +294,10 @@ export class LeaseStore implements AsyncDisposable {
     return stored !== undefined && (await this.#parts.tokens.isValid(stored.token))
   }
 
-  /** Revokes one lease, now or (`sync` false) as soon as it can be; nothing to do for one that is unknown. docs/contract/leases.md#expiry-and-revocation */
+  /**
+   * Revokes one lease, now or (`sync` false) in the background. No-op if there is no such lease.
+   * docs/contract/leases.md#expiry-and-revocation
+   */
   async revoke(ref: LeaseRef, { sync }: { sync: boolean }): Promise<void> {
     if (this.#tokenLeases.isTokenLease(ref.id)) {
       const token = await this.#tokenLeases.find(ref)
@@ -294,49 +309,67 @@ export class LeaseStore implements AsyncDisposable {
     } else await this.#records.change(ref, (lease) => queuedNow(lease, this.#parts.clock.now()))
   }
 
-  /** Revokes the lease of exactly this id, or else all below it. docs/contract/leases.md#expiry-and-revocation */
+  /**
+   * Revokes the lease with exactly this id or, if there is none, all leases below it.
+   * docs/contract/leases.md#expiry-and-revocation
+   */
   async revokePrefix(namespace: string, prefix: string, mode: 'sync' | 'async' | 'force'): Promise<void> {
     await this.#prefixes.revoke(namespace, prefix, mode)
   }
 
-  /** Revokes all a mount has handed out and waits for it; throws at the first that fails. What an auth mount issued ends by itself. docs/contract/mounts.md#disabling */
+  /**
+   * Revokes all leases of a secrets mount and waits; throws at the first failure. Tokens of a disabled auth
+   * mount are already invalid; a background sweep ends their leases. docs/contract/mounts.md#disabling
+   */
   async revokeMount(mount: Mount, { byForce = false } = {}): Promise<void> {
     if (mount.table === 'auth') await this.sweepOwners()
     else await this.#prefixes.revokeBelow(mount.namespace, mount.path, byForce ? 'force' : 'sync')
   }
 
-  /** Revokes what is left in a namespace. Throws when something fails; what can be revoked is so all the same. */
+  /**
+   * Revokes all leases of a namespace. Throws at the first failure; the other leases are revoked in the
+   * background.
+   */
   async removeNamespace(namespace: string, { byForce = false } = {}): Promise<void> {
     await this.#prefixes.revokeBelow(namespace, '', 'end')
     await this.#prefixes.revokeBelow(namespace, '', byForce ? 'force' : 'sync')
   }
 
-  /** Ends the leases of a token now, in the background: its engine is not waited for. docs/contract/leases.md#cascades */
+  /**
+   * Ends the leases of a token now; the engines revoke them in the background.
+   * docs/contract/leases.md#cascades
+   */
   async endOwned(token: Token): Promise<void> {
     if (token.type === 'service') await this.#owners.end(this.#parts.tokens.keys.hashOf(token.accessor))
   }
 
-  /** Ends, in the background, what batch tokens of people asked for that were cut off since: by entity, the number of its last cut-off. */
+  /**
+   * Ends the leases of cut-off batch tokens; the engines revoke them in the background. `cutOffs` maps an
+   * entity to the number of its last cut-off.
+   */
   async endCutOff(cutOffs: ReadonlyMap<string, number>): Promise<void> {
     for (const [entity, count] of cutOffs) await this.#owners.end(entityOwner(entity), ({ cut_off = 0 }) => cut_off < count)
   }
 
-  /** Ends, in the background, the leases of tokens that are no longer valid; goes on after a restart. */
+  /** Ends the leases of invalid tokens in the background; resumes after a restart. */
   async sweepOwners(): Promise<void> {
     await this.#owners.sweep()
   }
 
-  /** Looks, in the background, for leases whose owner is gone and rows that stand for nothing; false when that is under way. docs/contract/leases.md#retries */
+  /**
+   * Removes leases of deleted owners and rows without a lease in the background. False if this is in progress
+   * already. docs/contract/leases.md#retries
+   */
   tidy(): boolean {
     return this.#owners.tidy()
   }
 
-  /** The irrevocable leases of some namespaces, by the time they ended. docs/contract/leases.md#retries */
+  /** The irrevocable leases of some namespaces, ordered by expiry time. docs/contract/leases.md#retries */
   irrevocable(namespaces: readonly string[]): AsyncGenerator<IrrevocableLease> {
     return irrevocableLeases(this.#parts.view, new Set(namespaces))
   }
 
-  /** Resolves when nothing is under way in the background. For tests. */
+  /** Processes all due leases and resolves when no background work is in progress. For tests. */
   async settled(): Promise<void> {
     await this.#owners.settled()
     await this.expiry.run()

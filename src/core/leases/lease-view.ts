@@ -3,7 +3,7 @@ import { suffixOf } from '../namespaces/suffix.ts'
 import type { Token } from '../tokens/token.ts'
 import { isIrrevocable, isOver, type Lease } from './lease.ts'
 
-/** What a look-up shows of a lease. docs/contract/leases.md#calls */
+/** The lookup data of a lease. docs/contract/leases.md#calls */
 export type ShownLease = {
   readonly id: string
   readonly path: string
@@ -11,7 +11,7 @@ export type ShownLease = {
   readonly expire_time: string | null
   readonly last_renewal: string | null
   readonly renewable: boolean
-  /** Seconds left; 0 if it never ends. */
+  /** Seconds left; 0 if it never expires. */
   readonly ttl: number
   readonly namespace_path?: string
   readonly revoke_error?: string
@@ -32,7 +32,10 @@ function shown(lease: Shown, now: number, namespacePath: string): ShownLease {
   }
 }
 
-/** docs/contract/tokens-and-policies.md#lifetimes: now is rounded to the second, the difference cut. `|| 0`: never −0. */
+/**
+ * Rounds now to the second and truncates the difference; `|| 0` avoids −0.
+ * docs/contract/tokens-and-policies.md#lifetimes
+ */
 const secondsLeft = (end: number, now: number): number => Math.trunc((end - Math.round(now / 1000) * 1000) / 1000) || 0
 
 export function shownSecretLease(lease: Lease, now: number, namespacePath: string): ShownLease {
@@ -44,7 +47,7 @@ export function shownSecretLease(lease: Lease, now: number, namespacePath: strin
 export const shownTokenLease = (id: string, token: Token, now: number, namespacePath: string): ShownLease =>
   shown({ ...token, id, renewable: isTokenRenewable(token) }, now, namespacePath)
 
-/** Is there anything to renew? A token without end is as good as one that must not be. */
+/** Whether a renewal is possible; a token that never expires is not renewable. */
 export const isTokenRenewable = (token: Token): boolean => token.renewable && token.expire_time !== null
 
 /** Id of a token's lease. docs/contract/leases.md#what-has-a-lease */
@@ -52,5 +55,5 @@ export const tokenLeaseId = (token: Token, hash: string): string => `${token.pat
 
 const tokenLease = /^(.+)\/h([0-9a-f]{64})(?:\.[0-9A-Za-z]{6})?$/s
 
-/** The hash in the id of a token's lease; undefined for any other id. */
+/** The token's hash in the id of its lease; undefined for any other id. */
 export const hashOfTokenLease = (id: string): string | undefined => tokenLease.exec(id)?.[2]

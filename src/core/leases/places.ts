@@ -1,20 +1,23 @@
-/** What one mount has in use: places that are its own, and such that all mounts share. */
+/** Places that one mount uses: its own, and some of those that all mounts share. */
 export type Share = { own: number; shared: number }
 
 export const newShare = (): Share => ({ own: 0, shared: 0 })
 
-/** Of each mount: however many others hang, it is worked on. */
+/** Places reserved for each mount, so that mounts that hang cannot block the others. */
 const ownPlaces = 10
 const sharedPlaces = 200
-/** Shared places one mount may have. */
+/** Most shared places for one mount. */
 const mostShared = 90
 
-/** So many pieces of work at once; who waits is served in the order of asking, as soon as there is a place for that mount. */
+/**
+ * Limits concurrent work. Waiting callers get places in order of arrival, skipping mounts that are at their
+ * limit.
+ */
 export class Places {
   #waiting: { readonly share: Share; readonly go: (giveBack: () => void) => void }[] = []
   #free = sharedPlaces
 
-  /** Resolves when a place is the caller's; what comes back gives it back, and is called once. */
+  /** Waits for a place. The caller must call the returned function exactly once to release it. */
   take(share: Share): Promise<() => void> {
     const place = this.#place(share)
     return place === undefined ? new Promise((go) => this.#waiting.push({ share, go })) : Promise.resolve(place)
@@ -38,7 +41,7 @@ export class Places {
     }
   }
 
-  /** One place has become free: it goes to the first who may have it. */
+  /** Gives a free place to the first caller whose mount may have it. */
   #serve(): void {
     for (const [at, { share, go }] of this.#waiting.entries()) {
       const place = this.#place(share)

@@ -21,11 +21,12 @@ export type PrefixRevocationParts = {
 }
 
 /**
- * `async`: ended now, taken back in the background. `end`: the same, but what has ended is left to its retries. `force`: dropped whatever the engine says.
+ * `sync`: revoked now. `async`: ended now, revoked in the background. `end`: like `async`, but leases that
+ * have already ended keep their retries. `force`: deleted even if the engine fails.
  */
 export type RevocationMode = 'sync' | 'async' | 'end' | 'force'
 
-/** Leases worked on beside each other. */
+/** Leases revoked concurrently. */
 const pageSize = 32
 const countPage = 1000
 
@@ -37,7 +38,7 @@ export class PrefixRevocation {
     this.#parts = parts
   }
 
-  /** The lease of exactly this id and no other, if there is one; else all below `<prefix>/`. */
+  /** Revokes the lease with exactly this id or, if there is none, all leases below `<prefix>/`. */
   async revoke(namespace: string, prefix: string, mode: RevocationMode): Promise<void> {
     const { records, tokenLeases, revokeToken } = this.#parts
     const ref = { namespace, id: prefix }
@@ -47,7 +48,10 @@ export class PrefixRevocation {
     else await this.revokeBelow(namespace, `${prefix}/`, mode)
   }
 
-  /** All below a prefix that is empty or ends in a slash. Stops at the first failure, which tells how far it got. */
+  /**
+   * Revokes all leases below a prefix that is empty or ends in a slash. Throws at the first failure; the
+   * error gives the progress.
+   */
   async revokeBelow(namespace: string, prefix: string, mode: RevocationMode): Promise<void> {
     if (prefix.startsWith('auth/')) {
       await this.#revokeTokens(namespace, prefix)

@@ -4,10 +4,16 @@ import { isOver, type Lease } from './lease.ts'
 const mostFailures = 6
 const longestError = 240
 
-/** Pause after failure n, in milliseconds: 20, 40, 80, 160, 320 s, each ± 50 %. `fraction` is a random number from 0 to 1. docs/contract/leases.md#retries */
+/**
+ * Delay in milliseconds after failure n: 20, 40, 80, 160, 320 s, each ± 50 %. `fraction` is a random number
+ * from 0 to 1. docs/contract/leases.md#retries
+ */
 export const retryDelayMs = (failure: number, fraction: number): number => 2 ** failure * 10_000 * (0.5 + fraction)
 
-/** A lease after a revocation that failed: to be tried again, or irrevocable. One that is irrevocable stays so, with its first error. */
+/**
+ * The lease after a failed revocation: scheduled for a retry, or irrevocable. Undefined (unchanged) if it is
+ * irrevocable already.
+ */
 export function afterFailure(lease: Lease, cause: unknown, now: number, fraction: number): Lease | undefined {
   if (lease.revoke_error !== undefined) return undefined
   const failures = (lease.retry?.failures ?? 0) + 1
@@ -19,9 +25,12 @@ export function afterFailure(lease: Lease, cause: unknown, now: number, fraction
 
 const irrevocable = (lease: Lease, error: string): Lease => ({ ...lease, ended: true, retry: undefined, revoke_error: error.slice(0, longestError) })
 
-/** A lease that ends now. One that has ended is left to its retries. */
+/** The lease, ended now. Undefined (unchanged) if it has ended already: it keeps its retries. */
 export const endedNow = (lease: Lease, now: number): Lease | undefined =>
   isOver(lease, now) ? undefined : { ...lease, expire_time: now, ended: true }
 
-/** The same for a caller who asks for it: it is tried at once and from the start. An irrevocable one stays so. docs/contract/leases.md#retries */
+/**
+ * The lease, ended now at a caller's request: due at once, with the failure count reset. An irrevocable lease
+ * remains irrevocable. docs/contract/leases.md#retries
+ */
 export const queuedNow = (lease: Lease, now: number): Lease => ({ ...lease, retry: undefined, expire_time: now, ended: true })

@@ -4,14 +4,15 @@ import type { StoredToken, TokenStore } from '../tokens/token-store.ts'
 import type { LeaseRef } from './lease.ts'
 import { hashOfTokenLease, tokenLeaseId } from './lease-view.ts'
 
-/** A token, and the id of its lease. */
+/** A token and the id of its lease. */
 export type LeasedToken = { readonly id: string; readonly token: Token }
 
 const pageSize = 200
 
 /**
- * The leases of tokens: not stored, but read off the tokens themselves, so that a login writes nothing more. Lists and prefixes walk all tokens, and give way
- * to requests as they go. The token a server was initialised with and batch tokens have none. docs/contract/leases.md#what-has-a-lease.
+ * The leases of tokens. They are derived from the tokens, not stored, which saves writes at login. Lists and
+ * prefix operations walk all tokens and let requests run between pages. The first root token and batch tokens
+ * have no lease. docs/contract/leases.md#what-has-a-lease
  */
 export class TokenLeases {
   readonly #tokens: TokenStore
@@ -20,12 +21,12 @@ export class TokenLeases {
     this.#tokens = tokens
   }
 
-  /** Is this an id only tokens have? */
+  /** Whether the id has the form of a token's lease id. */
   isTokenLease(id: string): boolean {
     return hashOfTokenLease(id) !== undefined
   }
 
-  /** The valid token whose lease this is. */
+  /** The valid token with this lease id. */
   async find({ namespace, id }: LeaseRef): Promise<Token | undefined> {
     const hash = hashOfTokenLease(id)
     const stored = hash === undefined ? undefined : await this.#tokens.tokenByHash(hash)
