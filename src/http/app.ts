@@ -314,9 +314,13 @@ const isServed = ({ kind }: EarlyReply): boolean => kind === 'redirect' || kind 
 /** On a path that needs no token, or that looks at the token itself and takes no body worth mentioning. */
 const isOpen = ({ routeOptions: { config } }: FastifyRequest): boolean => config.rules?.open !== false
 
-/** Served whatever the load: state, sealing, and revoking tokens. docs/contract/http.md#limits */
-const isExempt = (url: string, call: Call) =>
-  url.startsWith('/-/node/') || url.startsWith('/-/health/') || (call.mount?.plugin === 'token' && call.below.startsWith('revoke'))
+/** Served whatever the load: state, sealing, and revoking tokens and leases. docs/contract/http.md#limits */
+const isExempt = (url: string, call: Call) => url.startsWith('/-/node/') || url.startsWith('/-/health/') || isRevoking(call)
+
+function isRevoking({ mount, below }: Call): boolean {
+  if (mount?.plugin === 'token') return below.startsWith('revoke')
+  return mount?.plugin === 'system' && /^(?:leases\/)?revoke/.test(below)
+}
 
 const noExchange = () => {
   throw new Error('nothing is mounted here')

@@ -73,7 +73,7 @@ const alwaysReadBytes = 16 * 1024
 export type BodyLimits = {
   maxBytes: number
   budget: BodyBudget
-  /** Served whatever the load: sealing, and revoking tokens. docs/contract/http.md#limits */
+  /** Served whatever the load: sealing, and revoking tokens and leases. docs/contract/http.md#limits */
   exempt: boolean
 }
 

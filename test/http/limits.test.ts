@@ -101,6 +101,13 @@ const openPaths = [
   '/health',
 ]
 
+/** Tokens and leases can be revoked. */
+async function revokes(server: TestServer): Promise<void> {
+  expect((await server.root.write('auth/token/revoke', { token: 'none' })).status).toBe(204)
+  for (const path of ['sys/leases/revoke', 'sys/revoke']) expect((await server.root.write(path, { lease_id: 'none' })).status, path).toBe(204)
+  expect((await server.root.write('sys/leases/revoke-prefix/none')).status).toBe(204)
+}
+
 describe('bodies on paths that need no token', () => {
   const refused = errors('http: request body too large')
   const announced = (path: string, bytes: number, headers: string[] = []) =>
@@ -260,7 +267,7 @@ const exemptReads = ['sys/health', 'sys/seal-status', 'sys/leader', '/health', '
 describe('MAX_IN_FLIGHT', () => {
   const settings = { MAX_IN_FLIGHT: '1' }
 
-  test('what comes beyond is 503 with Retry-After, but state and revoking tokens are served', async () => {
+  test('what comes beyond is 503 with Retry-After, but state and revocation are served', async () => {
     await using gated = await startGatedServer(settings)
     const { gate, server } = gated
     using slow = await openWire(server.url)
@@ -271,7 +278,7 @@ describe('MAX_IN_FLIGHT', () => {
     expect(await server.anonymous.read('nope')).toMatchObject({ status: 503, body: overloaded })
     expect(await server.root.write('cubbyhole/a', { a: 'b' })).toMatchObject({ status: 503, headers: { 'retry-after': '1' }, body: overloaded })
     for (const path of exemptReads) expect((await server.anonymous.read(path)).status).toBe(200)
-    expect((await server.root.write('auth/token/revoke', { token: 'none' })).status).toBe(204)
+    await revokes(server)
 
     gate.open()
     expect((await slow.answer())?.status).toBe(200)
@@ -350,7 +357,7 @@ describe('MAX_BUFFERED', () => {
 
     expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
     expect(json(refused)).toEqual(overloaded)
-    expect((await server.root.write('auth/token/revoke', { token: 'none' })).status).toBe(204)
+    await revokes(server)
   })
 
   test('small bodies find room while others leave large ones unfinished: the largest is given up', async () => {
@@ -510,7 +517,7 @@ describe('MAX_CONNECTIONS', () => {
     for (const wire of [slow, next]) await pong(wire)
   })
 
-  test('while requests are handled on all of them, only state, sealing and revoking tokens are served beyond', async () => {
+  test('while requests are handled on all of them, only state, sealing and revocation are served beyond', async () => {
     await using gated = await startGatedServer({ MAX_CONNECTIONS: '2', ...everyone })
     const { gate, server } = gated
     using busy = await openWire(server.url)
@@ -521,7 +528,7 @@ describe('MAX_CONNECTIONS', () => {
     for (const path of exemptReads) {
       expect(await server.anonymous.read(path)).toMatchObject({ status: 200, headers: { connection: 'close' } })
     }
-    expect((await server.root.write('auth/token/revoke', { token: 'none' })).status).toBe(204)
+    await revokes(server)
     for (const refused of [
       await server.root.read('auth/token/lookup-self'),
       await server.anonymous.read('sys/internal/ui/unauthenticated-messages'),
