@@ -29,7 +29,7 @@ describe('help', () => {
     expect(text.split('\n')[0]).toBe('auth/token/create')
     expect(text).toContain('POST or PUT: Create a token')
     expect(text).toContain('    policies (list): Policies of the token')
-    expect(text).toContain('    renewable (boolean, default true): The token can be renewed')
+    expect(text).toContain('    renewable (boolean, default true): Whether the token can be renewed')
     expect(text).toContain('Needs a token')
   })
 
@@ -87,7 +87,7 @@ describe('help', () => {
   test('a wish for wrapping changes nothing, and a wrapping path tells of itself without a token to look at', async () => {
     const wish = { headers: { 'X-Vault-Wrap-TTL': '60' } }
 
-    expect((await server.root.read('sys/wrapping/unwrap?help=1', wish)).body.help).toContain('Unwrap an answer')
+    expect((await server.root.read('sys/wrapping/unwrap?help=1', wish)).body.help).toContain('Unwrap a response')
     expect((await server.root.read('sys/mounts?help=', wish)).body.wrap_info).not.toBeNull()
   })
 })

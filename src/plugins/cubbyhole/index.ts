@@ -16,7 +16,7 @@ export type CubbyholeParts = {
   readonly longLists: LongLists
 }
 
-/** Of an entry's path, in bytes. */
+/** Longest path of an entry, in bytes. */
 const maxPathLength = 1024
 
 const oldUnwrapWarning =
@@ -38,11 +38,11 @@ export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubby
   }
 
   resource(app, '/*', {
-    help: 'A private store, gone with the token it belongs to.',
+    help: 'A private store for one token, deleted with the token.',
     exists: async (exchange) => {
       if (exchange.params.rest === '') return false
       const { view, key } = entryOf(exchange)
-      // not opened: it may be large
+      // the entry may be large, so only its key is read
       return (await view.listKeys(key, { limit: 1 })).includes(key)
     },
     read: {
@@ -67,10 +67,10 @@ export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubby
         if (Object.keys(sent).length === 0) throw refuse('invalid', 'missing data fields')
         checkPath(exchange.params.rest)
         checkRecordSize(sent)
-        // the last use of a token: nobody could ever read what is written
+        // this was the token's last use: nobody could read the entry
         if (caller === undefined || caller.token.num_uses < 0) return undefined
         await view.write([{ key, value: sent }])
-        // a token that ended meanwhile may have had its cubbyhole emptied before this entry was there
+        // if the token ended meanwhile, its cubbyhole may have been emptied before this write
         if ((await tokens.lookupByAccessor(caller.token.accessor)) === undefined) await cubbyholes.empty(caller.token)
         return undefined
       },
@@ -100,7 +100,7 @@ export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubby
   })
 }
 
-/** A list is made of paths: they hold no more than names do. */
+/** Throws for a path that is too long: paths become keys in list responses. */
 function checkPath(path: string): void {
   const bytes = Buffer.byteLength(path)
   if (bytes > maxPathLength) throw refuse('invalid', `put failed due to key being too large; got ${bytes} bytes, max: ${maxPathLength} bytes`)

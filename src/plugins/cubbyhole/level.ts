@@ -2,21 +2,24 @@ import type { View } from '../../core/barrier/view.ts'
 import { atMost } from '../../lib/walks.ts'
 
 export type LevelPage = {
-  /** Names come after this one; empty: from the first. */
+  /** The page starts after this name; empty: with the first. */
   readonly after: string
-  /** At most so many; 0 is all. */
+  /** Greatest number of names; 0 means all. */
   readonly limit: number
-  /** Lets others work between two pages. */
+  /** Awaited between two storage pages, so that other work can run. */
   giveWay(): Promise<unknown>
-  /** The same names, in their time. */
+  /** Wraps the names, for example to pace a long walk. */
   paced?(names: AsyncIterable<string>): AsyncIterable<string>
 }
 
 const pageSize = 1000
-/** No path has this character, so it comes after all keys of a folder. */
+/** Sorts after every character of a path, so a folder plus this sorts after all keys of the folder. */
 const last = '\u{10ffff}'
 
-/** The names right below a prefix, sorted; a folder is one name that ends in `/`, whatever is in it, and what is in it is not read through. */
+/**
+ * The sorted names directly below a prefix. A folder is one name that ends in `/`; the walk skips the rest of
+ * its keys when it fills a storage page.
+ */
 export async function levelOf(view: View, prefix: string, { limit, paced = (names) => names, ...page }: LevelPage): Promise<string[]> {
   return Array.fromAsync(atMost(limit, paced(namesOf(view, prefix, page))))
 }
@@ -35,7 +38,7 @@ async function* namesOf(
       const slash = rest.indexOf('/')
       const name = slash < 0 ? rest : rest.slice(0, slash + 1)
       folder = slash < 0 ? '' : prefix + name
-      // a start inside of a folder does not name it again
+      // `after` lies inside this folder, which an earlier page named
       if (slash >= 0 && after.startsWith(name)) continue
       yield name
     }

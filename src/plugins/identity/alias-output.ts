@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const texts = z.record(z.string(), z.string()).nullable()
 
-/** An alias, of an entity or of a group, as it is shown. */
+/** An alias of an entity or a group in a response. */
 export const aliasOutput = z.object({
   id: z.string(),
   canonical_id: z.string(),
@@ -19,8 +19,8 @@ export const aliasOutput = z.object({
   last_update_time: z.string(),
 })
 
-/** What a write answers. */
+/** The response to a write. */
 export const writtenAlias = aliasOutput.pick({ id: true, canonical_id: true })
 
-/** The ids of aliases, and what each is called. */
+/** The ids of aliases, with their names. */
 export const aliasListOutput = z.object({ keys: z.array(z.string()), key_info: z.record(z.string(), z.object({ name: z.string() }).loose()) })

@@ -14,13 +14,13 @@ import { listRange } from './list-range.ts'
 const fields = z.object({
   name: stringField.default('').describe('Name of the entity at the mount'),
   mount_accessor: stringField.default('').describe('Accessor of the auth mount'),
-  canonical_id: stringField.default('').describe('Id of the entity; without one, a new entity is made for a new alias'),
+  canonical_id: stringField.default('').describe('Id of the entity; without it, a new alias gets a new entity'),
   entity_id: stringField.default('').describe('Old name of canonical_id'),
-  custom_metadata: kvField.optional().describe('Texts by key; replaces all that were there'),
+  custom_metadata: kvField.optional().describe('Text by key; replaces all earlier metadata'),
 })
 const input = fields.extend({ id: stringField.default('').describe('Id of the alias to update') })
 
-/** `identity/entity-alias*`: what entities are called at auth mounts. docs/contract/identity.md#aliases */
+/** `identity/entity-alias*`: the names of entities at auth mounts. docs/contract/identity.md#aliases */
 export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf, longLists }: EntityParts): void {
   const { records } = identities
 

@@ -4,13 +4,16 @@ import type { Mount } from '../../core/mounts/mount.ts'
 
 export type MountOf = (accessor: string) => Mount | undefined
 
-/** Type and path of the mount an alias of this namespace is of; nothing when that is gone, or was moved to another namespace. docs/contract/identity.md#entities */
+/**
+ * Type and path of the mount of an alias in this namespace; empty if the mount was removed, or moved to
+ * another namespace. docs/contract/identity.md#entities
+ */
 export function mountOfAlias(mountOf: MountOf, accessor: string, namespace: string): { mount_type?: string; mount_path?: string } {
   const mount = mountOf(accessor)
   return mount?.namespace === namespace ? { mount_type: mount.type, mount_path: mount.path } : {}
 }
 
-/** An entity as it is read. docs/contract/identity.md#entities */
+/** An entity in the response to a read. docs/contract/identity.md#entities */
 export function entityData(entity: Entity, { direct, inherited }: MembershipsOf, mountOf: MountOf) {
   const directIds = direct.map(({ id }) => id)
   const inheritedIds = inherited.map(({ id }) => id)
@@ -45,7 +48,7 @@ const aliasFields = (alias: EntityAlias, namespace: string, mountOf: MountOf) =>
   last_update_time: alias.last_update_time,
 })
 
-/** An alias as it is read by itself. docs/contract/identity.md#aliases */
+/** An alias in the response to a read of that alias. docs/contract/identity.md#aliases */
 export const aliasData = (alias: EntityAlias, namespaceId: string, mountOf: MountOf) => ({
   ...aliasFields(alias, namespaceId, mountOf),
   namespace_id: namespaceId,

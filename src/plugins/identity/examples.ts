@@ -1,4 +1,4 @@
-/** Answers of `identity/…` as the API document shows them. */
+/** Example responses of `identity/…`, for the OpenAPI document. */
 
 const entityId = 'c1f5bd07-3c0a-4b52-8e5e-7b3b0f6b1f7d'
 const groupId = '7d0e4b1c-5a9f-4f27-b3a6-1c2d8e9f0a45'

@@ -9,7 +9,7 @@ import { lookupInput, lookUp } from './lookup.ts'
 export function groupLookupRoutes(app: FastifyInstance, parts: GroupPluginParts): void {
   const { groups } = parts
   resource(app, '/lookup/group', {
-    help: 'A group by one of the things that lead to it.',
+    help: 'A group by its id, its name, or an alias.',
     write: {
       summary: 'Look up a group',
       output: groupOutput,

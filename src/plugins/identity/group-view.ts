@@ -2,14 +2,14 @@ import type { Group, GroupAlias } from '../../core/identity/group.ts'
 import type { GroupDetails, ListedGroup } from '../../core/identity/group-store.ts'
 import { type MountOf, mountOfAlias } from './entity-view.ts'
 
-/** A group as it is read: lists and maps without content are null. docs/contract/identity.md#groups */
+/** A group in the response to a read: empty lists are null. docs/contract/identity.md#groups */
 export const groupData = (group: Group, details: GroupDetails, mountOf: MountOf) => ({
   id: group.id,
   name: group.name,
   type: group.type,
   policies: orNull(group.policies),
   metadata: group.metadata,
-  // a list that logins have emptied is one that was set
+  // after a login has changed the members, an empty list stays a list
   member_entity_ids: details.modifyIndex > group.modify_index ? details.memberEntityIds : orNull(details.memberEntityIds),
   member_group_ids: orNull(details.memberGroupIds),
   parent_group_ids: orNull(details.parentGroupIds),
@@ -34,7 +34,7 @@ const aliasFields = (alias: GroupAlias, namespaceId: string, mountOf: MountOf) =
   last_update_time: alias.last_update_time,
 })
 
-/** A group alias as it is read by itself: in the form of an entity alias. docs/contract/identity.md#groups */
+/** A group alias in its own response, in the form of an entity alias. docs/contract/identity.md#groups */
 export const groupAliasData = (alias: GroupAlias, namespaceId: string, mountOf: MountOf) => ({
   ...aliasFields(alias, namespaceId, mountOf),
   custom_metadata: null,

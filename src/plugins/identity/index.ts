@@ -14,7 +14,7 @@ import { type TidyRouteParts, tidyRoutes } from './tidy.ts'
 
 export type IdentityPluginParts = EntityParts & TidyRouteParts & GroupPluginParts & IdentityTokenParts & RevokeTokensParts
 
-/** `identity/*`: thin routes over identities and the tokens that tell of them. docs/contract/identity.md */
+/** `identity/*`: entities, groups, aliases and identity tokens. docs/contract/identity.md */
 export const identity: FastifyPluginAsync<IdentityPluginParts> = async (app, parts) => {
   entityRoutes(app, parts)
   entityAliasRoutes(app, parts)

@@ -2,7 +2,7 @@ import type { ListRange } from '../../core/identity/entity-lists.ts'
 import { limitOf } from '../../http/resource.ts'
 import type { JsonValue } from '../../lib/json.ts'
 
-/** Which part of a list is requested. docs/contract/http.md#verbs-and-paths */
+/** The requested range of a list. docs/contract/http.md#verbs-and-paths */
 export const listRange = ({ after, limit }: Readonly<Record<string, JsonValue>>): ListRange => ({
   after: typeof after === 'string' ? after : '',
   limit: Math.max(0, limitOf(limit)),

@@ -7,16 +7,16 @@ import { stringField } from '../../lib/fields.ts'
 import { type EntityParts, entityOutput, entityReply } from './entities.ts'
 import { examples } from './examples.ts'
 
-/** What a lookup can go by. See docs/contract/identity.md */
+/** The selectors of a lookup. docs/contract/identity.md */
 export const lookupInput = z.object({
-  id: stringField.optional().describe('Its id'),
-  name: stringField.optional().describe('Its name'),
-  alias_id: stringField.optional().describe('Id of an alias of it'),
-  alias_name: stringField.optional().describe('Name of an alias of it; together with alias_mount_accessor'),
+  id: stringField.optional().describe('Id of the object'),
+  name: stringField.optional().describe('Name of the object'),
+  alias_id: stringField.optional().describe('Id of an alias of the object'),
+  alias_name: stringField.optional().describe('Name of an alias of the object; together with alias_mount_accessor'),
   alias_mount_accessor: stringField.optional().describe('Accessor of the mount of that alias'),
 })
 
-/** What can be looked up: each way reads by keys alone. */
+/** Finds objects by each selector, through keys alone. */
 export type Finder<T> = {
   byId(namespace: string, id: string): Promise<T | undefined>
   byName(namespace: string, name: string): Promise<T | undefined>
@@ -24,7 +24,10 @@ export type Finder<T> = {
   byAlias(namespace: string, mountAccessor: string, name: string): Promise<T | undefined>
 }
 
-/** Finds by the one selector that was sent. An empty selector was sent too, and finds nothing. Throws unless there is exactly one. */
+/**
+ * Finds by the one selector that was sent; throws unless there is exactly one. An empty selector counts as
+ * sent, and finds nothing.
+ */
 export async function lookUp<T>(finder: Finder<T>, namespace: string, sent: z.output<typeof lookupInput>): Promise<T | undefined> {
   const given = Object.values(sent).filter((value) => value !== undefined).length
   const { id = '', name = '', alias_id = '', alias_name = '', alias_mount_accessor = '' } = sent
@@ -44,7 +47,7 @@ export async function lookUp<T>(finder: Finder<T>, namespace: string, sent: z.ou
 export function lookupRoutes(app: FastifyInstance, parts: EntityParts): void {
   const { records } = parts.identities
   resource(app, '/lookup/entity', {
-    help: 'An entity by one of the things that lead to it.',
+    help: 'An entity by its id, its name, or an alias.',
     write: {
       summary: 'Look up an entity',
       output: entityOutput,

@@ -8,16 +8,16 @@ import type { EntityParts } from './entities.ts'
 import { type MountOf, mountOfAlias } from './entity-view.ts'
 
 const input = z.object({
-  to_entity_id: stringField.default('').describe('Id of the entity that stays'),
-  from_entity_ids: commaListField.default([]).describe('Ids of the entities that become part of it'),
-  force: boolField.default(false).describe('Without effect; known for the sake of clients that send it'),
-  conflicting_alias_ids_to_keep: commaListField.default([]).describe('Of two aliases on one mount, the one that stays'),
+  to_entity_id: stringField.default('').describe('Id of the entity to merge into'),
+  from_entity_ids: commaListField.default([]).describe('Ids of the entities to merge; they are deleted'),
+  force: boolField.default(false).describe('Ignored; accepted because clients send it'),
+  conflicting_alias_ids_to_keep: commaListField.default([]).describe('Ids of the aliases to keep where both entities have one at the same mount'),
 })
 
 /** `identity/entity/merge`. docs/contract/identity.md#merging */
 export function mergeRoutes(app: FastifyInstance, { identities, mountOf }: EntityParts): void {
   resource(app, '/entity/merge', {
-    help: 'Make one entity of several.',
+    help: 'Merge several entities into one.',
     write: {
       summary: 'Merge entities into one',
       required: ['to_entity_id', 'from_entity_ids'],
@@ -31,7 +31,7 @@ export function mergeRoutes(app: FastifyInstance, { identities, mountOf }: Entit
   })
 }
 
-/** The one refusal that tells which records are meant. */
+/** A refusal that also names the clashing records in `data`. */
 function clashReply(clashes: readonly Clash[], mountOf: MountOf): Reply {
   const errors = causeList(
     'toEntity and at least one fromEntity have aliases with the same mount accessor, repeat the merge request specifying exactly one fromEntity, clashes: ',

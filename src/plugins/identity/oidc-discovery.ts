@@ -5,13 +5,16 @@ import { type Reply, resource, unknownPaths } from '../../http/resource.ts'
 import { examples } from './examples.ts'
 import { type IdentityTokenParts, placeOf } from './oidc-place.ts'
 
-/** The longest that others may keep keys: a key that was taken back should not live on with them for a day. */
+/** The longest time verifiers may cache keys, so that they soon drop a removed key. */
 const maxAgeSeconds = 3600
 
-/** What anyone may know of the issuer, so that others can check its tokens. OpenID Connect Discovery 1.0 §4, docs/contract/identity-tokens.md */
+/**
+ * The public metadata and keys with which others verify identity tokens.
+ * OpenID Connect Discovery 1.0 §4, docs/contract/identity-tokens.md
+ */
 export function discoveryRoutes(app: FastifyInstance, { identityTokens, now }: IdentityTokenParts): void {
   resource(app, '/oidc/.well-known/openid-configuration', {
-    help: 'Where the issuer of identity tokens has its keys.',
+    help: 'The discovery document of the issuer of identity tokens.',
     open: true,
     collection: true,
     read: {
@@ -53,7 +56,7 @@ export function discoveryRoutes(app: FastifyInstance, { identityTokens, now }: I
   unknownPaths(app, { url: '/oidc/.well-known/*', open: true })
 }
 
-/** Without an age it is not kept at all, as any other answer. */
+/** `maxAge` in seconds; 0 sends the default `Cache-Control`. */
 const publicJson = (body: string, maxAge: number): Reply => ({
   raw: { status: 200, contentType: 'application/json', body, ...(maxAge > 0 ? { cacheControl: `max-age=${maxAge}` } : {}) },
 })

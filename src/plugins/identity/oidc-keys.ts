@@ -8,9 +8,9 @@ import { examples } from './examples.ts'
 
 const keyInput = z.object({
   algorithm: stringField.optional().describe('RS256 (default), RS384, RS512, ES256, ES384, ES512 or EdDSA'),
-  rotation_period: durationField.optional().describe('How often another key pair signs; 24h by default'),
-  verification_ttl: durationField.optional().describe('How long a former public key stays published; 24h by default'),
-  allowed_client_ids: commaListField.optional().describe('Client ids of the roles that may use the key; * is all, none by default'),
+  rotation_period: durationField.optional().describe('How often the signing key pair changes; 24h by default'),
+  verification_ttl: durationField.optional().describe('How long a retired public key stays published; 24h by default'),
+  allowed_client_ids: commaListField.optional().describe('Client ids of the roles that may use the key; * allows all; none by default'),
 })
 const keyOutput = z.object({
   algorithm: z.string(),
@@ -32,7 +32,7 @@ export function namedKeyRoutes(app: FastifyInstance, keys: NamedKeyStore): void 
   })
 
   resource(app, '/oidc/key/:name', {
-    help: 'A key that signs identity tokens: how, for whom, and how long.',
+    help: 'A key that signs identity tokens: its algorithm, clients and rotation.',
     exists: async ({ mount, params }) => (await keys.settingsOf(mount.uuid, params.name)) !== undefined,
     read: {
       summary: 'Read a key of identity tokens',
@@ -61,10 +61,12 @@ export function namedKeyRoutes(app: FastifyInstance, keys: NamedKeyStore): void 
   })
 
   resource(app, '/oidc/key/:name/rotate', {
-    help: 'Let the next key pair sign from now on.',
+    help: 'Sign with the next key pair from now on.',
     write: {
       summary: 'Rotate a key of identity tokens',
-      input: z.object({ verification_ttl: durationField.optional().describe('How long the former public key stays published, this once') }),
+      input: z.object({
+        verification_ttl: durationField.optional().describe('How long the retired public key stays published, for this rotation only'),
+      }),
       handle: async ({ mount, params, input }) => {
         await keys.rotate(mount.uuid, params.name, input.verification_ttl)
         return undefined

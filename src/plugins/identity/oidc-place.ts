@@ -7,7 +7,7 @@ export type IdentityTokenParts = {
   now(): number
 }
 
-/** The issuer a request is for. A mount without its namespace would be a bug of the router. */
+/** The issuer a request addresses. Throws if the router left out the namespace, which would be a bug. */
 export function placeOf({ call, mount }: Pick<Exchange<unknown, unknown>, 'call' | 'mount'>): IssuerPlace {
   if (call.namespace === undefined) throw new Error('a mount was reached without a namespace')
   return { mount: mount.uuid, namespace: call.namespace }

@@ -7,16 +7,18 @@ import { examples } from './examples.ts'
 
 const roleInput = z.object({
   key: stringField.optional().describe('Name of the key that signs'),
-  ttl: durationField.optional().describe('How long a token is valid; 24h by default'),
-  template: stringField.optional().describe('Further claims: a JSON object, also as base64, with {{identity.entity.name}} and the like as values'),
+  ttl: durationField.optional().describe('Lifetime of the tokens; 24h by default'),
+  template: stringField
+    .optional()
+    .describe('Further claims: a JSON object, plain or base64, with placeholders such as {{identity.entity.name}} as values'),
   client_id: stringField.optional().describe('Audience of the tokens; random by default'),
 })
 const roleOutput = z.object({ key: z.string(), ttl: z.int(), template: z.string(), client_id: z.string() })
 
-/** What identity tokens are made after. docs/contract/identity-tokens.md */
+/** The roles of identity tokens. docs/contract/identity-tokens.md */
 export function identityTokenRoleRoutes(app: FastifyInstance, roles: IdentityTokenRoleStore): void {
   resource(app, '/oidc/role', {
-    help: 'The roles identity tokens are made after.',
+    help: 'The roles of identity tokens.',
     collection: true,
     list: {
       summary: 'List the roles of identity tokens',
@@ -26,7 +28,7 @@ export function identityTokenRoleRoutes(app: FastifyInstance, roles: IdentityTok
   })
 
   resource(app, '/oidc/role/:name', {
-    help: 'A role of identity tokens: which key signs, for whom, with which claims.',
+    help: 'A role of identity tokens: its key, audience, lifetime and claims.',
     exists: async ({ mount, params }) => (await roles.find(mount.uuid, params.name)) !== undefined,
     read: {
       summary: 'Read a role of identity tokens',

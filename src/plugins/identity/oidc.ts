@@ -16,7 +16,7 @@ const explicitIssuer =
 export function identityTokenRoutes(app: FastifyInstance, parts: IdentityTokenParts): void {
   const { identityTokens } = parts
   resource(app, '/oidc/config', {
-    help: 'What the issuer of identity tokens is called.',
+    help: 'The issuer of identity tokens.',
     read: {
       summary: 'Read the configured issuer of identity tokens',
       example: examples.issuer,
@@ -26,7 +26,7 @@ export function identityTokenRoutes(app: FastifyInstance, parts: IdentityTokenPa
     write: {
       summary: 'Configure the issuer of identity tokens',
       statuses: [204, 200],
-      input: z.object({ issuer: stringField.optional().describe('Scheme, host and port; empty: where the server says it is reached') }),
+      input: z.object({ issuer: stringField.optional().describe('Scheme, host and port; empty: the address of the server') }),
       handle: async ({ mount, input }) => {
         if (input.issuer === undefined) return undefined
         await identityTokens.configureIssuer(mount.uuid, input.issuer)
@@ -39,9 +39,9 @@ export function identityTokenRoutes(app: FastifyInstance, parts: IdentityTokenPa
   discoveryRoutes(app, parts)
 
   resource(app, '/oidc/token/:name', {
-    help: 'A signed token that says who you are.',
+    help: 'A signed token that identifies the caller.',
     read: {
-      summary: 'Get an identity token after a role',
+      summary: 'Get an identity token with a role',
       example: examples.identityToken,
       output: z.object({ token: z.string(), client_id: z.string(), ttl: z.int() }),
       handle: async (exchange) => {
@@ -52,7 +52,7 @@ export function identityTokenRoutes(app: FastifyInstance, parts: IdentityTokenPa
   })
 
   resource(app, '/oidc/introspect', {
-    help: 'Whether an identity token is good.',
+    help: 'Check whether an identity token is valid.',
     write: {
       summary: 'Check an identity token',
       form: 'bare',
@@ -60,7 +60,7 @@ export function identityTokenRoutes(app: FastifyInstance, parts: IdentityTokenPa
       example: examples.introspection,
       input: z.object({
         token: stringField.default('').meta({ description: 'The identity token', writeOnly: true }),
-        client_id: stringField.default('').describe('Audience it must have; empty: any'),
+        client_id: stringField.default('').describe('Required audience; empty: any'),
       }),
       handle: async (exchange) => {
         const { token, client_id } = exchange.input

@@ -11,22 +11,25 @@ export type RevokeTokensParts = {
   readonly tidy: Pick<TokenTidy, 'startAfresh'>
 }
 
-/** `identity/entity/id/:id/revoke-tokens`: someone leaves, or lost a laptop. */
+/** `identity/entity/id/:id/revoke-tokens`, for example when someone leaves or loses a laptop. */
 export function revokeTokensRoutes(app: FastifyInstance, { identities, cutOffs, tidy }: RevokeTokensParts): void {
-  /** The entity's id and those of all that were merged into it: their tokens are this person's. Empty for one that is not of this namespace. */
+  /**
+   * The ids of the entity and of all entities merged into it, whose tokens are now its own. Empty for an
+   * unknown id and for an entity of another namespace.
+   */
   const idsOf = async (id: string, namespace: string): Promise<readonly string[]> => {
     const known = await identities.identityOf(id)
     if (known?.entity.namespace_id !== namespace) return []
     return [known.entity.id, ...(known.entity.merged_entity_ids ?? [])]
   }
   resource(app, '/entity/id/:id/revoke-tokens', {
-    help: 'End all tokens of a person, and all that was made with them.',
+    help: 'Revoke all tokens of an entity, their child tokens and their leases.',
     sudo: true,
     write: {
       summary: 'Revoke all tokens of an entity',
       handle: async ({ mount, params }) => {
         const done = new Set<string>()
-        // again, as another entity may have been merged into it in the meantime
+        // repeated: another entity may have been merged into it in the meantime
         for (let left = await idsOf(params.id, mount.namespace); left.length > 0; ) {
           await cutOffs.set(left)
           for (const id of left) done.add(id)

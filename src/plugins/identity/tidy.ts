@@ -12,17 +12,17 @@ import { examples } from './examples.ts'
 
 export type TidyRouteParts = EntityParts & { readonly identityTidy: IdentityTidy }
 
-/** `identity/tidy`: the entities that subjects of a single run leave behind. */
+/** `identity/tidy`: deletes unused entities that logins created, such as one per CI job. */
 export function tidyRoutes(app: FastifyInstance, { identityTidy, mountOf }: TidyRouteParts): void {
   resource(app, '/tidy', {
-    help: 'Delete entities that only logins have made and nobody has used for a while.',
+    help: 'Delete entities that only logins created and nobody has used for a while.',
     sudo: true,
     write: {
       summary: 'Delete entities left behind by logins, or count them',
       example: examples.tidied,
       input: z.object({
-        unused_for: durationField.default(0).describe('How long nobody has logged in, as 90d'),
-        dry_run: boolField.default(false).describe('Delete nothing, only say what would be'),
+        unused_for: durationField.default(0).describe('Time since the last login, such as 90d'),
+        dry_run: boolField.default(false).describe('Delete nothing, only report what would be deleted'),
       }),
       output: z.object({
         count: z.int(),
@@ -33,7 +33,7 @@ export function tidyRoutes(app: FastifyInstance, { identityTidy, mountOf }: Tidy
         if (unused_for === 0) throw refuse('invalid', "'unused_for' must be more than zero")
         const { count, sample } = await identityTidy.run({ namespace: mount.namespace, unusedForSeconds: unused_for, dryRun: dry_run })
         const life = identityTidy.longestTokenLife(mount.namespace)
-        const early = `Entities are kept for ${shortDuration(life)} after their last login in any case: so long a batch token can live, and those are not stored.`
+        const early = `Entities are always kept for ${shortDuration(life)} after their last login, the longest lifetime of a batch token: batch tokens are not stored.`
         return {
           data: {
             count,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { DocumentedAnswer } from '../../http/resource.ts'
 
-/** What `sys/…` answers, for the API document. docs/contract/mounts.md */
+/** Schemas and examples of the responses of `sys/…`, for the OpenAPI document. docs/contract/mounts.md */
 
 const text = z.string()
 const count = z.int()

@@ -10,7 +10,10 @@ import { answers } from './answers.ts'
 
 export type ApiDocumentParts = { mounts: MountStore; document: ApiDocument }
 
-/** `sys/internal/specs/openapi`: bare, and only with the mounts the caller may know of. docs/operations.md#health */
+/**
+ * `sys/internal/specs/openapi`: sent without an envelope. It covers only the fixed mounts, the mounts listed
+ * before login, and those the caller has access to. docs/operations.md#health
+ */
 export function apiDocumentRoute(app: FastifyInstance, { mounts, document }: ApiDocumentParts): void {
   resource(app, '/internal/specs/openapi', {
     help: 'The OpenAPI document of this server.',
@@ -19,7 +22,7 @@ export function apiDocumentRoute(app: FastifyInstance, { mounts, document }: Api
       summary: 'Read the OpenAPI document',
       ...answers.document,
       input: z.object({
-        generic_mount_paths: boolField.default(false).describe('Name each kind of mount once, with its path as a parameter'),
+        generic_mount_paths: boolField.default(false).describe('Describe each mount type once, with the mount path as a parameter'),
       }),
       handle: async ({ mount: { namespace }, caller, input }) => {
         const isShown = (mount: Mount) =>
@@ -35,7 +38,7 @@ const placeOf = ({ plugin, path }: Mount): DocumentedPlace => ({ group: plugin, 
 
 const mountsOf = ({ table }: MountStore, namespace: string) => [...table.list(namespace, 'secret'), ...table.list(namespace, 'auth')]
 
-/** The fixed mounts, and each plugin that can be mounted: nothing of which mounts there are, so anyone may see it. */
+/** The fixed mounts and every plugin that can be mounted. Reveals no existing mount, so anyone may see it. */
 export function genericPlaces(mounts: MountStore, namespace: string): DocumentedPlace[] {
   const generic = offeredPlugins.map(({ table, plugin }): DocumentedPlace => {
     const before = table === 'auth' ? 'auth/' : ''

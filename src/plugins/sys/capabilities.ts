@@ -8,7 +8,7 @@ import { commaListField, stringField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 
 const paths = z.object({
-  paths: commaListField.optional().describe('Paths to judge'),
+  paths: commaListField.optional().describe('Paths to check'),
   path: commaListField.optional().describe('Old name of paths'),
 })
 
@@ -19,7 +19,7 @@ export function capabilityRoutes(app: FastifyInstance, { access }: { access: Acc
     write: {
       summary: 'Capabilities of the caller',
       ...answers.capabilities,
-      input: paths.extend({ token: stringField.optional().describe('Counts for nothing: the calling token is judged') }),
+      input: paths.extend({ token: stringField.optional().describe('Ignored: the calling token is checked') }),
       handle: ({ input, caller }) => judged(caller?.acl, input),
     },
   })
@@ -29,7 +29,7 @@ export function capabilityRoutes(app: FastifyInstance, { access }: { access: Acc
       summary: 'Capabilities of a token',
       required: ['token'],
       ...answers.capabilities,
-      input: paths.extend({ token: stringField.default('').describe('The token to judge') }),
+      input: paths.extend({ token: stringField.default('').describe('Token to check') }),
       handle: async ({ input, call }) => {
         if (input.token === '') throw refuse('invalid', 'no token found')
         wanted(input)
@@ -38,12 +38,12 @@ export function capabilityRoutes(app: FastifyInstance, { access }: { access: Acc
     },
   })
   resource(app, '/capabilities-accessor', {
-    help: 'What the token of an accessor may do on paths.',
+    help: 'What a token, named by its accessor, may do on paths.',
     write: {
       summary: 'Capabilities of a token, by its accessor',
       required: ['accessor'],
       ...answers.capabilities,
-      input: paths.extend({ accessor: stringField.default('').describe('Accessor of the token to judge') }),
+      input: paths.extend({ accessor: stringField.default('').describe('Accessor of the token to check') }),
       handle: async ({ input, call }) => {
         if (input.accessor === '') throw refuse('invalid', 'missing accessor')
         return judged(await access.aclOfAccessor(input.accessor, namespaceOf(call)), input)
@@ -52,7 +52,7 @@ export function capabilityRoutes(app: FastifyInstance, { access }: { access: Acc
   })
 }
 
-/** All are judged in one go, which other requests wait for. */
+/** All paths are checked without yielding the event loop; this limit bounds the delay of other requests. */
 const mostPaths = 10_000
 
 type Asked = { paths?: string[] | undefined; path?: string[] | undefined }
@@ -67,7 +67,7 @@ function wanted({ paths, path }: Asked): string[] {
 function judged(acl: Pick<Acl, 'capabilities'> | undefined, asked: Asked): Reply {
   const list = wanted(asked)
   if (list.includes('')) throw fail('invalid', 'missing path')
-  // without prototype: any path may be asked for
+  // no prototype: a path may be named like a property of Object.prototype
   const rights: Record<string, string[]> = Object.create(null)
   for (const path of list) rights[path] = acl?.capabilities(path.startsWith('/') ? path.slice(1) : path) ?? ['deny']
   const [only] = list

@@ -8,9 +8,11 @@ import { boolField, commaListField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go-text.ts'
 
 const input = z.object({
-  allowed_origins: commaListField.default([]).describe('Origins as browsers send them, https://app.example.com; * alone for every one'),
-  allowed_headers: commaListField.default([]).describe('Request headers that pages may send beside the usual ones'),
-  allow_credentials: boolField.default(false).describe('Let pages send what the browser keeps for this server'),
+  allowed_origins: commaListField
+    .default([])
+    .describe('Origins as browsers send them, such as https://app.example.com; a lone * allows every origin'),
+  allowed_headers: commaListField.default([]).describe('Request headers that pages may send in addition to the default ones'),
+  allow_credentials: boolField.default(false).describe('Allow credentialed requests: Access-Control-Allow-Credentials'),
 })
 const output = z.object({
   enabled: z.boolean(),
@@ -22,19 +24,19 @@ const output = z.object({
 const most = { origins: 1000, originLength: 1024, headers: 100, headerLength: 128 }
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** `sys/config/cors`: which pages of other origins may read answers. docs/contract/http.md#pages-of-other-origins */
+/** `sys/config/cors`: origins whose pages may read responses. docs/contract/http.md#pages-of-other-origins */
 export function corsRoutes(app: FastifyInstance, { cors }: { cors: Pick<CorsStore, 'read' | 'put'> }): void {
   resource(app, '/config/cors', {
-    help: 'Which pages of other origins may read the answers of this server.',
+    help: 'The origins whose pages may read responses of this server (CORS).',
     sudo: true,
     read: {
-      summary: 'Read which origins are served',
+      summary: 'Read the CORS settings',
       output,
       example: shown({ origins: ['https://app.example.com'], headers: [], credentials: false }),
       handle: async () => ({ data: shown(await cors.read()) }),
     },
     write: {
-      summary: 'Serve pages of these origins, and of no others',
+      summary: 'Replace the CORS settings',
       required: ['allowed_origins'],
       input,
       handle: async ({ input: { allowed_origins, allowed_headers, allow_credentials } }) => {
@@ -45,7 +47,7 @@ export function corsRoutes(app: FastifyInstance, { cors }: { cors: Pick<CorsStor
       },
     },
     delete: {
-      summary: 'Look at origins no more',
+      summary: 'Turn CORS off',
       handle: async () => {
         await cors.put(undefined)
         return undefined
@@ -72,7 +74,7 @@ function checkSettings({ origins, headers }: CorsSettings): void {
     throw refuse('invalid', `allowed_origins: one is longer than ${most.originLength} characters`)
   }
   if (headers.length > most.headers) throw refuse('invalid', `allowed_headers: more than ${most.headers}`)
-  // they go out as a header, which holds only what a name is made of
+  // the names are sent in Access-Control-Allow-Headers
   const bad = headers.find((name) => name.length > most.headerLength || !headerName.test(name))
   if (bad !== undefined) throw refuse('invalid', `allowed_headers: ${quoted(bad)} is not the name of a header`)
 }

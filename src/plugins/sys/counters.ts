@@ -12,12 +12,12 @@ export type CounterParts = { readonly counts: StoredCounts }
 
 export type StoredCountParts = {
   readonly tokens: Pick<TokenStore, 'scan' | 'isUsable'>
-  /** The view tokens and entities lie in. */
+  /** The view that holds the entities. */
   readonly view: View
   readonly clock: Clock
 }
 
-/** How many there are of what is stored, as of the last few seconds. */
+/** Counts of stored objects. Each count is kept for a while. */
 export type StoredCounts = { readonly serviceTokens: KeptCount; readonly entities: KeptCount }
 
 export const storedCounts = ({ tokens, view, clock }: StoredCountParts): StoredCounts => ({
@@ -29,10 +29,10 @@ const pageSize = 200
 const keyPageSize = 2000
 const entityKeys = 'entity/'
 
-/** `sys/internal/counters/*`: of the namespace of the request. docs/contract/http.md#help-counters-tools */
+/** `sys/internal/counters/*`, for the namespace of the request. docs/contract/http.md#help-counters-tools */
 export function counterRoutes(app: FastifyInstance, { counts }: CounterParts): void {
   resource(app, '/internal/counters/tokens', {
-    help: 'How many valid service tokens the namespace has, as of the last few seconds.',
+    help: 'How many valid service tokens the namespace has; the count may be some seconds old.',
     read: {
       summary: 'Count service tokens',
       ...answers.serviceTokens,
@@ -40,7 +40,7 @@ export function counterRoutes(app: FastifyInstance, { counts }: CounterParts): v
     },
   })
   resource(app, '/internal/counters/entities', {
-    help: 'How many entities the namespace has, as of the last few seconds.',
+    help: 'How many entities the namespace has; the count may be some seconds old.',
     read: {
       summary: 'Count entities',
       ...answers.entities,
@@ -48,9 +48,9 @@ export function counterRoutes(app: FastifyInstance, { counts }: CounterParts): v
     },
   })
   resource(app, '/internal/counters/requests', {
-    help: 'Requests are not counted any more.',
+    help: 'Removed: requests are no longer counted.',
     read: {
-      summary: 'Not there any more',
+      summary: 'Removed',
       statuses: [],
       handle: () => {
         throw refuse('missing', 'The functionality has been removed on this path')
@@ -69,7 +69,7 @@ async function countTokens(tokens: StoredCountParts['tokens']): Promise<Readonly
   }
 }
 
-/** The key of an entity says its namespace: none has to be opened. */
+/** The storage key of an entity contains its namespace, so no record is decrypted. */
 async function countEntities(view: View): Promise<ReadonlyMap<string, number>> {
   const byNamespace = new Map<string, number>()
   for (let after: string | undefined; ; await nextTurn()) {

@@ -10,9 +10,9 @@ import { answers } from './answers.ts'
 type KeyBarrier = Pick<Barrier, 'keyStatus' | 'rotate' | 'rotationRules' | 'changeRotationRules'>
 
 const rulesInput = z.object({
-  enabled: boolField.optional().describe('Whether data keys rotate by themselves'),
-  interval: durationField.optional().describe('After how long; at least 24h, or 0 for never'),
-  max_operations: intField.optional().describe('After how many encryptions'),
+  enabled: boolField.optional().describe('Whether data keys rotate automatically'),
+  interval: durationField.optional().describe('Time between two rotations: at least 24h; 0 disables rotation by time'),
+  max_operations: intField.optional().describe('Number of encryptions after which a key rotates'),
 })
 
 const leastIntervalSeconds = 86_400
@@ -21,15 +21,15 @@ const { block: leastOperations, perKey: mostOperations } = defaultKeyLimits
 /** The barrier's data keys. docs/contract/http.md#help-counters-tools */
 export function keyRoutes(app: FastifyInstance, { barrier }: { barrier: KeyBarrier }): void {
   resource(app, '/key-status', {
-    help: 'The data key that seals what is written now.',
+    help: 'The data key that encrypts new records.',
     read: { summary: 'Read the state of the data key', ...answers.keyStatus, handle: () => ({ data: barrier.keyStatus() }) },
   })
   for (const path of ['/rotate', '/rotate/keyring'] as const) {
     resource(app, path, {
-      help: 'Seal what is written from now on with a new data key; older records still open.',
+      help: 'Encrypt new records with a new data key; older records stay readable.',
       sudo: true,
       write: {
-        summary: 'Begin a new data key',
+        summary: 'Rotate the data key',
         handle: async () => {
           await barrier.rotate()
           return undefined
@@ -39,7 +39,7 @@ export function keyRoutes(app: FastifyInstance, { barrier }: { barrier: KeyBarri
   }
   for (const path of ['/rotate/config', '/rotate/keyring/config'] as const) {
     resource(app, path, {
-      help: 'When data keys rotate by themselves.',
+      help: 'When data keys rotate automatically.',
       read: { summary: 'Read when data keys rotate', ...answers.rotationRules, handle: () => ({ data: barrier.rotationRules() }) },
       write: {
         summary: 'Set when data keys rotate',
@@ -53,7 +53,7 @@ export function keyRoutes(app: FastifyInstance, { barrier }: { barrier: KeyBarri
   }
 }
 
-/** What is not sent stays. */
+/** Keeps the rules that were not sent; throws a refusal for a value out of range. */
 function checkedRules(rules: RotationRules, sent: z.output<typeof rulesInput>): RotationRules {
   const { enabled = rules.enabled, interval = rules.interval, max_operations = rules.max_operations } = sent
   if (interval !== 0 && interval < leastIntervalSeconds) throw refuse('invalid', 'interval must be greater or equal to 24h0m0s')

@@ -19,18 +19,21 @@ export type LeaseRouteParts = {
 }
 
 const leaseId = stringField.default('').describe('Id of the lease')
-const sync = boolField.default(true).describe('Wait until the secret is taken back')
+const sync = boolField.default(true).describe('Wait until the secret is revoked')
 const renewInput = z.object({ lease_id: leaseId, increment: durationField.default(0).describe('Wanted TTL, counted from now') })
 const revokeInput = z.object({ lease_id: leaseId, sync })
 const typeField = stringField.default('').describe('`irrevocable`')
-const countInput = z.object({ type: typeField, include_child_namespaces: boolField.default(false).describe('Those of all namespaces below too') })
-const irrevocableInput = countInput.extend({ limit: stringField.optional().describe('At most so many; `none` for all') })
+const countInput = z.object({
+  type: typeField,
+  include_child_namespaces: boolField.default(false).describe('Include the leases of all namespaces below'),
+})
+const irrevocableInput = countInput.extend({ limit: stringField.optional().describe('Greatest number of leases to return; `none` for all') })
 
 const defaultLimit = 10_000
 const halted = 'Command halted because many irrevocable leases were found. To emit the entire list, re-run the command with force set true.'
 const started = "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
 
-/** `sys/leases`, and its old paths. docs/contract/leases.md#calls, docs/contract/leases.md */
+/** `sys/leases` and its old paths. docs/contract/leases.md#calls */
 export function leaseRoutes(app: FastifyInstance, parts: LeaseRouteParts): void {
   lookupRoutes(app, parts)
   for (const path of ['/leases', ''] as const) {
@@ -40,7 +43,7 @@ export function leaseRoutes(app: FastifyInstance, parts: LeaseRouteParts): void 
   }
   irrevocableRoutes(app, parts)
   resource(app, '/leases/tidy', {
-    help: 'End the leases of tokens that are gone, in the background.',
+    help: 'Revoke the leases of tokens that no longer exist, in the background.',
     write: {
       summary: 'Tidy up leases',
       ...answers.inBackground,
@@ -67,7 +70,7 @@ function lookupRoutes(app: FastifyInstance, { leases, longLists }: LeaseRoutePar
     },
   })
   resource(app, '/leases/lookup/*', {
-    help: 'List what lies below a path of lease ids.',
+    help: 'List lease ids below a path.',
     sudo: true,
     list: {
       summary: 'List lease ids',
@@ -85,7 +88,7 @@ function renewRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '/
     const renewed = await leases.renew({ namespace: mount.namespace, id: given(id) }, increment)
     return renewed && { lease: renewed, data: renewed.data, warnings: renewed.warnings }
   }
-  const help = 'Give a lease more time.'
+  const help = 'Extend a lease.'
   resource(app, `${path}/renew`, {
     help,
     precheck: checkLeaseIdText,
@@ -115,7 +118,7 @@ function revokeRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '
     await leases.revoke({ namespace: mount.namespace, id: given(id) }, { sync: isSync })
     return isSync ? undefined : { status: 202 }
   }
-  const help = 'Take back what a lease stands for.'
+  const help = 'Revoke a lease and its secret.'
   resource(app, `${path}/revoke`, {
     help,
     precheck: checkLeaseIdText,
@@ -142,7 +145,7 @@ function revokeRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '
 
 function prefixRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '/leases' | ''): void {
   resource(app, `${path}/revoke-prefix/*`, {
-    help: 'Take back all leases below a path.',
+    help: 'Revoke all leases below a path.',
     sudo: true,
     write: {
       summary: 'Revoke the leases below a path',
@@ -155,10 +158,10 @@ function prefixRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '
     },
   })
   resource(app, `${path}/revoke-force/*`, {
-    help: 'Drop all leases below a path, even when what they stand for can not be taken back.',
+    help: 'Delete all leases below a path, even when their secrets cannot be revoked.',
     sudo: true,
     write: {
-      summary: 'Drop the leases below a path',
+      summary: 'Force the revocation of the leases below a path',
       handle: async ({ mount, params }) => {
         await leases.revokePrefix(mount.namespace, params.rest, 'force')
         return undefined
@@ -175,7 +178,7 @@ function irrevocableRoutes(app: FastifyInstance, { leases, namespaces, mountOf }
   const shownAccessor = (accessor: string) => (mountOf(accessor) === undefined ? 'mount-accessor-not-found' : accessor)
 
   resource(app, '/leases/count', {
-    help: 'How many leases there are that can not be revoked.',
+    help: 'How many leases cannot be revoked.',
     read: {
       summary: 'Count irrevocable leases',
       ...answers.leaseCount,
@@ -194,7 +197,7 @@ function irrevocableRoutes(app: FastifyInstance, { leases, namespaces, mountOf }
     },
   })
   resource(app, '/leases', {
-    help: 'The leases that can not be revoked, and why.',
+    help: 'The leases that cannot be revoked, and why.',
     sudo: true,
     read: {
       summary: 'List irrevocable leases',

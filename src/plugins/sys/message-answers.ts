@@ -2,7 +2,10 @@ import { z } from 'zod'
 import { messageTypes, severities } from '../../core/messages/message.ts'
 import type { DocumentedAnswer } from '../../http/resource.ts'
 
-/** What the paths of messages answer, for the API document, and what others call those operations. docs/contract/messages.md#paths */
+/**
+ * Schemas and examples of the responses of the message paths, for the OpenAPI document, and the operation ids
+ * that clients generated from Vault's document use. docs/contract/messages.md#paths
+ */
 
 const text = z.string()
 const time = z.iso.datetime()
@@ -42,8 +45,8 @@ const exampleShown = { keys: [id], key_info: { [id]: exampleEntry } }
 
 /** docs/contract/messages.md#acknowledgements */
 const headers = {
-  ETag: 'Of `data`: sent back as If-None-Match, it gets 304 while that is the same',
-  'X-Next-Change-At': 'When a planned message starts or ends next (RFC 3339); only where there is one',
+  ETag: 'Tag of `data`: a request that sends it as If-None-Match gets 304 while `data` is unchanged',
+  'X-Next-Change-At': 'When the next planned message starts or ends (RFC 3339); absent without one',
 }
 
 export const messageAnswers = {

@@ -21,12 +21,12 @@ export type MessageRouteParts = { readonly messages: MessageStore; readonly cloc
 const base = '/config/ui/custom-messages'
 
 const filters = z.object({
-  authenticated: boolField.optional().describe('Only those shown after login, or before'),
-  type: stringField.optional().describe('Only banners, or modals; another word changes nothing'),
-  active: boolField.optional().describe('Only those shown now, or not now'),
+  authenticated: boolField.optional().describe('true: only messages shown after login; false: only messages shown before'),
+  type: stringField.optional().describe('`banner` or `modal`: only messages of this type; any other value is ignored'),
+  active: boolField.optional().describe('true: only messages shown now; false: only messages not shown now'),
 })
 
-/** `sys/config/ui/custom-messages`: what an operator has to say in user interfaces. docs/contract/messages.md#paths */
+/** `sys/config/ui/custom-messages`: messages of operators to users. docs/contract/messages.md#paths */
 export function messageRoutes(app: FastifyInstance, { messages, clock }: MessageRouteParts): void {
   const now = (): Instant => instantOf(clock.now())
 
@@ -34,7 +34,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
     help: 'The messages user interfaces show in this namespace.',
     collection: true,
     dropsSlash: true,
-    // every create makes a new one: its fields are converted before the rights are looked at
+    // every write creates a message; false makes its fields be converted before the rights are checked
     exists: () => false,
     list: {
       summary: 'List messages',
@@ -68,7 +68,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
   })
 
   resource(app, `${base}/preview`, {
-    help: 'Check a message and see it as user interfaces would, without keeping it.',
+    help: 'Check a message and show it as user interfaces get it, without storing it.',
     collection: true,
     exists: () => false,
     write: {
@@ -153,7 +153,7 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
 
 const notFound = () => fail('missing', 'custom message not found')
 
-/** What fails goes out as a refusal that says what was tried. docs/contract/messages.md#checks */
+/** Rethrows a failure of `work` as a refusal that begins with `what`. docs/contract/messages.md#checks */
 export async function saying<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -168,13 +168,13 @@ function itemReply(message: Message | undefined, now: Instant, warnings: (messag
   return { data: itemView(message, now), warnings: warnings(message) }
 }
 
-/** Such an address is kept, but the endpoints of front ends leave it out. docs/contract/messages.md#links */
+/** Such a link is stored, but the endpoints of front ends leave it out. docs/contract/messages.md#links */
 function warningsFor({ link }: MessageDraft): string[] {
   const scheme = link === null ? undefined : linkScheme(link.href)
   return scheme === undefined ? [] : [`link scheme ${quoted(scheme)} is not http, https or mailto`]
 }
 
-/** The fields of a message after a merge patch: each part of that was converted before, so the whole can be. */
+/** The fields of a message after a merge patch. Both were converted before, so this cannot fail. */
 const patched = (old: Message, patch: Readonly<Record<string, JsonValue>>) => convertFields(messageInput, mergePatched(inputOf(old), patch)).values
 
 /** docs/contract/messages.md#list */
@@ -184,7 +184,7 @@ function isWanted(message: Message, { authenticated, type, active }: z.output<ty
   return active === undefined || isActive(message, now) === active
 }
 
-/** `after` and `limit`, by place: what comes after a message that is not there is nothing. */
+/** Applies `after` and `limit` by position. If `after` is not in the list, the page is empty. */
 function pageOf(found: readonly Message[], sent: Readonly<Record<string, JsonValue>>): readonly Message[] {
   const { after } = sent
   const limit = limitOf(sent['limit'])

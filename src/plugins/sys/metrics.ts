@@ -6,7 +6,7 @@ import { sendJson, sendText } from '../../http/json-reply.ts'
 import { carrierOf } from '../../http/mount-router.ts'
 import { helpOnly } from '../../http/resource.ts'
 
-/** Counts of a running server, in two forms. */
+/** The metrics of a running server, as Prometheus text and as JSON. */
 export type ShownMetrics = {
   text(): Promise<{ readonly contentType: string; readonly body: string }>
   json(now: number): Promise<object>
@@ -21,11 +21,11 @@ export type MetricsRouteParts = {
   now(): number
 }
 
-const query = z.object({ format: z.string().optional().describe('`prometheus` for its text; else JSON') })
-const about = 'Read what the server counts.'
+const query = z.object({ format: z.string().optional().describe('`prometheus` for the Prometheus text format; otherwise JSON') })
+const about = 'Read the metrics of the server.'
 const counted = z.record(z.string(), z.unknown())
 
-/** `/metrics`, and `sys/metrics` beside it. docs/operations.md#health, docs/operations.md#metrics */
+/** `/metrics` and `sys/metrics`. docs/operations.md#health, docs/operations.md#metrics */
 export function metricsRoute(app: FastifyInstance, { metrics, access, authorize, now }: MetricsRouteParts): void {
   app.route({
     method: Object.values(carrierOf),
@@ -55,7 +55,7 @@ export function metricsRoute(app: FastifyInstance, { metrics, access, authorize,
   helpOnly(app, '/system/metrics', { path: '/sys/metrics', isOfNode: true, about, needs: 'token', verbs })
 }
 
-/** `/metrics` is what scrapers ask; at `sys/metrics` they say so. */
+/** Scrapers get Prometheus text at `/metrics`; at `sys/metrics` they ask for it in the query or in Accept. */
 function formatOf(call: Call, accept: string): string {
   const asked = new URLSearchParams(call.query).get('format') ?? ''
   if (asked !== '') return asked

@@ -27,17 +27,17 @@ const enableInput = z.object({
   type: stringField.default('').describe('Type of the mount, as `jwt` or `cloud`'),
   plugin_name: stringField.default('').describe('Type of the mount when `type` is `plugin`'),
   description: stringField.optional().describe('Free text'),
-  config: mapField.optional().describe('Settings as of tuning, decoded more strictly'),
-  options: kvField.optional().describe('Free texts by key'),
+  config: mapField.optional().describe('The settings of tuning, decoded more strictly'),
+  options: kvField.optional().describe('Free text by key'),
   local: boolField.default(false).describe('Stored and shown'),
   seal_wrap: boolField.default(false).describe('Stored and shown'),
   external_entropy_access: boolField.default(false).describe('Stored and shown'),
 })
 
-/** docs/contract/mounts.md#tuning. An absent field keeps what is. */
+/** An absent field keeps its value. docs/contract/mounts.md#tuning */
 const tuneInput = z.object({
-  default_lease_ttl: stringField.optional().describe('Default lifetime of what the mount issues; `system` or `0` for the system value'),
-  max_lease_ttl: stringField.optional().describe('Longest lifetime of what the mount issues; `system` or `0` for the system value'),
+  default_lease_ttl: stringField.optional().describe('Default TTL of tokens and leases of the mount; `system` or `0` for the system value'),
+  max_lease_ttl: stringField.optional().describe('Maximum TTL of tokens and leases of the mount; `system` or `0` for the system value'),
   description: stringField.optional().describe('Free text'),
   audit_non_hmac_request_keys: commaListField.optional().describe('Request fields written to audit in clear'),
   audit_non_hmac_response_keys: commaListField.optional().describe('Response fields written to audit in clear'),
@@ -54,12 +54,12 @@ const tuneInput = z.object({
 const writeInput = enableInput.extend(tuneInput.shape)
 
 const moveInput = z.object({
-  from: stringField.default('').describe('Path of the mount, auth mounts with `auth/`'),
-  to: stringField.default('').describe('Path it shall have'),
+  from: stringField.default('').describe('Current path of the mount; auth mounts with `auth/`'),
+  to: stringField.default('').describe('New path of the mount'),
 })
 
 const removalInput = z.object({
-  abandon: boolField.default(false).describe('Give up what the mount cannot take back outside of the server; each id is logged. Needs sudo'),
+  abandon: boolField.default(false).describe('Abandon objects that the mount cannot delete at the provider; each id is logged. Needs sudo'),
 })
 
 const tuneEnd = '/tune'
@@ -75,21 +75,21 @@ function askedOf(rest: string): { asked: string; tunes: boolean } {
   return { asked: tunes ? rest.slice(0, -tuneEnd.length) : rest, tunes }
 }
 
-/** The same path without the slashes around the mount that make no difference. */
+/** The path without the optional slashes around the mount path. */
 function canonicalTarget(folder: string, below: string): string {
   if (!below.startsWith(folder)) return below
   const { asked, tunes } = askedOf(below.slice(folder.length))
   return `${folder}${withSlash(asked).slice(0, -1)}${tunes ? tuneEnd : ''}`
 }
 
-/** Reading a path below a mount tells of the mount: so it is withheld from whom a rule withholds the mount. */
+/** Reading a path below a mount reveals the mount, so the caller needs the right to read the mount itself. */
 function checkMayRead({ call, caller }: Exchange<unknown, unknown>, mount: Mount): void {
   const meant = `sys/mounts/${mount.path.slice(0, -1)}`
   const asked = { operation: 'read', path: call.path, meant, fields: call.sent, wrapTtlSeconds: call.wrapTtl } as const
   if (caller?.acl.decide(asked).allowed !== true) throw fail('denied', 'permission denied')
 }
 
-/** `below` is the spelling of the path that counts. */
+/** Throws unless the caller has `delete` and `sudo`; `below` is the canonical path below `sys/`. */
 function checkHasSudo({ call, caller, mount }: Exchange<unknown, unknown>, below: string): void {
   const asked = { operation: 'delete', path: call.path, meant: mount.path + below, fields: call.sent } as const
   const verdict = caller?.acl.decide(asked)
@@ -176,7 +176,7 @@ function sideOf(namespaces: NamespaceStore, base: Namespace, asked: string): Mov
 
 function moveRoutes(app: FastifyInstance, { mounts, namespaces }: MountRouteParts): void {
   resource(app, '/remount', {
-    help: 'Move a mount to another path. Its data stay, its tokens and leases end.',
+    help: 'Move a mount to another path. Its data is kept; its tokens and leases are revoked.',
     sudo: true,
     write: {
       summary: 'Move a mount',
@@ -194,7 +194,7 @@ function moveRoutes(app: FastifyInstance, { mounts, namespaces }: MountRoutePart
     },
   })
   resource(app, '/remount/status/:migration_id', {
-    help: 'How far a move of a mount is.',
+    help: 'The progress of a mount move.',
     read: {
       summary: 'Read the state of a move',
       ...answers.migration,
@@ -211,7 +211,7 @@ function listingRoutes(app: FastifyInstance, { mounts, version }: MountRoutePart
   const brief = ({ description, options, type }: Mount) => ({ description, options, type })
 
   resource(app, '/internal/ui/mounts', {
-    help: 'The mounts a user interface shows: before login those that are made visible, after it those the caller may use.',
+    help: 'The mounts a user interface shows: before login the listed ones, after login also those the caller has access to.',
     caller: 'optional',
     read: {
       summary: 'List mounts for user interfaces',
@@ -230,7 +230,7 @@ function listingRoutes(app: FastifyInstance, { mounts, version }: MountRoutePart
   })
   unknownPaths(app, { url: '/internal/ui/mounts/', open: true })
   resource(app, '/internal/ui/mounts/*', {
-    help: 'The mount a path belongs to, for a caller who may do anything there.',
+    help: 'The mount a path belongs to, for callers with any access to the mount.',
     caller: 'required-inside',
     read: {
       summary: 'Read the mount of a path for user interfaces',

@@ -12,14 +12,16 @@ import { answers } from './answers.ts'
 
 export type NamespaceRouteParts = { readonly namespaces: NamespaceStore; readonly namespaceLife: NamespaceLife }
 
-const metadataInput = z.object({ custom_metadata: mapField.optional().describe('Notes about the namespace, text by name; replaced as a whole') })
+const metadataInput = z.object({
+  custom_metadata: mapField.optional().describe('Notes about the namespace: text by name; replaces all earlier notes'),
+})
 const patchInput = z.object({ custom_metadata: mapField.optional().describe('Notes to change; null deletes one, or all') })
 const removalInput = z.object({
-  abandon: boolField.default(false).describe('Give up what its mounts cannot take back outside of the server; each id is logged. Needs sudo'),
+  abandon: boolField.default(false).describe('Abandon objects that its mounts cannot delete at the provider; each id is logged. Needs sudo'),
 })
-const unlockInput = z.object({ unlock_key: stringField.default('').describe('The key locking gave; not needed with sudo') })
+const unlockInput = z.object({ unlock_key: stringField.default('').describe('The key that locking returned; not needed with sudo') })
 
-/** `sys/namespaces`: the namespaces below that of the request. docs/contract/namespaces.md#managing-namespaces */
+/** `sys/namespaces`: namespaces below that of the request. docs/contract/namespaces.md#managing-namespaces */
 export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLife }: NamespaceRouteParts): void {
   const childOf = (parent: Namespace, rest: string): NamespaceRecord | undefined => namespaces.byPath(`${parent.path}${childName(rest)}/`)
 
@@ -85,7 +87,7 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
   })
 
   resource(app, '/internal/ui/namespaces', {
-    help: 'The namespaces one level below in which the calling token may do anything.',
+    help: 'The namespaces one level below in which the calling token has any access.',
     caller: 'required-inside',
     read: {
       summary: 'List namespaces for user interfaces',
@@ -132,7 +134,7 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
   })
 }
 
-/** One level at a time: deeper ones are made in their parent's context. */
+/** A request names a direct child; deeper namespaces are managed from their parent. */
 function childName(rest: string): string {
   const name = withoutEndSlash(rest)
   if (name.includes('/')) throw refuse('invalid', 'namespace name cannot contain /')

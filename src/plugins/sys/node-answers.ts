@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import type { DocumentedAnswer } from '../../http/resource.ts'
 
-/** What the node-level paths answer, for the API document. docs/operations.md#health, docs/operations.md#start-stop-restart */
+/**
+ * Schemas and examples of the responses of the node-level paths, for the OpenAPI document.
+ * docs/operations.md#health, docs/operations.md#start-stop-restart
+ */
 
 const text = z.string()
 const clusterFields = { cluster_name: text.optional(), cluster_id: text.optional() }

@@ -13,13 +13,13 @@ import { nodeAnswers } from './node-answers.ts'
 export type NodeState = {
   isInitialized(): boolean
   isSealed(): boolean
-  /** `ready`, or the first thing that is in the way. docs/operations.md#start-stop-restart */
+  /** `ready`, or the first reason why not. docs/operations.md#start-stop-restart */
   readiness(): Promise<'ready' | 'starting' | 'sealed' | 'storage' | 'stopping'>
-  /** The storage can be read. */
+  /** Whether the storage can be read. */
   isStorageUp(): Promise<boolean>
-  /** The one that clients compare. */
+  /** The Vault version that clients compare with. */
   readonly version: string
-  /** That of the product. */
+  /** The version of Gatehouse. */
   readonly gatehouseVersion: string
   readonly clusterId: string
   readonly storageType: string
@@ -28,7 +28,7 @@ export type NodeState = {
 
 export type NodeStateParts = {
   state: NodeState
-  /** Of bodies that come without a token. */
+  /** Limits of bodies sent without a token. */
   jsonLimits: JsonLimits
   /** Seals the server for a caller with `update` and `sudo` on the path; throws otherwise. */
   seal(request: FastifyRequest, call: Call): Promise<void>
@@ -39,21 +39,24 @@ export type NodeStateParts = {
 const clusterName = (state: NodeState) => `vault-cluster-${state.clusterId.slice(0, 8)}`
 const code = (what: string) => z.int().optional().describe(`Status to answer with ${what}`)
 const healthQuery = z.object({
-  activecode: code('when all is well (200)'),
-  standbyok: z.boolean().optional().describe('Answer a standby as if it were active'),
+  activecode: code('when active (200)'),
+  standbyok: z.boolean().optional().describe('Use activecode on a standby too'),
   standbycode: code('on a standby (429)'),
   sealedcode: code('when sealed (503)'),
   uninitcode: code('when not initialized (501)'),
-  storagecode: code('when the storage does not answer (503)'),
+  storagecode: code('when the storage is unavailable (503)'),
 })
 const unsealBody = z.object({
   key: z.string().optional().meta({ description: 'Share of the seal key, as hex or base64', writeOnly: true }),
-  reset: z.boolean().optional().describe('Forget the shares given so far'),
+  reset: z.boolean().optional().describe('Discard the shares sent so far'),
 })
 const truths = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
 const falsehoods = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False'])
 
-/** The node-level paths: no envelope, no token, served while sealed. docs/operations.md#health, docs/operations.md#start-stop-restart */
+/**
+ * The node-level paths: no envelope, served while sealed; only sealing and step-down need a token.
+ * docs/operations.md#health, docs/operations.md#start-stop-restart
+ */
 export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): void {
   const { state, jsonLimits } = parts
   route(app, { path: 'health/live', verbs: ['GET', 'HEAD'], summary: 'Is the process alive?', answer: nodeAnswers.live }, (reply) =>
@@ -69,7 +72,7 @@ export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): vo
     {
       path: 'sys/health',
       verbs: ['GET', 'HEAD'],
-      summary: 'Read the state of this node, told by the status too',
+      summary: 'Read the state of this node; the status code reflects it',
       query: healthQuery,
       answer: nodeAnswers.health,
     },
@@ -103,7 +106,7 @@ export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): vo
   )
   route(
     app,
-    { path: 'sys/step-down', verbs: ['POST', 'PUT'], summary: 'Give up leading', answer: nodeAnswers.done, needsSudo: true },
+    { path: 'sys/step-down', verbs: ['POST', 'PUT'], summary: 'Step down as leader', answer: nodeAnswers.done, needsSudo: true },
     async (reply, call, request) => {
       await parts.stepDown(request, call)
       return reply.code(204).header('content-type', 'application/json').send()
@@ -120,17 +123,17 @@ type Handler = (reply: FastifyReply, call: Call, request: FastifyRequest) => Fas
 
 type NodePath = {
   path: string
-  /** The first is the one the API document names. */
+  /** The first is the method in the OpenAPI document. */
   verbs: readonly ['GET' | 'POST', ...string[]]
   summary: string
   query?: z.ZodObject
   body?: z.ZodObject
   answer: DocumentedAnswer
-  /** Looks at the token itself. */
+  /** The handler checks the token itself. */
   needsSudo?: true
 }
 
-/** Says how one path is served, and tells the API document: `sys/…` below `/v1`, the rest at the root of the server. */
+/** Registers and documents one path: `sys/…` below `/v1`, any other path at the root of the server. */
 function route(app: FastifyInstance, { path, verbs, summary, query, body, answer, needsSudo }: NodePath, handle: Handler): void {
   const isSys = path.startsWith('sys/')
   const schema = { summary, ...(query && { querystring: query }), ...(body && { body }), ...(answer.output && { response: { 200: answer.output } }) }
@@ -170,7 +173,7 @@ async function health(reply: FastifyReply, call: Call, state: NodeState): Promis
     const sent = query.get(name)
     if (sent === null) continue
     const code = /^[+-]?\d{1,9}$/.test(sent) ? Number(sent) : 0
-    // what is no status of a whole answer would be our failure
+    // only these are final status codes. RFC 9110 §15
     if (code < 200 || code > 599) return json(reply, 400, { errors: [] })
     codes[name] = code
   }

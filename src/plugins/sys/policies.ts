@@ -82,7 +82,7 @@ export function policyRoutes(app: FastifyInstance, { policies }: { policies: Pol
   })
 }
 
-/** Nothing to say is 204. */
+/** Without warnings the status is 204. */
 const said = (warnings: readonly string[]): Reply | undefined => (warnings.length === 0 ? undefined : { warnings })
 
 async function gone(deletion: Promise<void>): Promise<undefined> {

@@ -10,14 +10,14 @@ import type { Random } from '../../lib/random.ts'
 import { answers } from './answers.ts'
 
 const randomInput = z.object({
-  bytes: intField.default(32).describe('How many'),
+  bytes: intField.default(32).describe('Number of bytes'),
   format: stringField.default('base64').describe('base64 or hex'),
-  source: stringField.default('platform').describe('platform, seal or all: the one source of this server serves them all'),
+  source: stringField.default('platform').describe('platform, seal or all; this server has one source for all of them'),
 })
 const hashInput = z.object({
-  input: stringField.default('').describe('What to hash, as base64'),
+  input: stringField.default('').describe('Input in base64'),
   format: stringField.default('hex').describe('hex or base64'),
-  algorithm: stringField.default('sha2-256').describe('sha2-224, sha2-256, sha2-384, sha2-512, or the same of sha3'),
+  algorithm: stringField.default('sha2-256').describe('sha2-224, sha2-256, sha2-384, sha2-512, or sha3 with the same lengths'),
 })
 
 const mostBytes = 131_072
@@ -29,7 +29,7 @@ const algorithms = new Map(
   ]),
 )
 
-/** Random bytes and digests for callers that have no good source of their own. docs/contract/http.md#help-counters-tools */
+/** `sys/tools`: random bytes and digests. docs/contract/http.md#help-counters-tools */
 export function toolRoutes(app: FastifyInstance, { random }: { random: Random }): void {
   const randomBytes = (input: z.output<typeof randomInput>): Reply => {
     if (input.bytes < 1) throw refuse('invalid', "'bytes' cannot be less than 1")
@@ -46,7 +46,7 @@ export function toolRoutes(app: FastifyInstance, { random }: { random: Random })
   resource(app, '/tools/random/:urlbytes', {
     help,
     write: {
-      summary: 'Make so many random bytes, or from a named source',
+      summary: 'Make this many random bytes, or 32 from a named source',
       ...answers.randomBytes,
       input: randomInput,
       handle: ({ input, params }) =>
@@ -56,7 +56,7 @@ export function toolRoutes(app: FastifyInstance, { random }: { random: Random })
   resource(app, '/tools/random/:source/:urlbytes', {
     help,
     write: {
-      summary: 'Make so many random bytes from a named source',
+      summary: 'Make this many random bytes from a named source',
       ...answers.randomBytes,
       input: randomInput,
       handle: ({ input, params }) => {
@@ -67,7 +67,7 @@ export function toolRoutes(app: FastifyInstance, { random }: { random: Random })
     },
   })
 
-  const digest = { summary: 'Hash something', ...answers.digest, input: hashInput }
+  const digest = { summary: 'Compute a digest', ...answers.digest, input: hashInput }
   resource(app, '/tools/hash', { help: 'A digest.', write: { ...digest, handle: ({ input }) => hashed(input) } })
   resource(app, '/tools/hash/:urlalgorithm', {
     help: 'A digest.',

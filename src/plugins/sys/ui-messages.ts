@@ -35,23 +35,23 @@ const longestWaitSeconds = 60
 const polled = z.object({
   wait: exactDurationField
     .default(0)
-    .describe('With If-None-Match: how long to hold the answer while there is nothing new, at most 60 s; 30s, 1500ms or a number of seconds'),
+    .describe('With If-None-Match: how long to wait for a change, at most 60 s; as 30s, 1500ms or a number of seconds'),
 })
 
 export const beforeLoginPath = 'sys/internal/ui/unauthenticated-messages'
 
-/** What front ends ask to show messages. docs/contract/messages.md#front-ends */
+/** The endpoints from which front ends get messages. docs/contract/messages.md#front-ends */
 export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): void {
   const { edition, shownMessages, messageWaits, access, identities, messages, clock } = parts
   const isOff = edition === 'community'
-  // before the listener closes: it would wait for those that are held
+  // before the listener closes, which waits for held requests
   app.addHook('preClose', (done) => {
     messageWaits.endAll()
     done()
   })
 
   resource(app, '/internal/ui/unauthenticated-messages', {
-    help: 'The messages to show before login: the active ones of the namespace and of all above it.',
+    help: 'The active messages to show before login, of the namespace and of all above it.',
     open: true,
     read: {
       summary: 'Read the messages to show before login',
@@ -66,7 +66,7 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
   })
 
   resource(app, '/internal/ui/authenticated-messages', {
-    help: 'The messages to show after login: the active ones of the namespace and of all above it. Any valid token will do; without one there are none.',
+    help: 'The active messages to show after login, of the namespace and of all above it. Any valid token will do; without one the list is empty.',
     caller: 'if-good',
     read: {
       summary: 'Read the messages to show after login',
@@ -76,7 +76,7 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
         const namespace = namespaceOf(exchange.call)
         const shownTo = (caller: Caller | undefined) =>
           caller === undefined || isOff ? nothingShown : retrieved(shownMessages.afterLogin(namespace, () => viewerBehind(caller)))
-        // a token may have ended while its request was held
+        // the token may have expired or been revoked while its request was held
         const lookAgain = async () => shownTo(await access.findCaller(exchange.presented(), exchange.call.remoteAddress, namespace))
         return conditional(exchange, namespace, () => shownTo(exchange.caller), lookAgain)
       },
@@ -84,7 +84,7 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
   })
 
   resource(app, '/internal/ui/authenticated-messages/:id/ack', {
-    help: 'Notes that the entity behind the calling token has taken note of a message it is shown.',
+    help: 'Record that the entity of the calling token has acknowledged a message it is shown.',
     caller: 'required-inside',
     write: {
       summary: 'Acknowledge a message',
@@ -109,7 +109,10 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
   type Polled = Exchange<z.output<typeof polled>, unknown>
   type Look = () => Shown | Promise<Shown>
 
-  /** The answer to one poll. An answer that is to be kept behind a token has no tag: the token differs each time. RFC 9110 §13.1.2. */
+  /**
+   * Answers one poll. If-None-Match is ignored when the response is to be wrapped: each wrapped response has
+   * a token of its own. RFC 9110 §13.1.2
+   */
   function conditional(exchange: Polled, namespace: Namespace, look: Look, lookAgain = look): Reply | Promise<Reply> {
     const { call, input, header } = exchange
     const known = call.wrapTtl > 0 ? undefined : header('if-none-match')
@@ -126,14 +129,14 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
     return shown instanceof Promise ? shown.then(answer) : answer(shown)
   }
 
-  /** Holds a request until something else is shown than at first, or its time is up. docs/contract/messages.md#waiting */
+  /** Holds a request until the shown messages change or its time is up. docs/contract/messages.md#waiting */
   async function nextShown(held: { first: Shown; waitMs: number; exchange: Polled; namespace: Namespace; look: Look }): Promise<Shown> {
     const { first, waitMs, namespace, look } = held
     const { call, whenSilent } = held.exchange
     const line = parts.namespaces.lineOf(namespace).map(({ id }) => id)
     using wait = messageWaits.begin({ address: call.remoteAddress, namespaces: line, waitMs })
     if (wait === undefined) throw refuse('throttled', 'too many requests of this address are waiting for messages')
-    // a client that is still there gets its answer now
+    // a client that closes its sending side gets its response at once
     const unwatch = whenSilent(() => wait.end())
     const goOn = call.setAside?.()
     try {
@@ -149,7 +152,7 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
     }
   }
 
-  /** What was looked at when the request came may have changed while it was held. */
+  /** Repeats the checks made when the request arrived: the state may have changed while it was held. */
   function checkServed(namespace: Namespace): void {
     if (parts.isSealed()) throw refuse('sealed', 'Vault is sealed')
     if (!parts.namespaces.isLive(namespace.id)) throw refuse('missing', 'namespace not found')
@@ -161,7 +164,7 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
 const retrieved = (shown: Shown | Promise<Shown>): Shown | Promise<Shown> =>
   shown instanceof Promise ? saying('failed to retrieve custom messages', () => shown) : shown
 
-/** The same object for the same answer. */
+/** The response for each `Shown`, built once. */
 const replyBy = new WeakMap<Shown, WrittenReply>()
 
 function replyOf(shown: Shown): WrittenReply {
@@ -178,10 +181,10 @@ function replyOf(shown: Shown): WrittenReply {
   return reply
 }
 
-/** The headers are the same on 200 and 304. RFC 9110 §15.4.5. */
+/** A 304 has the headers of the 200. RFC 9110 §15.4.5 */
 const notModified = (shown: Shown): Reply => ({ status: 304, headers: replyOf(shown).headers })
 
-/** The answer to who asks before login, where it is written out already. */
+/** The response before login, if it is already written out. */
 export function readyBeforeLogin({ edition, shownMessages }: Pick<UiMessageParts, 'edition' | 'shownMessages'>) {
   return (namespace: Namespace): WrittenReply | undefined => {
     const shown = edition === 'community' ? nothingShown : shownMessages.readyBeforeLogin(namespace)

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { resource } from '../../http/resource.ts'
 import { answers } from './answers.ts'
 
-/** What user interfaces ask. docs/contract/http.md#help-counters-tools */
+/** `sys/internal/ui/resultant-acl`. docs/contract/http.md#help-counters-tools */
 export function uiRoutes(app: FastifyInstance): void {
   resource(app, '/internal/ui/resultant-acl', {
     help: 'What the calling token may do, for user interfaces.',

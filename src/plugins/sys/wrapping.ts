@@ -10,14 +10,14 @@ import { answers } from './answers.ts'
 
 export type WrappingParts = {
   readonly wrapper: Wrapper
-  /** Told of every wrapping token that is not valid: it may have been used by someone it was not meant for. */
+  /** Called for every invalid wrapping token: someone else may have used the token already. */
   onInvalid(attempt: { path: string; remoteAddress: string; requestId: string }): void
 }
 
 type Sent = Readonly<Record<string, JsonValue>>
 
 const tokenInput = z.object({
-  token: stringField.default('').meta({ description: 'The wrapping token; without it, the one that calls', writeOnly: true }),
+  token: stringField.default('').meta({ description: 'The wrapping token; by default the calling token', writeOnly: true }),
 })
 
 /** `sys/wrapping/*`. docs/contract/wrapping.md#calls */
@@ -28,11 +28,14 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
     onInvalid({ path: call.path, remoteAddress: call.remoteAddress, requestId: call.requestId })
     throw notAWrappingToken()
   }
-  /** A wrapping token was good before the caller was looked at: if the caller is the same and is not any more, another request was faster. */
+  /**
+   * The wrapping token was valid at the precheck. If it is also the calling token and authentication then
+   * refuses it, another request has used it in the meantime.
+   */
   const refusedCaller = (sent: Sent, presented: string): ServiceError | undefined =>
     meantToken(sent, presented) === presented ? notAWrappingToken() : undefined
 
-  /** The wrapping token a request is about; throws the refusal of one that was used since it was checked. */
+  /** The wrapping token a request is about; throws a refusal if it was used since the precheck. */
   const meant = async ({ sent, caller }: Exchange<unknown, unknown>) => {
     const id = meantToken(sent, caller?.tokenId ?? '')
     const token = id === caller?.tokenId ? caller.token : await wrapper.find(id)
@@ -41,7 +44,7 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
   }
 
   resource(app, '/wrapping/wrap', {
-    help: 'Wraps what is sent: whoever has the token that comes back gets it, once.',
+    help: 'Wrap the sent data: the bearer of the returned token can unwrap it once.',
     write: {
       summary: 'Wrap data',
       ...answers.wrapped,
@@ -59,7 +62,7 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
     return { data: await wrapper.origin(token) }
   }
   resource(app, '/wrapping/lookup', {
-    help: 'When and by which path an answer was wrapped; the token is not used up.',
+    help: 'When and by which path a response was wrapped; the token stays valid.',
     open: true,
     wrapsWithoutToken: true,
     precheck,
@@ -69,12 +72,12 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
   })
 
   resource(app, '/wrapping/unwrap', {
-    help: 'Gives the answer behind a wrapping token, and ends the token.',
+    help: 'Return the response behind a wrapping token, and revoke the token.',
     precheck,
     follows: followsWrappingToken,
     refusedCaller,
     write: {
-      summary: 'Unwrap an answer',
+      summary: 'Unwrap a response',
       ...answers.unwrapped,
       input: tokenInput,
       handle: async (exchange) => {
@@ -86,7 +89,7 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
   })
 
   resource(app, '/wrapping/rewrap', {
-    help: 'Puts a wrapped answer behind another token, and ends the first.',
+    help: 'Move a wrapped response to a new token, and revoke the old one.',
     precheck,
     follows: followsWrappingToken,
     refusedCaller,
@@ -99,10 +102,10 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
   })
 }
 
-/** A wrapping token is of the namespace its id ends in, whoever uses it. docs/contract/namespaces.md#calls-that-follow-an-id */
+/** The id of a wrapping token ends in its namespace. docs/contract/namespaces.md#calls-that-follow-an-id */
 const followsWrappingToken: Follows = ({ token }, presented) => namespaceIdOf(typeof token === 'string' ? token : presented)
 
-/** The token in the fields, else the one the request came with; throws without either. docs/contract/wrapping.md#calls */
+/** The token in the fields, else the calling token; throws without either. docs/contract/wrapping.md#calls */
 function meantToken({ token }: Sent, presented: string): string {
   const refused = (why: string) => refuse('denied', `error validating wrapping token: ${why}`)
   if (token === undefined || token === null) {

@@ -17,7 +17,7 @@ const started = "Tidy operation successfully started. Any information from the o
 /** `auth/token/accessors` and `auth/token/tidy`. docs/contract/tokens-and-policies.md#tokens */
 export function accessorRoutes(app: FastifyInstance, { tokens, tidy, longLists }: AccessorParts): void {
   resource(app, '/accessors', {
-    help: 'List the accessors of all service tokens. In no order to rely on, but `after` goes on where a list ended.',
+    help: 'List the accessors of all service tokens. Their order is unspecified but stable: `after` continues a list.',
     sudo: true,
     collection: true,
     list: {
@@ -44,7 +44,10 @@ export function accessorRoutes(app: FastifyInstance, { tokens, tidy, longLists }
   })
 }
 
-/** All service tokens, page by page: there may be millions. Goes on after an accessor even when its token is gone by now, since its place follows from it. */
+/**
+ * All service tokens, read page by page: there may be millions. A token's place follows from its accessor, so
+ * the walk can continue after an accessor whose token no longer exists.
+ */
 async function* storedTokens(tokens: TokenStore, after: string, warnings: Set<string>): AsyncGenerator<Token, void, undefined> {
   for (let last = after === '' ? undefined : tokens.keys.hashOf(after); ; await nextTurn()) {
     const page = await tokens.scan({ limit: pageSize, ...(last === undefined ? {} : { after: last }) }, () => {

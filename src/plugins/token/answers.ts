@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import type { DocumentedAnswer } from '../../http/resource.ts'
 
-/** What `auth/token/…` answers, for the API document. docs/contract/tokens-and-policies.md#tokens */
+/**
+ * Schemas and examples of the responses of `auth/token/…`, for the OpenAPI document.
+ * docs/contract/tokens-and-policies.md#tokens
+ */
 
 const text = z.string()
 const texts = z.array(text)

@@ -41,20 +41,20 @@ export type TokenPluginParts = CreateParts &
 const durationText = (what: string) => stringField.default('').describe(`${what}: seconds, or text like 1h30m`)
 
 const createInput = z.object({
-  id: stringField.default('').describe('Id of the token, instead of a random one; needs sudo'),
-  policies: stringListField.default([]).describe('Policies of the token; without any, those of the caller'),
-  meta: kvField.default(null).describe('Notes about the token, text by name'),
-  no_parent: boolField.default(false).describe('The token outlives the caller; needs sudo'),
-  no_default_policy: boolField.default(false).describe('Leave out the policy default'),
-  renewable: boolField.default(true).describe('The token can be renewed'),
-  ttl: durationText('How long the token lives'),
+  id: stringField.default('').describe('Id of the token; random by default. Needs sudo'),
+  policies: stringListField.default([]).describe('Policies of the token; by default those of the caller'),
+  meta: kvField.default(null).describe('Notes about the token: text by name'),
+  no_parent: boolField.default(false).describe('Make an orphan: it is not revoked with the calling token. Needs sudo'),
+  no_default_policy: boolField.default(false).describe('Omit the policy `default`'),
+  renewable: boolField.default(true).describe('Whether the token can be renewed'),
+  ttl: durationText('Lifetime of the token'),
   lease: durationText('Old name of ttl'),
   type: stringField.default('').describe('`service` or `batch`'),
-  explicit_max_ttl: durationText('Hard end of the token, whatever is renewed'),
-  period: durationText('The token can be renewed for ever, for so long each time; needs sudo'),
+  explicit_max_ttl: durationText('Longest lifetime of the token, renewals included'),
+  period: durationText('The token can be renewed without limit, for this long each time (needs sudo)'),
   display_name: stringField.default('').describe('Name of the token in logs'),
-  num_uses: intField.default(0).describe('How often the token can be used; 0 is without limit'),
-  entity_alias: stringField.default('').describe('Name of the entity the token is made for; only with a token role that allows it'),
+  num_uses: intField.default(0).describe('How often the token can be used; 0 means without limit'),
+  entity_alias: stringField.default('').describe('Alias of the entity the token is for; only with a token role that allows it'),
 })
 const tokenField = stringField.default('').describe('The token')
 const accessorInput = z.object({ accessor: stringField.default('').describe('Accessor of the token') })
@@ -63,7 +63,7 @@ const increment = durationField.default(0).describe('Wanted TTL, counted from no
 
 type Sent = Readonly<Record<string, JsonValue>>
 
-/** `auth/token/*`: thin routes over the token store. docs/contract/tokens-and-policies.md#tokens */
+/** `auth/token/*`. docs/contract/tokens-and-policies.md#tokens */
 export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) => {
   const { tokens, identity, revoker, roles, clock } = parts
   const texts = new LookupTexts()
@@ -72,7 +72,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     const known = found.entity_id === '' ? undefined : await identity.identityOf(found.entity_id)
     return { dataText: texts.of({ token: found, known, namespacePath: namespaceOf(call).path }, id, clock.now()) }
   }
-  /** One of another namespace is nobody's here. */
+  /** The token, if it belongs to the namespace of the mount. */
   const tokenOf = async (id: string, { namespace }: Mount): Promise<Token | undefined> => {
     const found = await tokens.lookup(id)
     return found?.namespace === namespace ? found : undefined
@@ -80,7 +80,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
 
   for (const form of ['create', 'create-orphan'] as const) {
     resource(app, `/${form}`, {
-      help: form === 'create' ? 'Make a token that ends with the caller.' : 'Make a token that outlives the caller.',
+      help: form === 'create' ? 'Make a token that is revoked with the calling token.' : 'Make a token that outlives the calling token.',
       write: {
         summary: form === 'create' ? 'Create a token' : 'Create an orphan token',
         ...answers.auth,
@@ -94,7 +94,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     })
   }
   resource(app, '/create/:role_name', {
-    help: 'Make a token after a token role.',
+    help: 'Make a token with a token role.',
     write: {
       summary: 'Create a token with a role',
       ...answers.auth,
@@ -129,10 +129,10 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     return described(self.token, self.tokenId, call)
   }
   resource(app, '/lookup-self', {
-    help: 'Look up the token of the caller.',
+    help: 'Look up the calling token.',
     follows: followsCaller,
-    read: { summary: 'Look up the own token', ...answers.lookup, handle: lookupSelf },
-    write: { summary: 'Look up the own token', ...answers.lookup, input: lookupInput, handle: lookupSelf },
+    read: { summary: 'Look up the calling token', ...answers.lookup, handle: lookupSelf },
+    write: { summary: 'Look up the calling token', ...answers.lookup, input: lookupInput, handle: lookupSelf },
   })
   resource(app, '/lookup-accessor', {
     help: 'Look up a token by its accessor.',
@@ -165,10 +165,10 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     },
   })
   resource(app, '/renew-self', {
-    help: 'Renew the token of the caller.',
+    help: 'Renew the calling token.',
     follows: followsCaller,
     write: {
-      summary: 'Renew the own token',
+      summary: 'Renew the calling token',
       ...answers.auth,
       input: lookupInput.extend({ increment }),
       handle: ({ caller, input }) => {
@@ -189,7 +189,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
   })
 
   resource(app, '/revoke', {
-    help: 'Revoke a token and all that were made with it.',
+    help: 'Revoke a token and all its children.',
     precheck: checkTokenText,
     follows: followsField('token'),
     write: {
@@ -205,10 +205,10 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     },
   })
   resource(app, '/revoke-self', {
-    help: 'Revoke the token of the caller.',
+    help: 'Revoke the calling token.',
     follows: followsCaller,
     write: {
-      summary: 'Revoke the own token',
+      summary: 'Revoke the calling token',
       input: lookupInput,
       handle: async ({ caller }) => {
         await revoker.revoke(revocable(signedIn(caller).token).accessor)
@@ -233,7 +233,7 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     },
   })
   resource(app, '/revoke-orphan', {
-    help: 'Revoke a token; those made with it become orphans.',
+    help: 'Revoke a token; its children become orphans.',
     precheck: checkTokenText,
     follows: followsField('token'),
     write: {

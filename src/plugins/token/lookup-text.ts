@@ -3,10 +3,10 @@ import { RecordCache } from '../../core/record-cache.ts'
 import { lookupData } from '../../core/tokens/lookup-data.ts'
 import type { Token } from '../../core/tokens/token.ts'
 
-/** What the text of a lookup is made of, beside the id that was sent; as long as it is the same, the text is. */
+/** The objects that, with the sent id and the current second, determine the text of a lookup. */
 type Source = {
   readonly token: Token
-  /** Of its entity, if that is known. */
+  /** The identity of the token's entity, if known. */
   readonly known: Identity | undefined
   /** Empty for the root namespace. */
   readonly namespacePath: string
@@ -16,7 +16,10 @@ type Written = Source & { readonly second: number; readonly afterId: string }
 
 const mostKept = 4096
 
-/** `data` of lookups as JSON text. Of all that is in it only the TTL changes by itself, once a second: the last texts are kept, without their token ids. */
+/**
+ * `data` of lookups as JSON text. While the source is unchanged, only the TTL in it changes, once a second.
+ * The latest texts are therefore cached, without token ids.
+ */
 export class LookupTexts {
   readonly #kept = new RecordCache<Written>(mostKept)
 
@@ -27,7 +30,7 @@ export class LookupTexts {
 
   #afterId(source: Source, now: number): string {
     const { token, known, namespacePath } = source
-    // the TTL counts from the nearest second
+    // the TTL is computed from the nearest second
     const second = Math.round(now / 1000)
     const kept = this.#kept.get(token.accessor)
     if (kept?.token === token && kept.known === known && kept.second === second && kept.namespacePath === namespacePath) return kept.afterId

@@ -16,7 +16,7 @@ export function tokenRoleRoutes(app: FastifyInstance, { roles, systemTtl }: Toke
     list: { summary: 'List token roles', handle: async ({ mount }) => ({ data: { keys: await roles.names(mount.namespace) } }) },
   })
   resource(app, '/roles/:role_name', {
-    help: 'A token role: what tokens made with it are like.',
+    help: 'A token role: the properties of tokens made with it.',
     exists: async ({ mount, params }) => (await roles.find(mount.namespace, params.role_name)) !== undefined,
     read: {
       summary: 'Read a token role',
