@@ -4,7 +4,7 @@ import { isGone } from './managed-application.ts'
 import type { MountState, ReadyUpstream } from './mount-state.ts'
 import type { RoleRecord } from './role-record.ts'
 import { suppliesCredential } from './settings.ts'
-import { classify, type GrantedActions, graphNeeds, type Need, unmet, type UpstreamCall, UpstreamError } from './upstream/index.ts'
+import { callerError, classify, type GrantedActions, graphNeeds, type Need, unmet, type UpstreamCall, UpstreamError } from './upstream/index.ts'
 import { forEachOf } from './upstream-work.ts'
 
 /** One thing that was looked at; `detail` says what was seen. */
@@ -28,7 +28,7 @@ export async function preflight(parts: Omit<Surroundings, 'upstream'>): Promise<
   const check = async (name: string, look: () => Promise<Seen>): Promise<boolean> => {
     const seen = await look().catch((error: unknown): Seen => {
       if (!(error instanceof UpstreamError) && !(error instanceof ServiceError)) throw error
-      return { ok: false, detail: error.message }
+      return { ok: false, detail: error instanceof UpstreamError ? callerError(error).message : error.message }
     })
     checks.push({ name, ...seen })
     return seen.ok
@@ -78,7 +78,7 @@ async function directoryPermissions(around: Surroundings): Promise<Seen> {
   if (groups.size > 0) wanted.push({ needs: graphNeeds.members, why: 'group memberships' })
   if (await hasRoleAssignable(groups, around)) wanted.push({ needs: graphNeeds.roleAssignable, why: 'members of role-assignable groups' })
   if (!mayAnyway && config !== undefined && config.client_secret !== '' && !suppliesCredential(state.operator)) {
-    const [own] = await upstream.directory.findApplications({ appId: upstream.settings.clientId }, call)
+    const [own] = await unlessDenied(upstream.directory.findApplications({ appId: upstream.settings.clientId }, call), [])
     await toOwn(own === undefined ? [] : [own.id], 'rotate-root')
   }
   return permissionsSeen(claims.roles, wanted)
@@ -92,11 +92,21 @@ async function allRoles(state: MountState): Promise<RoleRecord[]> {
   return roles.flatMap((role) => role ?? [])
 }
 
+/** Who may not even ask lacks a permission that is named anyway. */
+async function unlessDenied<T>(asked: Promise<T>, instead: T): Promise<T> {
+  try {
+    return await asked
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || classify(error).kind !== 'denied') throw error
+    return instead
+  }
+}
+
 /** Of these applications, those the root is no owner of; one that is gone is none. */
 async function notOwned(ids: Iterable<string>, rootId: string | undefined, { upstream, call }: Surroundings): Promise<string[]> {
   const foreign: string[] = []
   await forEachOf([...ids].slice(0, mostLookedAt), async (id) => {
-    const owners = await upstream.directory.listApplicationOwners(id, call).catch((error: unknown) => {
+    const owners = await unlessDenied(upstream.directory.listApplicationOwners(id, call), []).catch((error: unknown) => {
       if (!isGone(error)) throw error
     })
     if (owners !== undefined && (rootId === undefined || !owners.includes(rootId))) foreign.push(id)
@@ -120,9 +130,9 @@ async function hasRoleAssignable(ids: Iterable<string>, { upstream, call }: Surr
 function permissionsSeen(granted: readonly string[], wanted: readonly Wanted[]): Seen {
   const has = `has ${granted.length === 0 ? 'none' : granted.toSorted().join(', ')}`
   const lacking = wanted.flatMap(({ needs, why, owning }) =>
-    unmet(needs, granted).map((need) => {
+    unmet(needs, granted).map(([least]) => {
       const instead = owning === undefined ? '' : `, or Application.ReadWrite.OwnedBy as an owner of application ${owning}`
-      return `lacks ${need.join(' or ')} (for ${why})${instead}`
+      return `lacks ${least} (for ${why})${instead}`
     }),
   )
   return { ok: lacking.length === 0, detail: [has, ...lacking].join('; ') }
@@ -151,13 +161,8 @@ async function resourceManagerPermissions({ state, upstream, call }: Surrounding
   return { ok: true, detail: [`has ${neededActions.join(', ')} at the scopes of its roles`, ...skipped].join('; ') }
 
   /** Who may not even ask has no rights there. */
-  async function grantedAt(scope: string | undefined): Promise<GrantedActions[]> {
-    try {
-      return await upstream.resourceManager.permissions(scope, call)
-    } catch (error) {
-      if (!(error instanceof UpstreamError) || classify(error).kind !== 'denied') throw error
-      return []
-    }
+  function grantedAt(scope: string | undefined): Promise<GrantedActions[]> {
+    return unlessDenied(upstream.resourceManager.permissions(scope, call), [])
   }
 }
 

@@ -26,6 +26,37 @@ const refusal = async (answer: ReturnType<typeof house.root.read>) => {
 }
 const ownsItself = () => house.directory.hand.addOwner(house.directory.rootApplicationId, house.directory.rootServicePrincipalId)
 
+test('without any permission the check names each that is lacking', async () => {
+  const { id } = house.directory.hand.addApplication({ displayName: 'theirs' })
+  await aRole(house, 'theirs', { application_object_id: id })
+  await aRole(house, 'ci', { cloud_groups: '[{"group_name":"foo"}]' })
+  house.directory.change({ directoryPermissions: [] })
+
+  expect((await check('directory_permissions'))?.detail).toBe(
+    [
+      'has none',
+      `lacks ${own} (for service principals)`,
+      `lacks ${every} (for passwords of applications that roles name), or ${own} as an owner of application ${id}`,
+      `lacks ${members} (for group memberships)`,
+      `lacks ${every} (for group memberships)`,
+    ].join('; '),
+  )
+  expect((await check('root_secret'))?.detail).toContain(`missing permission: ${own}`)
+  expect((await check('object_quota'))?.detail).toContain('missing permission: Organization.Read.All')
+})
+
+test('Directory.ReadWrite.All is enough for all but role-assignable groups, and the check says so', async () => {
+  await grant('Directory.ReadWrite.All')
+  const { id } = house.directory.hand.addApplication({ displayName: 'theirs' })
+  await aRole(house, 'theirs', { application_object_id: id })
+  await aRole(house, 'ci', { cloud_groups: '[{"group_name":"foo"}]' })
+
+  const made = [await aCredential(house, 'ci'), await aCredential(house, 'theirs')]
+
+  expect(await Promise.all(made.map((credential) => works(house, credential)))).toEqual([true, true])
+  expect(await check('directory_permissions')).toMatchObject({ ok: true })
+})
+
 describe('Application.ReadWrite.OwnedBy alone', () => {
   test('makes and removes service principals, kept applications and their passwords', async () => {
     await grant(own)

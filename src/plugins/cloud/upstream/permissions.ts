@@ -3,8 +3,8 @@ import type { UpstreamOperation } from './upstream-error.ts'
 /** One permission of Microsoft Graph that is needed: any of these, the least first. */
 export type Need = readonly [least: string, ...more: string[]]
 
-const everyApplication = 'Application.ReadWrite.All'
-const ownApplications: Need = ['Application.ReadWrite.OwnedBy', everyApplication]
+const everyApplication: Need = ['Application.ReadWrite.All', 'Directory.ReadWrite.All']
+const ownApplications: Need = ['Application.ReadWrite.OwnedBy', ...everyApplication]
 const groupMembers: Need = ['GroupMember.ReadWrite.All', 'Group.ReadWrite.All', 'Directory.ReadWrite.All']
 
 /**
@@ -16,9 +16,9 @@ export const graphNeeds = {
   /** What the root made itself, and applications it was made an owner of. */
   own: [ownApplications],
   /** Applications that it does not own. */
-  foreign: [[everyApplication]],
+  foreign: [everyApplication],
   /** A service principal as a member: a permission of groups and one of applications. */
-  members: [groupMembers, [everyApplication, 'Directory.ReadWrite.All']],
+  members: [groupMembers, everyApplication],
   removedMembers: [groupMembers],
   /** Beside those of other groups. */
   roleAssignable: [['RoleManagement.ReadWrite.Directory']],
