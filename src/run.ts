@@ -1,12 +1,13 @@
 import { fstatSync, statSync } from 'node:fs'
 import { devNull } from 'node:os'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Config, logSettings, readConfig, SettingError } from './config.ts'
 import { StartError } from './errors.ts'
 import { systemCode, writePrivateFile } from './lib/private-file.ts'
 import { systemRandom } from './lib/random.ts'
 import { closeLog, type Log, openLog } from './log.ts'
 import { returnMemoryWhenIdle } from './memory-return.ts'
-import type { RootTokenTeller, Server } from './server.ts'
+import type { RootTokenTeller, Server, startServer } from './server.ts'
 import { gatehouseVersion } from './version.ts'
 
 const exitCodes = { bug: 1, setting: 2, stopTimeout: 6 } as const
@@ -16,31 +17,25 @@ const logEndMs = 250
 const lookForParentMs = 500
 
 /** The server's process: settings from the environment, one server, a signal, an orderly end. Its exit codes are in docs/operations.md */
-export async function run(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
+export async function run(args: readonly string[], environment: NodeJS.ProcessEnv, stopping: AbortController): Promise<void> {
   const log = await openLog(logSettings(environment, isDev(args)))
   logWhatNodeWouldPrint(log)
-  await runWith(log, args, environment)
+  await runWith(log, args, environment, stopping)
   await closeLog(log, logEndMs)
   // a line that nobody reads would keep the process alive, and a signal that comes while Node.js tidies up would count as the end
   process.exit()
 }
 
-async function runWith(log: Log, args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
+async function runWith(log: Log, args: readonly string[], environment: NodeJS.ProcessEnv, stopping: AbortController): Promise<void> {
   const config = configOf(args, environment, log)
   if (config === undefined) return
-  // loaded once the settings are known to be usable: a wrong one is told at once
-  const { startServer } = await import('./server.ts')
-  const stopping = stopSignal(config, environment, log)
+  whenToStop(stopping, config, environment, log)
   try {
-    const server = await startServer(config, { log, rootToken: rootTokenTeller(config) })
-    if (config.dev) log.warn('Development mode: everything here is for trying out, do not use it in production.')
-    returnMemoryWhenIdle()
-    log.info(
-      { event: 'started', address: server.url, version: gatehouseVersion, reported_version: config.reportedVersion },
-      `Gatehouse ${gatehouseVersion} is listening on ${server.url}`,
-    )
-    await aborted(stopping)
-    await stop(server, config)
+    // loaded once the settings are known to be usable: a wrong one is told at once
+    const { startServer } = await import('./server.ts')
+    // a signal that came meanwhile is noticed here
+    await nextTurn()
+    if (!stopping.signal.aborted) await serve(startServer, config, log, stopping.signal)
     log.info({ event: 'stopped', exit_code: 0 }, 'stopped')
   } catch (error) {
     const code = error instanceof StartError ? error.exitCode : exitCodes.bug
@@ -51,28 +46,38 @@ async function runWith(log: Log, args: readonly string[], environment: NodeJS.Pr
   }
 }
 
-/** Aborted when the process is asked to stop. From then on it ends within DRAIN_DELAY and STOP_TIMEOUT, whatever it is waiting for. */
-function stopSignal(config: Config, environment: NodeJS.ProcessEnv, log: Log): AbortSignal {
-  const stopping = new AbortController()
-  const stop = () => {
-    // npm sends a second signal after Ctrl-C: it must not cut off what the first one lets finish
-    if (stopping.signal.aborted) return
+/** One server, until it is asked to stop. */
+async function serve(start: typeof startServer, config: Config, log: Log, stopping: AbortSignal): Promise<void> {
+  const server = await start(config, { log, rootToken: rootTokenTeller(config) })
+  if (config.dev) log.warn('Development mode: everything here is for trying out, do not use it in production.')
+  returnMemoryWhenIdle()
+  log.info(
+    { event: 'started', address: server.url, version: gatehouseVersion, reported_version: config.reportedVersion },
+    `Gatehouse ${gatehouseVersion} is listening on ${server.url}`,
+  )
+  await aborted(stopping)
+  await stop(server, config)
+}
+
+/** Listens for what asks the process to stop. From then on it ends within DRAIN_DELAY and STOP_TIMEOUT, whatever it is waiting for. */
+function whenToStop(stopping: AbortController, config: Config, environment: NodeJS.ProcessEnv, log: Log): void {
+  // npm sends a second signal after Ctrl-C: it must not cut off what the first one lets finish
+  void aborted(stopping.signal).then(() => {
     log.info({ event: 'stopping' }, 'stopping')
     setTimeout(() => void endNow(log, exitCodes.stopTimeout), config.drainDelayMs + config.stopTimeoutMs).unref()
-    stopping.abort()
-  }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
+  })
+  const stop = () => stopping.abort()
   // the machine may have been copied while the process stood still
   process.on('SIGCONT', () => systemRandom.discard())
   // by itself it would end the process in the middle of its requests, under `nohup` too: Node.js takes back that it is ignored
   process.on('SIGHUP', () => (config.dev ? stop() : log.info({ event: 'hangup' }, 'SIGHUP: nothing is read anew before a restart')))
   // npm passes on SIGTERM and SIGINT only, and ends of any other signal: nobody would be left to stop this process
-  if (environment['npm_lifecycle_event'] !== undefined) whenOrphaned(stop)
-  return stopping.signal
+  const npm = environment['NPM_PID']
+  if (npm !== undefined) whenOrphaned(Number(npm), stop)
 }
 
-function whenOrphaned(tell: () => void): void {
-  const parent = process.ppid
+/** `parent` was there when bin/gatehouse began, and may be gone by now. */
+function whenOrphaned(parent: number, tell: () => void): void {
   const looking = setInterval(() => {
     if (process.ppid === parent) return
     clearInterval(looking)

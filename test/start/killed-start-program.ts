@@ -38,4 +38,4 @@ process.stdout.write = (text: string | Uint8Array, ...more: unknown[]): boolean 
 }
 
 const { run } = await import('../../src/run.ts')
-await run([], process.env)
+await run([], process.env, new AbortController())

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, constants, openSync, readSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
@@ -275,6 +275,42 @@ test('npm start ends with its signal, and what ends npm alone leaves no server b
 
     expect(log, signal).toContain('"event":"stopped"')
   }
+})
+
+test('a server whose npm is gone before it has started ends too', async () => {
+  await using folder = await temporaryFolder()
+  const settings = { LISTEN: '127.0.0.1:0', STORAGE: `sqlite:${folder.file('g.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
+  const named = Object.entries(settings).map(([name, value]) => [`GATEHOUSE_${name}`, value])
+  const npm = 'sh bin/gatehouse & until ps -o args= -p $! | grep -q src/main.ts; do :; done'
+  const child = spawn('sh', ['-c', npm], {
+    cwd: project,
+    env: { ...process.env, ...Object.fromEntries(named), npm_lifecycle_event: 'start' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  child.stdout.resume()
+
+  // the pipe ends when the last process that holds it is gone
+  const log = (await child.stderr.setEncoding('utf8').toArray()).join('')
+
+  expect(log).toContain('"event":"stopped"')
+})
+
+test('a signal that comes before the server has started ends it, as process 1 of a container too', async () => {
+  await using folder = await temporaryFolder()
+  // SIGTERM is listened for by then
+  const signalAtOnce = `process.on('newListener', (name) => {
+    if (name === 'SIGINT') process.kill(process.pid, 'SIGTERM')
+  })`
+  const before = ['--import', `data:text/javascript,${encodeURIComponent(signalAtOnce)}`]
+  const child = spawn(process.execPath, [...before, join(project, 'src/main.ts')], {
+    cwd: folder.path,
+    env: { ...process.env, GATEHOUSE_LISTEN: '127.0.0.1:0' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  child.stdout.resume()
+
+  expect(await once(child, 'exit')).toEqual([0, null])
+  expect(existsSync(folder.file('data'))).toBe(false)
 })
 
 const disposable = (agent: Agent) => ({ agent, [Symbol.dispose]: () => agent.destroy() })
