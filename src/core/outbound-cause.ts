@@ -25,13 +25,22 @@ export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'failed'
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return causeOf(error.errors[0])
   const code = 'code' in error ? error.code : undefined
-  if (untrusted.has(code)) return `${notVerified}${unknownAuthority} (${error.message})`
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    return `${notVerified}certificate is for another name: ${'reason' in error ? String(error.reason) : error.message}`
-  }
+  // what follows is advice on the command line of Node
+  if (untrusted.has(code)) return `${notVerified}${unknownAuthority} (${error.message.split(';', 1)[0]})`
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `${notVerified}${otherName(error)}`
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') return `${notVerified}certificate has expired or is not yet valid`
   // a plain answer where TLS is spoken, or the other way round
   if (typeof code === 'string' && code.startsWith('ERR_SSL_')) return `${connectionTexts.get('EPROTO')} (${code})`
   if (typeof code === 'string' && code.startsWith('HPE_')) return `malformed HTTP response (${error.message})`
   return connectionTexts.get(code) ?? error.message
 }
+
+/** Which names a certificate is for, and which it should be for. */
+function otherName(error: Error): string {
+  const { host, cert } = error as { host?: unknown; cert?: { subjectaltname?: unknown; subject?: { CN?: unknown } } }
+  const listed = typeof cert?.subjectaltname === 'string' ? cert.subjectaltname.replaceAll(/(?:DNS|IP Address|URI):/g, '') : ''
+  const names = listed === '' ? cert?.subject?.CN : listed
+  return `certificate is valid for ${typeof names === 'string' ? names.slice(0, maxNames) : 'no name'}, not ${String(host)}`
+}
+
+const maxNames = 512

@@ -307,7 +307,8 @@ function redirectTarget(from: URL, location: string, verb: string): URL {
 
 const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '')
 
-const named = (url: URL): string => `"${url.origin}${url.pathname}"`
+const named = (url: URL): string => `"${`${url.origin}${url.pathname}`.slice(0, maxNamed)}"`
+const maxNamed = 1024
 
 async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const tooLarge = new AnswerTooLargeError(`answer is larger than ${maxBytes} bytes`)

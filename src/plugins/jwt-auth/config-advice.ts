@@ -18,7 +18,9 @@ type Advise = (field: FetchedField, problem: string) => string | undefined
 
 /** The first that applies. */
 const advices: readonly Advise[] = [
-  ({ name, url }) => (/[{<][^/{}<>]*[}>]|%7B/i.test(url.slice(0, maxUrl)) ? `replace the placeholder in ${name}` : undefined),
+  ({ name, url }) => (/^[\s"'`]|[\s"'`]$/.test(url) ? `take the blanks and quotes off ${name}` : undefined),
+  ({ name, url }) => (/^https?:\/\//i.test(url) ? undefined : `${name} begins with https://`),
+  ({ name, url }) => (/[{<][^/{}<>]*[}>]|%7B|\$\w/i.test(url.slice(0, maxUrl)) ? `replace the placeholder in ${name}` : undefined),
   ({ name, url }) =>
     name === 'oidc_discovery_url' && url.includes('/.well-known')
       ? `leave ${url.slice(url.indexOf('/.well-known')).slice(0, 64)} out of ${name}`

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { caCertificates, type OutboundClient } from '../../core/outbound.ts'
 import { fail, refuse } from '../../errors.ts'
 import { boolField, commaListField, convertFields, lowerStringField, mapField, sliceField, stringField } from '../../lib/fields.ts'
-import { goText, quoted } from '../../lib/go-text.ts'
+import { excerpt, goText, quoted } from '../../lib/go-text.ts'
 import { isJsonNumber, type JsonValue } from '../../lib/json.ts'
 import { isSupportedAlgorithm } from './algorithms.ts'
 import { withAdvice } from './config-advice.ts'
@@ -140,7 +140,7 @@ async function checkJwks(sources: readonly KeySource[], { outbound, log }: { out
     log.warn({ err: cause, event: 'jwks_refused' }, 'a JWKS URL of a configuration cannot be used')
     const { url = '', caPem = '' } = sources[index] ?? {}
     const why = withAdvice(cause.withoutBody, { name: 'jwks_url', url, caField: 'jwks_ca_pem', caPem })
-    throw refuse('invalid', `error checking jwks URL ${shownUrl(url)}: ${why}`, { cause })
+    throw refuse('invalid', `error checking jwks URL ${excerpt(shownUrl(url), 1024)}: ${why}`, { cause })
   }
 }
 

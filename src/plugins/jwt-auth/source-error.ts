@@ -19,8 +19,11 @@ export const requestProblem = (error: unknown): string => (error instanceof Outb
 /** What sort of answer came, as far as its head says. */
 export function answerKind({ status, statusText, headers }: OutboundResponse): string {
   const type = headers['content-type']
-  return `${status} ${excerpt(statusText, 64)}, ${type === undefined ? 'no content type' : `content type ${excerpt(type, 64)}`}`
+  return `${status} ${printable(statusText)}, ${type === undefined ? 'no content type' : `content type ${printable(type)}`}`
 }
+
+/** It may reach a terminal. */
+const printable = (text: string): string => excerpt(text.replaceAll(/\p{Cc}/gu, ''), 64)
 
 /** The beginning of an answer's body. */
 export const bodyStart = ({ body }: OutboundResponse): string => excerpt(body.toString('utf8', 0, 1024))

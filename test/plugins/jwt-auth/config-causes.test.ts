@@ -76,7 +76,26 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
       text: 'oidc: failed to decode provider discovery object: not JSON (200 OK, content type text/html)',
     },
     { name: 'nobody there', prepare: (provider) => provider.stop(), text: `Get "<url>${well}": dial tcp: connect: connection refused` },
-    { name: 'no URL', config: () => ({ oidc_discovery_url: 'idp.example' }), text: 'unsupported protocol scheme or invalid URL' },
+    {
+      name: 'no scheme',
+      config: () => ({ oidc_discovery_url: 'idp.example' }),
+      text: 'unsupported protocol scheme or invalid URL: oidc_discovery_url begins with https://',
+    },
+    {
+      name: 'a blank from the clipboard',
+      config: ({ url }) => ({ oidc_discovery_url: `${url} ` }),
+      text: 'unsupported protocol scheme or invalid URL: take the blanks and quotes off oidc_discovery_url',
+    },
+    {
+      name: 'a variable that was not expanded',
+      config: ({ url }) => ({ oidc_discovery_url: `${url}/$TENANT/v2.0` }),
+      text: '404 Not Found, no content type: replace the placeholder in oidc_discovery_url',
+    },
+    {
+      name: 'an answer that would write to a terminal',
+      prepare: ({ routes }) => routes.set(well, (answer) => void answer.socket?.end('HTTP/1.1 503 a\x1b[2Jb\r\nContent-Type: text/html\r\n\r\n')),
+      text: '503 a[2Jb, content type text/html',
+    },
     {
       name: 'an algorithm that does not exist, with a client',
       config: ({ url }) => ({ oidc_discovery_url: url, oidc_client_id: 'i', oidc_client_secret: 's', jwt_supported_algs: 'HS256' }),
@@ -107,7 +126,7 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
     {
       name: 'a certificate for another name',
       config: ({ url }: Provider) => ({ oidc_discovery_url: url.replace('127.0.0.1', 'localhost'), oidc_discovery_ca_pem: providerTls.cert }),
-      text: /x509: certificate is for another name: Host: localhost\. is not cert's CN: idp$/,
+      text: /x509: certificate is valid for 127\.0\.0\.1, not localhost$/,
     },
     {
       name: 'an authority that is none',
@@ -151,6 +170,12 @@ describe('a JWKS URL that cannot be used is refused with its cause', () => {
     expect(await refusalOf(keysOf, undefined, providerTls)).toMatch(
       /^error checking jwks URL <url>\/keys: Get "<url>\/keys": tls: .*unknown authority \(.+\): put the provider's authority into jwks_ca_pem$/,
     )
+  })
+
+  test('a URL of any length is repeated only so far', async () => {
+    await using server = await startTestServer()
+    const long = `http://127.0.0.1:1/${'k'.repeat(100_000)}`
+    for (const field of ['jwks_url', 'oidc_discovery_url']) expect((await refusal(server, { [field]: long })).length).toBeLessThan(4096)
   })
 
   test('a password in the URL is shown to nobody', async () => {
