@@ -27,23 +27,23 @@ describe('.env.example', () => {
     }),
   )
 
-  test('has each setting of the table, in its order, and no other', () => {
+  test('lists each setting of the table, in order, and no other', () => {
     expect([...shown.keys()]).toEqual(names)
   })
 
-  test.each(Object.values(settings))('$name has its default and its meaning', ({ name, fallback, about }) => {
+  test.each(Object.values(settings))('shows the default and the meaning of $name', ({ name, fallback, about }) => {
     expect(shown.get(name)?.value).toBe(fallback ?? '')
     expect(shown.get(name)?.about).toContain(`# ${about}`)
   })
 
-  test('shows no value of a secret', () => {
+  test('shows no value for a secret', () => {
     const secrets = Object.values(settings).filter(({ secret }) => secret)
 
     expect(secrets.map(({ name }) => shown.get(name)?.value)).toEqual(secrets.map(() => ''))
   })
 })
 
-test('the settings page has each setting, in order, with its default and its meaning', () => {
+test('the settings page lists each setting, in order, with its default and its meaning', () => {
   const page = readFileSync(new URL('../docs/settings.md', import.meta.url), 'utf8')
   const rows = page.match(/^\| `GATEHOUSE_.*$/gm)
 
@@ -72,17 +72,17 @@ describe('defaults', () => {
     expect(config.rootToken).toBeUndefined()
   })
 
-  test('development has a store in memory, the root token root and a readable log', () => {
+  test('development mode has an in-memory store, the root token root and a readable log', () => {
     expect(started({}, { dev: true })).toMatchObject({ dev: true, storage: { kind: 'memory' }, rootToken: 'root', logFormat: 'text' })
   })
 
-  test('every setting still counts in development', () => {
+  test('every setting still applies in development mode', () => {
     const config = started({ STORAGE: 'sqlite:/tmp/a.db', ROOT_TOKEN: 'mine', LOG_FORMAT: 'json' }, { dev: true })
 
     expect(config).toMatchObject({ storage: { kind: 'sqlite', path: '/tmp/a.db' }, rootToken: 'mine', logFormat: 'json' })
   })
 
-  test('nobody changes a config once it is read', () => {
+  test('a config cannot be changed once it is read', () => {
     expect(Object.isFrozen(started())).toBe(true)
   })
 })
@@ -144,7 +144,7 @@ describe('a wrong value is refused in one line that names the setting', () => {
     expect(text).not.toContain('\n')
   })
 
-  test('a secret is not in the text', () => {
+  test('the message does not contain the secret', () => {
     expect(refusal({ ROOT_TOKEN: 'hvs.secret' }, { dev: true })).toBe('GATEHOUSE_ROOT_TOKEN: must have no blanks and no dots')
   })
 
@@ -153,11 +153,11 @@ describe('a wrong value is refused in one line that names the setting', () => {
     ['data/../data/gatehouse.db', {}],
     ['/keys/old', { SEAL_PREVIOUS_KEY_FILE: '/keys/old' }],
     ['/a.db.lock', { STORAGE: 'sqlite:/a.db' }],
-  ])('the root token is not written over what opens the store: %s', (file, settings) => {
+  ])('the root token file must not overwrite what opens the store: %s', (file, settings) => {
     expect(refusal({ ...settings, ROOT_TOKEN_FILE: file })).toBe(`GATEHOUSE_ROOT_TOKEN_FILE: ${file} is a file of the store or its seal key`)
   })
 
-  test('the default lifetime must not be above the longest', () => {
+  test('the default lifetime must not exceed the maximum', () => {
     expect(refusal({ DEFAULT_LEASE_TTL: '2h', MAX_LEASE_TTL: '1h' })).toContain('GATEHOUSE_DEFAULT_LEASE_TTL')
     expect(refusal({ DEFAULT_LEASE_TTL: '1h', MAX_LEASE_TTL: '60m' })).toBe('accepted')
   })
@@ -200,7 +200,7 @@ describe('values', () => {
     })
   })
 
-  test('a path may have blanks, and a list blanks after its commas', () => {
+  test('a path may contain blanks, and a list may have blanks after its commas', () => {
     expect(started({ STORAGE: 'sqlite:/var/a b.db', TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8,::1' })).toMatchObject({
       storage: { kind: 'sqlite', path: '/var/a b.db' },
       trustedProxies: ['10.0.0.0/8', 'fd00::/8', '::1'],
@@ -229,11 +229,11 @@ describe('names', () => {
     return texts
   }
 
-  test('one that nobody knows is a warning, without its value', () => {
+  test('an unknown name is a warning without its value', () => {
     expect(warnings({ LISTENING: 'secret', LISTEN: '127.0.0.1:1' })).toEqual(['unknown setting GATEHOUSE_LISTENING'])
   })
 
-  test('no known name is a warning', () => {
+  test('a known name causes no warning', () => {
     const given = Object.values(settings).filter(({ fallback }) => fallback !== undefined)
 
     expect(warnings(Object.fromEntries(given.map(({ name, fallback }) => [name, fallback ?? ''])))).toEqual([])
@@ -246,7 +246,7 @@ describe('names', () => {
     },
   )
 
-  test('those of other programs are not ours', () => {
+  test('names of other programs are ignored', () => {
     const texts: string[] = []
     readConfig({ VAULT_TOKEN: 'x', GATEHOUSE: 'y' }, { dev: false, warn: (text) => texts.push(text) })
 
@@ -254,14 +254,14 @@ describe('names', () => {
   })
 })
 
-describe('what is dangerous is refused', () => {
-  test('a root token from outside, but for development', () => {
+describe('dangerous settings are refused', () => {
+  test('a given root token is refused outside development mode', () => {
     expect(refusal({ ROOT_TOKEN: 'root' })).toBe('GATEHOUSE_ROOT_TOKEN: only npm run dev takes a root token from outside')
     expect(refusal({ ROOT_TOKEN: 'root' }, { dev: true })).toBe('accepted')
   })
 
   test.each(['0.0.0.0:8200', '[::]:8200', '10.0.0.7:8200', 'vault.example:8200', '128.0.0.1:8200', '127.evil.example:8200'])(
-    'plain HTTP on %s, unless TLS is said to be off',
+    'plain HTTP on %s is refused unless TLS is turned off explicitly',
     (address) => {
       expect(refusal({ LISTEN: address })).toContain('GATEHOUSE_LISTEN: plain HTTP on ')
       expect(refusal({ LISTEN: address }, { dev: true })).toContain('GATEHOUSE_LISTEN: plain HTTP on ')
@@ -269,22 +269,22 @@ describe('what is dangerous is refused', () => {
     },
   )
 
-  test.each(['127.0.0.1:8200', '127.1.2.3:8200', '[::1]:8200', 'localhost:8200'])('plain HTTP on %s is not', (address) => {
+  test.each(['127.0.0.1:8200', '127.1.2.3:8200', '[::1]:8200', 'localhost:8200'])('plain HTTP on %s is allowed', (address) => {
     expect(refusal({ LISTEN: address })).toBe('accepted')
   })
 })
 
 // docs/contract/cloud.md#effective-settings, docs/contract/cloud.md#endpoints
-describe('what the environment says about the cloud', () => {
+describe('the cloud settings of the environment', () => {
   const cloud = (environment: Record<string, string>) => readConfig(environment, { dev: false, warn: () => {} }).cloud
 
-  test('is nothing unless it is set, and the empty string is not', () => {
+  test('is empty unless set, and an empty string counts as unset', () => {
     const empty = Object.fromEntries(Object.values(cloudSettings).map(({ name }) => [name, '']))
 
     expect([cloud({}), cloud(empty)]).toEqual([{}, {}])
   })
 
-  test('is read by the names its users know, addresses without a slash at the end', () => {
+  test('is read by its familiar names, without the trailing slash of addresses', () => {
     const found = cloud({
       CLOUD_SUBSCRIPTION_ID: 's',
       CLOUD_TENANT_ID: 't',
@@ -325,7 +325,7 @@ describe('what the environment says about the cloud', () => {
     }
   })
 
-  test('stands in .env.example, without values', () => {
+  test('is in .env.example, without values', () => {
     const lines = readFileSync(new URL('../.env.example', import.meta.url), 'utf8').split('\n')
 
     for (const { name, about } of Object.values(cloudSettings)) expect(lines[lines.indexOf(`#${name}=`) - 1]).toBe(`# ${about}`)

@@ -69,7 +69,7 @@ test('a connection the server drops is a failure, and ends the run', async () =>
   expect(result.requests).toBeGreaterThanOrEqual(3)
 })
 
-test('without a limit on requests the run ends with its time', async () => {
+test('without a limit on requests, the run ends when its time is up', async () => {
   await using server = await listenWith((_request, response) => response.setHeader('content-length', 2).end('{}'))
 
   const result = await runLoad(aJob({ port: server.port, forMs: 50, once: false }))

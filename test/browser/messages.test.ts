@@ -70,7 +70,7 @@ describe('before login', () => {
     expect(await texts('#modals dialog')).toEqual([])
   })
 
-  test('of two modals, confirming the first leaves the second', async () => {
+  test('confirming the first of two modals leaves the second', async () => {
     await publish({ title: 'Terms', type: 'modal', priority: 1 })
     await publish({ title: 'Privacy', type: 'modal' })
     await open()
@@ -81,7 +81,7 @@ describe('before login', () => {
     expect(await texts('#modals dialog[open] h2')).toEqual(['Privacy'])
   })
 
-  test('banners are closed one by one, and come back with the page', async () => {
+  test('banners close one by one and return when the page is reloaded', async () => {
     await publish({ title: 'First', priority: 1 })
     await publish({ title: 'Second' })
     await publish({ title: 'To stay', priority: -1, dismissible: false })
@@ -98,7 +98,7 @@ describe('before login', () => {
     expect(await texts('#banners h2')).toEqual(['First', 'Second', 'To stay'])
   })
 
-  test.each(['banner', 'modal'])('the lines of a %s stay lines, an empty one too', async (type) => {
+  test.each(['banner', 'modal'])('a %s keeps its line breaks and empty lines', async (type) => {
     await publish({ type, message: 'one\n\n**two**' })
 
     await open()
@@ -106,7 +106,7 @@ describe('before login', () => {
     expect(await texts(`#${type}s p`)).toEqual(['one\n\n**two**'])
   })
 
-  test('what looks like HTML stays text, and what would run is no link', async () => {
+  test('HTML is shown as text, and a link that would run script is not a link', async () => {
     const html = '<img src=x onerror="window.ran = 1"><script>window.ran = 1</script><b>bold</b>'
     const link = { 'javascript:window.ran=1': 'javascript:window.ran=1' }
     await publish({ title: html, message: html, link })
@@ -120,7 +120,7 @@ describe('before login', () => {
     expect(await page.evaluate('typeof window.ran')).toBe('undefined')
   })
 
-  test('while nothing changes there is nothing to read again', async () => {
+  test('while nothing changes, nothing is read again', async () => {
     await publish({ title: 'Maintenance' })
     await open()
     expect(await polled()).toBe('200')
@@ -131,7 +131,7 @@ describe('before login', () => {
     expect(await texts('#banners h2')).toEqual(['Maintenance'])
   })
 
-  test('a window that opens and closes is noticed at its moments', async () => {
+  test('a message appears and disappears when its window opens and closes', async () => {
     await publish({ title: 'Soon', start_time: later(60), end_time: later(120) })
     await open()
     expect(await texts('#banners h2')).toEqual([])
@@ -143,7 +143,7 @@ describe('before login', () => {
     await page.locator('#banners h2').waitFor({ state: 'detached' })
   })
 
-  test('a namespace is named by its header', async () => {
+  test('the header names the namespace', async () => {
     await server.root.write('sys/namespaces/team')
     await publish({ title: 'For all' })
     await publish({ title: 'For the team' }, server.root, 'team/')
@@ -207,7 +207,7 @@ describe('after login', () => {
     expect(keys).toEqual([made.body.auth?.entity_id])
   })
 
-  test('a message that is made now is shown at once, in a child namespace too', async () => {
+  test('a new message is shown at once, in a child namespace too', async () => {
     await server.root.write('sys/namespaces/team')
     await open('team')
     await signIn('root')
@@ -233,7 +233,7 @@ describe('after login', () => {
   })
 })
 
-describe('a page that may not read', () => {
+describe('a page that is not allowed to read', () => {
   const signsInWithoutMessages = async () => {
     await publish({ title: 'Maintenance' })
     await open()

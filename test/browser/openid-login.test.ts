@@ -68,7 +68,7 @@ test('in a window of its own: the provider posts a form, and the page of the ans
   expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([])
 })
 
-test('by a redirect with a code', async () => {
+test('a redirect with a code logs in', async () => {
   await using chromium = await openBrowser()
   await using server = await startTestServer()
   await using provider = await startOpenIdProvider({ clients: [{ ...client, application_type: 'native', redirect_uris: [redirectUri(server)] }] })

@@ -48,7 +48,7 @@ test('login -method=oidc, with a form that brings an ID token', async () => {
   expect(login).toMatchObject({ status: 200, body: expected })
 })
 
-test('a browser of somebody else cannot end it: the listener’s nonce is missing', async () => {
+test('the browser of somebody else cannot finish the login without the nonce of the listener', async () => {
   await using provider = await startOpenIdProvider({ clients: [{ ...client, redirect_uris: registered }] })
   await using server = await withRole(provider)
   let stolen: unknown
@@ -64,7 +64,7 @@ test('a browser of somebody else cannot end it: the listener’s nonce is missin
   expect(login).toMatchObject({ status: 400, body: { errors: ['Vault login failed. Expired or missing OAuth state.'] } })
 })
 
-test('a role that cannot be had ends it before a browser is opened', async () => {
+test('an unknown role fails before a browser opens', async () => {
   await using provider = await startOpenIdProvider({ clients: [{ ...client, redirect_uris: registered }] })
   await using server = await withRole(provider)
   await server.root.write('auth/oidc/role/people', { allowed_redirect_uris: 'https://gatehouse.example/callback' })

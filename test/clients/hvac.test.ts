@@ -38,7 +38,7 @@ async function anHvac(url: string, headers: readonly string[] = []): Promise<Hva
 
 const parsed = (answer: Answer | undefined): unknown => JSON.parse(answer?.body ?? '')
 
-test('hvac asks for a key-value store, which is not offered, and hears that', async () => {
+test('hvac is told that a key-value store is not offered', async () => {
   await using server = await startTestServer()
   using hvac = await anHvac(server.url)
 
@@ -127,7 +127,7 @@ describe.each([
   { where: 'in the root namespace', headers: [] },
   { where: 'in a namespace', headers: ['X-Vault-Namespace: team'] },
 ])('$where', ({ headers }) => {
-  test('hvac goes through its calls on one connection, and finds JSON it knows as such', async () => {
+  test('hvac makes its calls on one connection and recognises every JSON answer', async () => {
     await using server = await startTestServer()
     await server.root.write('sys/namespaces/team')
     using hvac = await anHvac(server.url, headers)
@@ -144,7 +144,7 @@ describe.each([
   })
 })
 
-test('hvac works in a namespace with letters that are no ASCII, and every answer names it as it was sent', async () => {
+test('hvac works in a namespace with non-ASCII letters, and every answer names it as sent', async () => {
   await using server = await startTestServer()
   await server.root.write('sys/namespaces/%C3%BC')
   // what is on the wire is UTF-8, and a wire is read and written byte by byte
@@ -180,7 +180,7 @@ test('hvac works in a namespace with letters that are no ASCII, and every answer
   expect(parsed(answers['a list'])).toMatchObject({ data: { keys: ['default'] } })
 })
 
-test.each(['X-Vault-Token: ', 'Authorization: Bearer '])('a token somebody chose, with letters that are no ASCII, goes by %s', async (name) => {
+test.each(['X-Vault-Token: ', 'Authorization: Bearer '])('a chosen token id with non-ASCII letters works through %s', async (name) => {
   await using server = await startTestServer()
   // the last letter ends with a byte that is a blank when it stands alone
   await server.root.write('auth/token/create', { id: 'schlüssel-voilà', policies: ['default'], display_name: 'chosen' })

@@ -133,7 +133,7 @@ const resources: readonly Resource[] = [
 ]
 
 describe.each(resources)('$name', ({ path, full, bare }) => {
-  test('reads as it was written, with everything and with nothing', async () => {
+  test('is read as written, with every field and with none', async () => {
     expect((await server.root.read(path)).status).toBe(404)
     for (const fields of [full, bare, full]) {
       expect((await put(path, fields)).status).toBeLessThan(300)
@@ -179,7 +179,7 @@ test.each(identities)(
 )
 
 test.each(['path "x" {\n  capabilities = ["read"]\n}\n', '# nothing\n', '  path "ü/*" { capabilities = ["list"] }\r\n\n'])(
-  'vault_policy: %j comes back to the letter',
+  'vault_policy: %j comes back unchanged',
   async (policy) => {
     await put('sys/policies/acl/deploy', { policy })
 
@@ -187,7 +187,7 @@ test.each(['path "x" {\n  capabilities = ["read"]\n}\n', '# nothing\n', '  path 
   },
 )
 
-test('vault_mount: made, tuned by way of sys/mounts, moved, gone', async () => {
+test('vault_mount is created, tuned through sys/mounts, moved and deleted', async () => {
   const config = { options: null, default_lease_ttl: '3600s', max_lease_ttl: '86400s', force_no_cache: false }
   const input = { type: 'azure', description: 'x', config, local: true, seal_wrap: false, external_entropy_access: false, options: null }
   expect((await server.root.write('sys/mounts/deploy', input)).status).toBe(204)

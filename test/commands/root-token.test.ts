@@ -44,7 +44,7 @@ test('root-token --out writes it for its owner only, and prints where', async ()
   expect(self.status).toBe(200)
 })
 
-test.each(['data/seal.key', './data/gatehouse.db', 'data/gatehouse.db-wal'])('root-token does not write over %s', async (out) => {
+test.each(['data/seal.key', './data/gatehouse.db', 'data/gatehouse.db-wal'])('root-token does not overwrite %s', async (out) => {
   await using folder = await temporaryFolder()
   await aStoppedServer(folder.path)
   const before = await readFile(folder.file('data/seal.key'), 'utf8')
@@ -55,7 +55,7 @@ test.each(['data/seal.key', './data/gatehouse.db', 'data/gatehouse.db-wal'])('ro
   expect(await readFile(folder.file('data/seal.key'), 'utf8')).toBe(before)
 })
 
-test('root-token whose file can not be written makes none', async () => {
+test('root-token makes no token when it cannot write the file', async () => {
   await using folder = await temporaryFolder()
   await aStoppedServer(folder.path)
 
@@ -66,7 +66,7 @@ test('root-token whose file can not be written makes none', async () => {
   expect(server.stderr).not.toContain('root_token_made')
 })
 
-test('root-token beside a running server ends with 3', async () => {
+test('root-token exits with 3 while a server is running', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({ folder: folder.path })
 
@@ -75,7 +75,7 @@ test('root-token beside a running server ends with 3', async () => {
   expect(refused).toEqual({ code: 3, stdout: '', stderr: `cannot open data/gatehouse.db: in use by process ${server.pid}\n` })
 })
 
-test('root-token without the seal key ends with 1', async () => {
+test('root-token exits with 1 without the seal key', async () => {
   await using folder = await temporaryFolder()
   await aStoppedServer(folder.path)
 
@@ -86,7 +86,7 @@ test('root-token without the seal key ends with 1', async () => {
   expect(wrong).toEqual({ code: 1, stdout: '', stderr: 'seal key does not open this store\n' })
 })
 
-test('root-token where there is no store makes none', async () => {
+test('root-token makes no token without a store', async () => {
   await using folder = await temporaryFolder()
 
   const refused = await rootToken(folder.path)
@@ -105,7 +105,7 @@ test.each<{ name: string; args: string[]; settings: Record<string, string>; says
     settings: { STORAGE: 'memory:' },
     says: 'GATEHOUSE_STORAGE: what is in memory: has no root token to replace',
   },
-])('root-token with $name ends with 2', async ({ args, settings, says }) => {
+])('root-token exits with 2 with $name', async ({ args, settings, says }) => {
   await using folder = await temporaryFolder()
 
   const refused = await rootToken(folder.path, args, settings)

@@ -5,7 +5,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const sealKey = (folder: string, ...args: string[]) => runProcess('src/commands/seal-key.ts', { folder, args })
 
-test('seal:key makes a key for its owner only, that a server starts with', async () => {
+test('seal:key makes a key that only its owner can read and a server starts with', async () => {
   await using folder = await temporaryFolder()
 
   const made = await sealKey(folder.path, 'keys/new.key')
@@ -27,7 +27,7 @@ test('seal:key never overwrites', async () => {
   expect(await readFile(folder.file('old.key'), 'utf8')).toBe('precious')
 })
 
-test.each([{ args: [] }, { args: ['a', 'b'] }, { args: ['--out'] }])('seal:key $args is no usage', async ({ args }) => {
+test.each([{ args: [] }, { args: ['a', 'b'] }, { args: ['--out'] }])('seal:key $args is a usage error', async ({ args }) => {
   await using folder = await temporaryFolder()
 
   const refused = await sealKey(folder.path, ...args)
@@ -35,7 +35,7 @@ test.each([{ args: [] }, { args: ['a', 'b'] }, { args: ['--out'] }])('seal:key $
   expect(refused).toEqual({ code: 2, stdout: '', stderr: 'usage: npm run seal:key -- FILE\n' })
 })
 
-test('seal:key where no file can be', async () => {
+test('seal:key fails where no file can be written', async () => {
   await using folder = await temporaryFolder()
   const name = 'k'.repeat(300)
 

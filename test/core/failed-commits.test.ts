@@ -74,7 +74,7 @@ const rows: Row[] = [
   },
 ]
 
-test.each(rows)('$what: a commit that failed after it was durable is seen as it is stored', async ({ write, see, before, after }) => {
+test.each(rows)('$what: a commit that failed after it was durable is visible as stored', async ({ write, see, before, after }) => {
   const faults = new StorageFaults()
   await using server = await startTestServer({ faults })
   await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })

@@ -43,7 +43,7 @@ function walk(lists: LongLists, { count = 1000, upTo = 0 } = {}) {
   return state
 }
 
-test('of several long walks one goes on at a time, in the order of asking', async () => {
+test('several long walks run one at a time, in the order of the requests', async () => {
   const lists = new LongLists()
   const first = walk(lists, { upTo: 900 })
   const second = walk(lists, { upTo: 900 })
@@ -61,7 +61,7 @@ test('of several long walks one goes on at a time, in the order of asking', asyn
   expect(third.seen).toBe(1000)
 })
 
-test('a short walk waits for none', async () => {
+test('a short walk does not wait', async () => {
   const lists = new LongLists()
   const long = walk(lists, { upTo: 900 })
   await quiet()
@@ -72,7 +72,7 @@ test('a short walk waits for none', async () => {
   await long.done
 })
 
-test('a walk ends when its client is gone, and the next one begins', async () => {
+test('a walk ends when its client disconnects, and the next one begins', async () => {
   const lists = new LongLists()
   const first = walk(lists, { upTo: 900 })
   const second = walk(lists)
@@ -88,7 +88,7 @@ test('a walk ends when its client is gone, and the next one begins', async () =>
   expect([first.client.listeners.size, second.client.listeners.size]).toEqual([0, 0])
 })
 
-test('who left while waiting does not begin, and holds nobody up', async () => {
+test('a walk whose client left while it waited never begins and delays nobody', async () => {
   const lists = new LongLists()
   const first = walk(lists, { upTo: 900 })
   const second = walk(lists)
@@ -103,7 +103,7 @@ test('who left while waiting does not begin, and holds nobody up', async () => {
   await third.done
 })
 
-test('no more than 64 wait', async () => {
+test('at most 64 walks wait', async () => {
   const lists = new LongLists()
   const first = walk(lists, { upTo: 900 })
   const waiting = Array.from({ length: 64 }, () => walk(lists, { count: 500 }))
@@ -116,7 +116,7 @@ test('no more than 64 wait', async () => {
   await walk(lists).done
 })
 
-test('a walk that is broken off, or fails, lets the next one begin', async () => {
+test('a walk that is aborted or fails lets the next one begin', async () => {
   const lists = new LongLists()
   async function* failing() {
     yield* numbers(700)
@@ -137,7 +137,7 @@ test('a walk that is broken off, or fails, lets the next one begin', async () =>
   expect(last.seen).toBe(1000)
 })
 
-test('long lists that are asked for at once are whole, and go on where a page ended', async () => {
+test('concurrent long lists are complete, and continue where a page ended', async () => {
   await using server = await startTestServer()
   const { root } = server
   const count = 620

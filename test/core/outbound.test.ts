@@ -8,7 +8,7 @@ import { startProvider } from '../plugins/jwt-auth/provider.ts'
 
 const open = new OutboundClient({ deny: [] })
 
-test('an answer is given back whole, whatever its status', async () => {
+test('an answer is returned whole, whatever its status', async () => {
   await using provider = await startProvider({ '/x': { a: 1 } })
 
   const found = await open.get(`${provider.url}/x`)
@@ -75,7 +75,7 @@ test.each([
   await expect(client.get(`http://${host}:1/`, { timeoutMs: 2000 })).rejects.toThrow(/denied network/)
 })
 
-test('other networks being denied does no harm', async () => {
+test('denying other networks does no harm', async () => {
   await using provider = await startProvider({ '/': {} })
   const client = new OutboundClient({ deny: ['169.254.0.0/16', 'fe80::/10'] })
 
@@ -131,13 +131,13 @@ test('an answer of exactly 1 MiB passes', async () => {
 test.each([
   { name: 'never answers', route: () => {} },
   { name: 'never ends', route: (answer: import('node:http').ServerResponse) => answer.writeHead(200).write('{') },
-])('a server that $name is given up at the time limit', async ({ route }) => {
+])('a server that $name is abandoned at the time limit', async ({ route }) => {
   await using provider = await startProvider({ '/': route })
 
   await expect(open.get(provider.url, { timeoutMs: 100 })).rejects.toThrow(/time limit exceeded/)
 })
 
-test("the caller's signal ends a request", async () => {
+test('the signal of the caller aborts a request', async () => {
   await using provider = await startProvider({ '/': () => {} })
   const leave = new AbortController()
   const answer = open.get(provider.url, { signal: leave.signal })
@@ -154,7 +154,7 @@ test('an error names neither user nor password of the URL', async () => {
   await expect(open.get('http://user:hidden@127.0.0.1:1/k')).rejects.toThrow(/^Get "http:\/\/127\.0\.0\.1:1\/k": .*connection refused$/)
 })
 
-test('given certificates replace the system’s roots', async () => {
+test('configured certificates replace the roots of the system', async () => {
   await using provider = await startProvider({ '/': {} }, providerTls)
 
   await expect(open.get(provider.url, { caPem: providerTls.cert })).resolves.toMatchObject({ status: 200 })
@@ -164,7 +164,7 @@ test('given certificates replace the system’s roots', async () => {
   await expect(open.get(provider.url, { caPem: 'garbage' })).rejects.toThrow('could not parse CA PEM value successfully')
 })
 
-test('the host name of a certificate must fit', async () => {
+test('the host name must match the certificate', async () => {
   await using provider = await startProvider({ '/': {} }, providerTls)
 
   await expect(open.get(provider.url.replace('127.0.0.1', 'localhost'), { caPem: providerTls.cert })).rejects.toThrow(
@@ -216,7 +216,7 @@ test.each([
   await expect(open.get(provider.url, { caPem: rotatedAuthority.authorities[1] })).rejects.toThrow(/certificate signature failure/)
 })
 
-test('kept connections find the right one of two authorities with one name too', async () => {
+test('kept connections too find the right one of two authorities with one name', async () => {
   await using provider = await startProvider({ '/': { ok: true } }, rotatedAuthority.leaf)
   const [signer, namesake] = rotatedAuthority.authorities
   const call = { method: 'GET', url: provider.url, headers: {}, timeoutMs: 5_000, maxBytes: 1_000 }

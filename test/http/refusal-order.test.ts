@@ -31,16 +31,16 @@ type Pair = {
 
 const pairs: Pair[] = [
   {
-    first: '2 body too large',
-    beats: '5 a path that is none',
+    first: 'body too large',
+    beats: 'a path that is none',
     ask: ['POST', '/v1'],
     raw: large,
     status: 413,
     body: errors('http: request body too large'),
   },
   {
-    first: '2 body too large',
-    beats: '4 node-level path in a namespace',
+    first: 'body too large',
+    beats: 'node-level path in a namespace',
     ask: ['POST', 'sys/seal'],
     headers: elsewhere,
     raw: large,
@@ -48,42 +48,42 @@ const pairs: Pair[] = [
     body: errors('http: request body too large'),
   },
   {
-    first: '2 body too large',
-    beats: '9 wrong verb',
+    first: 'body too large',
+    beats: 'wrong verb',
     ask: ['POST', 'sys/health'],
     raw: large,
     status: 413,
     body: errors('http: request body too large'),
   },
   {
-    first: '2 body too large',
-    beats: '16 write to a folder',
+    first: 'body too large',
+    beats: 'write to a folder',
     ask: ['POST', 'auth/jwt/role/'],
     raw: large,
     status: 413,
     body: errors('http: request body too large'),
   },
   {
-    first: '4 node-level path in a namespace',
-    beats: '9 wrong verb',
+    first: 'node-level path in a namespace',
+    beats: 'wrong verb',
     ask: ['DELETE', 'sys/health'],
     headers: elsewhere,
     status: 400,
     body: errors('operation unavailable in namespaces'),
   },
-  { first: '5 a path that is none', beats: '10 a verb nobody offers', ask: ['FOO', '/v1'], status: 404, body: errors() },
+  { first: 'a path that is none', beats: 'a verb nobody offers', ask: ['FOO', '/v1'], status: 404, body: errors() },
   {
-    first: '10 a verb nobody offers',
-    beats: '11 wrap TTL',
+    first: 'a verb nobody offers',
+    beats: 'wrap TTL',
     ask: ['FOO', 'nope'],
     headers: { 'X-Vault-Wrap-TTL': 'abc' },
     status: 405,
     body: errors(),
   },
-  { first: '10 list value', beats: '12 relative path', ask: ['GET', 'a/%2e%2e/b?list=x'], status: 400, body: errors() },
+  { first: 'list value', beats: 'relative path', ask: ['GET', 'a/%2e%2e/b?list=x'], status: 400, body: errors() },
   {
-    first: '10 body syntax',
-    beats: '11 wrap TTL',
+    first: 'body syntax',
+    beats: 'wrap TTL',
     ask: ['POST', 'nope'],
     raw: '{',
     headers: { 'X-Vault-Wrap-TTL': 'abc' },
@@ -91,8 +91,8 @@ const pairs: Pair[] = [
     body: errors('failed to parse JSON input: unexpected EOF'),
   },
   {
-    first: '10 body syntax',
-    beats: '14 namespace',
+    first: 'body syntax',
+    beats: 'namespace',
     ask: ['POST', 'nope'],
     raw: '{',
     headers: elsewhere,
@@ -100,8 +100,8 @@ const pairs: Pair[] = [
     body: errors('failed to parse JSON input: unexpected EOF'),
   },
   {
-    first: '10 patch type',
-    beats: '16 write to a folder',
+    first: 'patch type',
+    beats: 'write to a folder',
     ask: ['PATCH', 'a/'],
     raw: '{}',
     headers: { 'Content-Type': 'application/json' },
@@ -109,65 +109,65 @@ const pairs: Pair[] = [
     body: errors('PATCH requires Content-Type of application/merge-patch+json, provided application/json'),
   },
   {
-    first: '11 wrap TTL',
-    beats: '11 MFA',
+    first: 'wrap TTL',
+    beats: 'MFA',
     ask: ['GET', 'nope'],
     headers: { 'X-Vault-Wrap-TTL': 'abc', 'X-Vault-MFA': ':x' },
     status: 400,
     body: errors('error parsing X-Vault-Wrap-TTL header: time: invalid duration "abc"'),
   },
   {
-    first: '11 MFA',
-    beats: '12 relative path',
+    first: 'MFA',
+    beats: 'relative path',
     ask: ['GET', 'a/%2e%2e/b'],
     headers: { 'X-Vault-MFA': ':x' },
     status: 400,
     body: errors('failed to parse X-Vault-MFA header: invalid data in header "X-Vault-MFA"; missing method name or ID'),
   },
   {
-    first: '12 relative path',
-    beats: '14 namespace',
+    first: 'relative path',
+    beats: 'namespace',
     ask: ['GET', 'a/%2e%2e/b'],
     headers: elsewhere,
     status: 400,
     body: errors('relative paths not supported'),
   },
-  { first: '12 relative path', beats: '16 write to a folder', ask: ['POST', 'a/%2e/'], status: 400, body: errors('relative paths not supported') },
+  { first: 'relative path', beats: 'write to a folder', ask: ['POST', 'a/%2e/'], status: 400, body: errors('relative paths not supported') },
   {
-    first: '14 namespace',
-    beats: '16 write to a folder',
+    first: 'namespace',
+    beats: 'write to a folder',
     ask: ['POST', 'auth/jwt/role/'],
     headers: elsewhere,
     status: 404,
     body: errors('namespace not found'),
   },
   {
-    first: '14 namespace',
-    beats: '19 token',
+    first: 'namespace',
+    beats: 'token',
     ask: ['GET', 'nope'],
     headers: { ...elsewhere, ...bad },
     status: 404,
     body: errors('namespace not found'),
   },
   {
-    first: '16 write to a folder',
-    beats: '19 token',
+    first: 'write to a folder',
+    beats: 'token',
     ask: ['POST', 'auth/jwt/role/'],
     headers: bad,
     status: 400,
     body: errors("cannot write to a path ending in '/'"),
   },
   {
-    first: '17 preflight',
-    beats: '19 token',
+    first: 'preflight',
+    beats: 'token',
     ask: ['OPTIONS', 'nope'],
     headers: bad,
     status: 400,
     body: errors('cannot handle internal-only request operation'),
   },
   {
-    first: '18 a token that is no text',
-    beats: '19 token',
+    first: 'a token that is no text',
+    beats: 'token',
     ask: ['POST', 'auth/token/lookup'],
     raw: '{"token":1}',
     headers: bad,
@@ -175,34 +175,34 @@ const pairs: Pair[] = [
     body: errors('invalid token'),
   },
   {
-    first: '19 token',
-    beats: '20 conversion',
+    first: 'token',
+    beats: 'conversion',
     ask: ['POST', 'auth/jwt/role/r'],
     raw: '{"max_age":true}',
     headers: bad,
     status: 403,
     body: notAccepted,
   },
-  { first: '19 token', beats: '24 no mount', ask: ['GET', 'nope'], headers: bad, status: 403, body: notAccepted },
+  { first: 'token', beats: 'no mount', ask: ['GET', 'nope'], headers: bad, status: 403, body: notAccepted },
 ]
 
-test.each(pairs)('$first comes before $beats', async ({ ask: [method, path], headers = {}, raw, status, body }) => {
+test.each(pairs)('"$first" is refused before "$beats"', async ({ ask: [method, path], headers = {}, raw, status, body }) => {
   const answer = await server.anonymous.call(method, path, undefined, { headers, ...(raw === undefined ? {} : { raw }) })
 
   expect({ status: answer.status, body: answer.body }).toEqual({ status, body })
 })
 
 test.each([
-  { first: '21 rights', beats: '24 no mount', ask: ['GET', 'nope'], status: 403, body: notAllowed },
-  { first: '21 rights', beats: '24 unknown path', ask: ['GET', 'cloud/nope'], status: 403, body: notAllowed },
-  { first: '21 rights', beats: '24 field validation', ask: ['GET', 'sys/policies/acl?list=true&limit=x'], status: 403, body: notAllowed },
-])('$first come before $beats', async ({ ask: [method = '', path = ''], status, body }) => {
+  { first: 'rights', beats: 'no mount', ask: ['GET', 'nope'], status: 403, body: notAllowed },
+  { first: 'rights', beats: 'unknown path', ask: ['GET', 'cloud/nope'], status: 403, body: notAllowed },
+  { first: 'rights', beats: 'field validation', ask: ['GET', 'sys/policies/acl?list=true&limit=x'], status: 403, body: notAllowed },
+])('"$first" is checked before "$beats"', async ({ ask: [method = '', path = ''], status, body }) => {
   const answer = await reader.call(method, path)
 
   expect({ status: answer.status, body: answer.body }).toEqual({ status, body })
 })
 
-test('20 conversion comes before 21 rights of the one operation, but not for a caller who may not write there', async () => {
+test('field conversion comes before the rights of the one operation, but not for a caller who may not write there', async () => {
   await server.root.write('sys/policies/acl/creator', { policy: 'path "auth/jwt/role/*" { capabilities = ["create"] }' })
   const created = await server.root.write('auth/token/create', { policies: ['creator'] })
   const creator = server.as(String(created.body['auth']?.['client_token']))
@@ -216,16 +216,16 @@ test('20 conversion comes before 21 rights of the one operation, but not for a c
 
 describe('what a sealed server still says', () => {
   test.each<{ name: string; ask: string[]; headers: Record<string, string>; raw: string; status: number; body: object | undefined }>([
-    { name: '5 a path that is none', ask: ['GET', '/v1'], headers: {}, raw: '', status: 404, body: errors() },
-    { name: '10 a verb nobody offers', ask: ['FOO', 'nope'], headers: {}, raw: '', status: 405, body: errors() },
-    { name: '10 body syntax', ask: ['POST', 'nope'], headers: {}, raw: '[]x', status: 400, body: undefined },
-    { name: '11 wrap TTL', ask: ['GET', 'nope'], headers: { 'X-Vault-Wrap-TTL': '-1' }, raw: '', status: 400, body: undefined },
-    { name: '12 relative path', ask: ['GET', 'a/%2e%2e/b'], headers: {}, raw: '', status: 400, body: errors('relative paths not supported') },
-    { name: '13 before 14 namespace', ask: ['GET', 'nope'], headers: elsewhere, raw: '', status: 503, body: errors('Vault is sealed') },
-    { name: '13 before 16 write to a folder', ask: ['POST', 'a/'], headers: {}, raw: '', status: 503, body: errors('Vault is sealed') },
-    { name: '13 before 17 preflight', ask: ['OPTIONS', 'a'], headers: {}, raw: '', status: 503, body: errors('Vault is sealed') },
-    { name: '13 before 19 token', ask: ['GET', 'a'], headers: bad, raw: '', status: 503, body: errors('Vault is sealed') },
-    { name: '13 before a login', ask: ['POST', 'auth/jwt/login'], headers: {}, raw: '{"jwt":"x"}', status: 503, body: errors('Vault is sealed') },
+    { name: 'a path that is none', ask: ['GET', '/v1'], headers: {}, raw: '', status: 404, body: errors() },
+    { name: 'a verb nobody offers', ask: ['FOO', 'nope'], headers: {}, raw: '', status: 405, body: errors() },
+    { name: 'body syntax', ask: ['POST', 'nope'], headers: {}, raw: '[]x', status: 400, body: undefined },
+    { name: 'wrap TTL', ask: ['GET', 'nope'], headers: { 'X-Vault-Wrap-TTL': '-1' }, raw: '', status: 400, body: undefined },
+    { name: 'relative path', ask: ['GET', 'a/%2e%2e/b'], headers: {}, raw: '', status: 400, body: errors('relative paths not supported') },
+    { name: 'sealed before an unknown namespace', ask: ['GET', 'nope'], headers: elsewhere, raw: '', status: 503, body: errors('Vault is sealed') },
+    { name: 'sealed before a write to a folder', ask: ['POST', 'a/'], headers: {}, raw: '', status: 503, body: errors('Vault is sealed') },
+    { name: 'sealed before a preflight', ask: ['OPTIONS', 'a'], headers: {}, raw: '', status: 503, body: errors('Vault is sealed') },
+    { name: 'sealed before a bad token', ask: ['GET', 'a'], headers: bad, raw: '', status: 503, body: errors('Vault is sealed') },
+    { name: 'sealed before a login', ask: ['POST', 'auth/jwt/login'], headers: {}, raw: '{"jwt":"x"}', status: 503, body: errors('Vault is sealed') },
   ])('$name', async ({ ask: [method = '', path = ''], headers, raw, status, body }) => {
     await using sealed = await startTestServer()
     expect((await sealed.root.call('PUT', 'sys/seal')).status).toBe(204)

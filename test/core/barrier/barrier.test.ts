@@ -38,7 +38,7 @@ describe('the first start', () => {
     expect(await house.storage.listKeys('')).toEqual([])
   })
 
-  test('that can not write leaves the store empty', async () => {
+  test('that cannot write leaves the store empty', async () => {
     await using house = await aBarrierHouse()
     house.faults.arm('storage.before-commit', 'full')
 
@@ -50,7 +50,7 @@ describe('the first start', () => {
     expect(await house.storage.listKeys('')).toEqual([])
   })
 
-  test('of several servers is done by exactly one, and all can use the store', async () => {
+  test('of several servers is performed by exactly one, and all can use the store', async () => {
     await using house = await aBarrierHouse()
 
     const barriers = await Promise.all(
@@ -130,7 +130,7 @@ describe('a later start', () => {
 })
 
 describe('a new seal key', () => {
-  test('takes over at once: the old one then opens nothing', async () => {
+  test('takes over at once, and the old one no longer opens anything', async () => {
     await using house = await aBarrierHouse()
     await (await house.open()).view('').update('a', () => 'one')
 
@@ -153,7 +153,7 @@ describe('a new seal key', () => {
     expect(await (await house.open()).view('').get('a')).toBe('kept')
   })
 
-  test('with the previous one still given changes nothing more', async () => {
+  test('with the previous one still configured changes nothing more', async () => {
     await using house = await aBarrierHouse()
     await house.open()
     await house.open({ sealKey: sealKey(2), previousSealKey: sealKey(1) })
@@ -199,7 +199,7 @@ test('a sealed barrier answers every call with "Vault is sealed"', async () => {
   expect(await (await house.open()).view('core/').get('a')).toBe('one')
 })
 
-test('an update that was asked for before sealing and decided after it is refused', async () => {
+test('an update requested before sealing and decided after it is refused', async () => {
   await using house = await aBarrierHouse()
   const barrier = await house.open()
   await barrier.view('').update('a', () => 'one')

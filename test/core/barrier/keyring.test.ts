@@ -17,7 +17,7 @@ async function sealMany(barrier: Barrier, prefix: string, count: number): Promis
 }
 
 describe('the limit of a data key', () => {
-  test('is never passed: a new term begins before, and all values open', async () => {
+  test('is never exceeded: a new term begins first, and all values open', async () => {
     await using house = await aBarrierHouse()
     const barrier = await house.open({ limits: tiny })
 
@@ -31,7 +31,7 @@ describe('the limit of a data key', () => {
     )
   })
 
-  test('counts what a stopped server had reserved as used', async () => {
+  test('counts the reservation of a stopped server as used', async () => {
     await using house = await aBarrierHouse()
     for (let start = 0; start < 8; start += 1) await sealMany(await house.open({ limits: tiny }), `n/${start}/`, 1)
 
@@ -58,7 +58,7 @@ describe('the limit of a data key', () => {
     expect(Math.max(...counts.values())).toBeLessThanOrEqual(tiny.perKey)
   })
 
-  test('without a reservation nothing is sealed, and it goes on once storage takes one', async () => {
+  test('nothing is sealed without a reservation, and sealing resumes once storage accepts one', async () => {
     await using house = await aBarrierHouse()
     await house.open({ limits: tiny })
     house.faults.arm('storage.before-commit', 'full')
@@ -73,7 +73,7 @@ describe('the limit of a data key', () => {
 })
 
 describe('the status of the keys', () => {
-  test('tells term, time and encryptions, those that were lost included', async () => {
+  test('shows term, time and encryptions, including those that were lost', async () => {
     await using house = await aBarrierHouse()
     const first = await house.open()
     await sealMany(first, 'n/', 5)
@@ -105,7 +105,7 @@ describe('rotation', () => {
     }
   })
 
-  test('that storage refuses changes nothing', async () => {
+  test('that storage rejects changes nothing', async () => {
     await using house = await aBarrierHouse()
     const barrier = await house.open()
     house.faults.arm('storage.before-commit', 'full')

@@ -24,7 +24,7 @@ async function fill(barrier: Barrier, count: number): Promise<void> {
 const contentOf = async (barrier: Barrier) =>
   (await barrier.view('n/').list('')).map(({ key, value }) => [key, value]).sort(([a], [b]) => Number(a) - Number(b))
 
-test('after a rotation all records lie under the new term, as they were, and the old one is gone', async () => {
+test('after a rotation all records are unchanged under the new term, and the old term is gone', async () => {
   await using house = await aBarrierHouse()
   const barrier = await house.open()
   await fill(barrier, 100)
@@ -57,7 +57,7 @@ test('the keyring does not grow with the number of rotations', async () => {
   expect(await contentOf(barrier)).toHaveLength(10)
 })
 
-test('writes meanwhile are neither lost nor undone', async () => {
+test('concurrent writes are neither lost nor undone', async () => {
   await using house = await aBarrierHouse()
   const barrier = await house.open()
   await fill(barrier, 40)
@@ -80,7 +80,7 @@ test('writes meanwhile are neither lost nor undone', async () => {
   expect(await contentOf(await house.open())).toEqual(Array.from({ length: 30 }, (_, at) => [String(at), at < 10 ? { at, count: 25 } : { at }]))
 })
 
-test('a reader that knew the revision may write on it', async () => {
+test('a reader that knows the revision may write against it', async () => {
   await using house = await aBarrierHouse()
   const barrier = await house.open()
   const view = barrier.view('n/')
@@ -94,7 +94,7 @@ test('a reader that knew the revision may write on it', async () => {
   expect(await view.write([{ key: 'a', value: 3, expect: known?.revision ?? 0 }])).toBe(false)
 })
 
-test.each([0, 1, 2, 5])('what was cut short after %i commits goes on at the next start', async (commits) => {
+test.each([0, 1, 2, 5])('resealing that stopped after %i commits resumes at the next start', async (commits) => {
   await using house = await aBarrierHouse()
   const barrier = await house.open()
   await fill(barrier, 150)
@@ -136,7 +136,7 @@ test('the term of a record that cannot be opened stays', async () => {
   expect(await barrier.view('n/').get('1')).toEqual({ at: 1 })
 })
 
-test('a term stays while something that was handed out under it must open', async () => {
+test('a term stays while something issued under it must still open', async () => {
   await using house = await aBarrierHouse()
   const barrier = await house.open()
   await using resealer = barrier.resealing(quiet)
@@ -159,7 +159,7 @@ test('a term stays while something that was handed out under it must open', asyn
   expect(await ringBytes(house)).toBeLessThan(size)
 })
 
-test('handing out much does not write the keyring each time', async () => {
+test('issuing many values does not write the keyring each time', async () => {
   await using house = await aBarrierHouse()
   const barrier = await house.open()
   await barrier.sealText('out/x', 'first', house.clock.now() + day)

@@ -17,7 +17,7 @@ async function aSchedule() {
   return { house, barrier, schedule, errors, termAfter, [Symbol.asyncDispose]: () => house[Symbol.asyncDispose]() }
 }
 
-test('a term ends when its interval is over, and the next one has the whole interval again', async () => {
+test('a term ends after its interval, and the next one has the full interval', async () => {
   await using here = await aSchedule()
   await here.barrier.changeRotationRules((rules) => ({ ...rules, interval: 2 * day }))
 
@@ -27,7 +27,7 @@ test('a term ends when its interval is over, and the next one has the whole inte
   expect(await here.termAfter(5 * day)).toBe(3)
 })
 
-test('without an interval, or switched off, none ends', async () => {
+test('without an interval, or when rotation is off, no term ends', async () => {
   await using here = await aSchedule()
 
   expect(await here.termAfter(10_000 * day)).toBe(1)
@@ -42,7 +42,7 @@ test('the rules outlive a restart', async () => {
   expect((await here.house.open()).rotationRules().interval).toBe(day)
 })
 
-test('a failure is told, and the next look tries again; a sealed barrier is left alone', async () => {
+test('a failure is logged and retried at the next check; a sealed barrier is left alone', async () => {
   await using here = await aSchedule()
   await here.barrier.changeRotationRules((rules) => ({ ...rules, interval: day }))
   here.house.faults.arm('storage.before-commit', 'full')

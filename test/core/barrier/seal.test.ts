@@ -69,7 +69,7 @@ describe('a seal key file that others than its owner can use', () => {
     await expect(loadSealKey({ file: made.file, storeIsEmpty: false })).rejects.toMatchObject({ exitCode: 5 })
   })
 
-  test.each([0o600, 0o400])('is read if there are none: mode %o', async (mode) => {
+  test.each([0o600, 0o400])('is read if only its owner can use it: mode %o', async (mode) => {
     await using made = await aKeyFile(mode)
 
     expect(await readSealKeyFile(made.file)).toEqual(key)
@@ -83,7 +83,7 @@ describe('a seal key file that others than its owner can use', () => {
   })
 
   // as an orchestrator mounts a secret, and as a package installs a file for a service
-  test.each([0o440, 0o640])('is not one that root owns and only the group of the service may read: mode %o', (mode) => {
+  test.each([0o440, 0o640])('does not mean one that root owns and only the group of the service may read: mode %o', (mode) => {
     expect(openBits({ mode, uid: 0 }, 1000)).toBe(0)
     expect(openBits({ mode: mode | 0o004, uid: 0 }, 1000)).toBe(0o004)
     expect(openBits({ mode: mode | 0o020, uid: 0 }, 1000)).toBe(0o020)
@@ -103,7 +103,7 @@ describe('at start', () => {
     expect(parseSealKey(await readFile(file, 'utf8'))).toEqual(loaded.key)
   })
 
-  test.each([true, false])('a file that is there is used (empty store: %s)', async (storeIsEmpty) => {
+  test.each([true, false])('an existing file is used (empty store: %s)', async (storeIsEmpty) => {
     await using folder = await temporaryFolder()
     const file = folder.file('seal.key')
     await writeFile(file, key.toString('base64'), { mode: 0o600 })
@@ -120,7 +120,7 @@ describe('at start', () => {
     await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  test.each([true, false])('a file that holds no key is refused with exit code 5 and left alone (empty store: %s)', async (storeIsEmpty) => {
+  test.each([true, false])('a file without a key is refused with exit code 5 and left alone (empty store: %s)', async (storeIsEmpty) => {
     await using folder = await temporaryFolder()
     const file = folder.file('seal.key')
     await writeFile(file, 'no key', { mode: 0o600 })
@@ -133,7 +133,7 @@ describe('at start', () => {
     expect(await readFile(file, 'utf8')).toBe('no key')
   })
 
-  test('a key in the settings counts before the file, which is not made', async () => {
+  test('a key in the settings takes precedence over the file, which is not created', async () => {
     await using folder = await temporaryFolder()
     const file = folder.file('seal.key')
 

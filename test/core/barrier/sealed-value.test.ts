@@ -16,7 +16,7 @@ function tryOpen(place: string, sealed: Uint8Array, usedKey = key): Buffer | und
   }
 }
 
-test('a sealed value opens at its place', () => {
+test('a sealed value opens at its own place', () => {
   expect(openValue(key, 'a/b', seal('a/b'))).toEqual(plain)
 })
 
@@ -42,7 +42,7 @@ describe('a sealed value does not open', () => {
     expect(tryOpen('a/b', seal('a/b'), randomBytes(32))).toBeUndefined()
   })
 
-  test('with any one bit of nonce, ciphertext or tag flipped', () => {
+  test('with any single bit of nonce, ciphertext or tag flipped', () => {
     const sealed = seal('a/b')
     const opened: number[] = []
     for (let bit = 5 * 8; bit < sealed.length * 8; bit += 1) {
@@ -71,7 +71,7 @@ test.each([
   expect(termOf(sealed)).toBeUndefined()
 })
 
-test('no nonce of 5,000 in a row is used twice', () => {
+test('no nonce of 5,000 consecutive ones is used twice', () => {
   const key = { term: 1, key: Buffer.alloc(32), random: systemRandom }
 
   const seen = new Set(Array.from({ length: 5_000 }, () => sealValue(key, 'a/b', Buffer.from('x')).subarray(5, 17).toString('hex')))

@@ -4,7 +4,7 @@ import { keep } from '../../../src/storage/storage.ts'
 import { aBarrierHouse } from './barrier-house.ts'
 
 describe('a view', () => {
-  test('keeps its records under its prefix and speaks of keys without it', async () => {
+  test('keeps its records under its prefix and names keys without it', async () => {
     await using house = await aBarrierHouse()
     const barrier = await house.open()
     const view = barrier.view('mount/1/')
@@ -25,7 +25,7 @@ describe('a view', () => {
     expect(await house.storage.listKeys('mount/1/')).toEqual(['mount/1/config', 'mount/1/role/a', 'mount/1/role/b'])
   })
 
-  test('writes what lies in several places in one step', async () => {
+  test('writes to several places in one step', async () => {
     await using house = await aBarrierHouse()
     const barrier = await house.open()
     const mount = barrier.view('mount/1/', { numbers: 'literal' })
@@ -41,7 +41,7 @@ describe('a view', () => {
     expect(await mount.view('', { numbers: 'plain' }).get('row/b')).toBe(2)
   })
 
-  test.each([[null], [false], [0], [''], ['é😀\u0000'], [[1, [2]]], [{ a: { b: [] } }]])('gives back what was written: %j', async (value) => {
+  test.each([[null], [false], [0], [''], ['é😀\u0000'], [[1, [2]]], [{ a: { b: [] } }]])('returns what was written: %j', async (value) => {
     await using house = await aBarrierHouse()
     const view = (await house.open()).view('')
     await view.update('a', () => value)
@@ -72,7 +72,7 @@ describe('a view', () => {
     expect(new Set(bodies).size).toBe(2)
   })
 
-  test('with literal numbers gives them as they were written, and writes them back so', async () => {
+  test('with literal numbers reads and writes them as they were written', async () => {
     await using house = await aBarrierHouse()
     const view = (await house.open()).view('', { numbers: 'literal' })
     await view.update('a', () => ({ n: [JSON.rawJSON('1e3'), JSON.rawJSON('12345678901234567890')] }))
@@ -85,7 +85,7 @@ describe('a view', () => {
     expect(await view.view('', { numbers: 'plain' }).get('a')).toEqual({ n: [1000, 12345678901234567000] })
   })
 
-  test('hands its way with numbers down to narrower views', async () => {
+  test('passes its handling of numbers on to narrower views', async () => {
     await using house = await aBarrierHouse()
     const view = (await house.open()).view('', { numbers: 'literal' }).view('x/')
     await view.update('a', () => JSON.rawJSON('1.0'))
@@ -95,7 +95,7 @@ describe('a view', () => {
     expect(isJsonNumber(value) && numberText(value)).toBe('1.0')
   })
 
-  test('update gives back the value after the step', async () => {
+  test('update returns the value after the step', async () => {
     await using house = await aBarrierHouse()
     const view = (await house.open()).view('')
 
@@ -106,7 +106,7 @@ describe('a view', () => {
     expect(await view.get('a')).toBeUndefined()
   })
 
-  test('update passes on what its change throws', async () => {
+  test('update rethrows what its change throws', async () => {
     await using house = await aBarrierHouse()
     const view = (await house.open()).view('')
     const refusal = new Error('no')

@@ -11,7 +11,7 @@ async function openStore(house: Awaited<ReturnType<typeof openCoreView>>) {
   return { store, failures }
 }
 
-test('what was put is there at once, and for who opens it next', async () => {
+test('a stored configuration is in effect at once and after reopening', async () => {
   await using house = await openCoreView()
   const { store } = await openStore(house)
 
@@ -21,7 +21,7 @@ test('what was put is there at once, and for who opens it next', async () => {
   expect((await openStore(house)).store.current).toEqual(settings)
 })
 
-test('what was taken away stays away', async () => {
+test('a deleted configuration stays deleted', async () => {
   await using house = await openCoreView()
   const { store } = await openStore(house)
   await store.put(settings)
@@ -32,7 +32,7 @@ test('what was taken away stays away', async () => {
   expect((await openStore(house)).store.current).toBeUndefined()
 })
 
-test('a record that is none is told, serves no origin, and can be written anew', async () => {
+test('an invalid record is reported, serves no origin and can be overwritten', async () => {
   await using house = await openCoreView()
   await house.view.write([{ key: 'cors', value: { origins: '*' } }])
 
@@ -45,7 +45,7 @@ test('a record that is none is told, serves no origin, and can be written anew',
   expect(await store.read()).toEqual(settings)
 })
 
-test('what could not be stored is not in effect', async () => {
+test('a configuration that could not be stored is not in effect', async () => {
   const house = await openCoreView()
   const { store } = await openStore(house)
   await store.put(settings)

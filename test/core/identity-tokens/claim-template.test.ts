@@ -77,17 +77,17 @@ describe('what a directive stands for', () => {
     expect(claims(`{"deep": [{"a": ${directive} }]}`)).toEqual({ deep: [{ a: value }] })
   })
 
-  test('no metadata at all is an empty object', () => {
+  test('missing metadata is an empty object', () => {
     expect(claims('{"m": {{identity.entity.metadata}} }', anEntity({ metadata: null }))).toEqual({ m: {} })
   })
 
-  test('metadata can be all of the claims, but for those the server says', () => {
+  test('metadata can supply all claims except those that the server sets', () => {
     const entity = anEntity({ metadata: { team: 'red', sub: 'someone-else', iss: 'https://evil', __proto__: 'x' } })
 
     expect(claims(' {{identity.entity.metadata}} ', entity)).toEqual({ team: 'red' })
   })
 
-  test('an empty template is no claims, and what is no directive stays letter for letter', () => {
+  test('an empty template gives no claims, and text that is no directive stays unchanged', () => {
     expect(claims('')).toEqual({})
     expect(stringifyJson(fillClaims(parseClaimTemplate('{"n": 1e3, "big": 12345678901234567890}'), { entity: anEntity(), groups, now: 0 }))).toBe(
       '{"n":1e3,"big":12345678901234567890}',
@@ -95,7 +95,7 @@ describe('what a directive stands for', () => {
   })
 })
 
-describe('what a template is refused for', () => {
+describe('templates that are refused', () => {
   const [syntax, template] = ['error parsing template JSON: ', 'error parsing template: ']
   test.each([
     ['{"a":', syntax],
@@ -127,19 +127,19 @@ describe('what a template is refused for', () => {
     expect(refusal(text).startsWith(start)).toBe(true)
   })
 
-  test.each(['iat', 'aud', 'exp', 'iss', 'sub', 'namespace', 'nonce', 'auth_time', 'at_hash', 'c_hash'])('%s is for the server to say', (name) => {
+  test.each(['iat', 'aud', 'exp', 'iss', 'sub', 'namespace', 'nonce', 'auth_time', 'at_hash', 'c_hash'])('only the server sets %s', (name) => {
     expect(refusal(`{"${name}": 1}`)).toBe(
       `top level key "${name}" not allowed. Restricted keys: iat, aud, exp, iss, sub, namespace, nonce, auth_time, at_hash, c_hash`,
     )
     expect(refusal(`{"deep": {"${name}": 1} }`)).toBe('accepted')
   })
 
-  test('jti and nbf may be said', () => {
+  test('a template may set jti and nbf', () => {
     expect(refusal('{"jti": "x", "nbf": 5}')).toBe('accepted')
   })
 })
 
-test('whatever a person is called, the claims are those of the template and no other', () => {
+test('whatever the name of a person, the claims are exactly those of the template', () => {
   const someText = fc.oneof(
     fc.string(),
     fc.constantFrom('"', '\\', '", "admin": true, "x": "', '{{identity.entity.id}}', '}}', '\u0000', '__proto__'),

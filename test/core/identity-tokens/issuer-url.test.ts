@@ -22,11 +22,11 @@ test.each([
   ' https://h',
   'https://h\n',
   'javascript:alert(1)',
-])('%j is none', (issuer) => {
+])('%j is not an issuer', (issuer) => {
   expect(() => checkIssuer(issuer)).toThrow(text)
 })
 
-test('the namespace is part of it', () => {
+test('the namespace is part of the issuer', () => {
   expect(issuerUrl('https://h:8200', '')).toBe('https://h:8200/v1/identity/oidc')
   expect(issuerUrl('https://h', 'a/b/')).toBe('https://h/v1/a/b/identity/oidc')
 })

@@ -27,7 +27,7 @@ const outcome = (before: KeySettings | undefined, sent: object, longestRoleTtl =
 }
 
 describe('settings of a key', () => {
-  test('what is left out has its default, and stays as it is later', () => {
+  test('a field that is left out gets its default, and keeps its value in later writes', () => {
     expect(outcome(undefined, {})).toEqual({ algorithm: 'RS256', rotation_period: 86_400, verification_ttl: 86_400, allowed_client_ids: [] })
     expect(outcome(settings, { verification_ttl: 60 })).toEqual({ ...settings, verification_ttl: 60 })
     expect(defaultKeySettings).toMatchObject({ algorithm: 'RS256', allowed_client_ids: ['*'] })
@@ -46,7 +46,7 @@ describe('settings of a key', () => {
     expect(outcome(settings, sent)).toBe(text)
   })
 
-  test('60 s and exactly ten periods are allowed', () => {
+  test('a period of 60 s and a lifetime of exactly ten periods are allowed', () => {
     expect(outcome(settings, { rotation_period: 60, verification_ttl: 600 })).toMatchObject({ rotation_period: 60, verification_ttl: 600 })
   })
 
@@ -57,7 +57,7 @@ describe('settings of a key', () => {
     expect(outcome(settings, { verification_ttl: 3600 }, 3600)).toMatchObject({ verification_ttl: 3600 })
   })
 
-  test('who may use it', () => {
+  test('the key decides who may use it', () => {
     expect([[], ['*'], ['a'], ['b'], ['A']].map((allowed) => allowsClient({ ...settings, allowed_client_ids: allowed }, 'a'))).toEqual([
       false,
       true,
@@ -84,14 +84,14 @@ describe('rotation', () => {
     expect(published(rotated(aKey(), pair('three'), 0, hour), hour)).toEqual(['two', 'three'])
   })
 
-  test('former keys whose time is over are forgotten, and their private halves at once', () => {
+  test('expired keys are forgotten, their private halves at once', () => {
     const key = rotated(rotated(aKey(), pair('three'), 10, 0), pair('four'), 10, 10_000)
 
     expect(key.former.map(({ publicKey }) => publicKey.kid)).toEqual(['two'])
     expect(JSON.stringify(key.former)).not.toContain('secret')
   })
 
-  test('another algorithm: fresh pairs sign, the former public keys stay', () => {
+  test('after a change of algorithm new pairs sign, and the former public keys stay', () => {
     const key = withSettings(aKey(), { ...settings, algorithm: 'ES384' }, { signing: pair('three'), next: pair('four') }, 1000)
 
     expect(published(key, 1000)).toEqual(['three', 'four', 'one', 'two'])
@@ -103,7 +103,7 @@ describe('rotation', () => {
     expect(withSettings(aKey(), { ...settings, rotation_period: 86_400 }, undefined, 1000).next_rotation).toBe(hour)
   })
 
-  test('a hundred former keys are enough for anyone', () => {
+  test('at most a hundred former keys are kept', () => {
     let key = aKey()
     for (let round = 0; round < 120; round++) key = rotated(key, pair(`n${round}`), 7200, round)
 

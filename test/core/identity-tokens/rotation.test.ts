@@ -90,7 +90,7 @@ test('a key rotates once each period, not before, and the pair that signs was pu
   expect([await issuer.rotator.rotateDue(), await issuer.dueRows(), issuer.problems]).toEqual([1, 1, []])
 })
 
-test('tokens of the former key are good for as long as it is published', async () => {
+test('tokens of the former key are valid as long as it is published', async () => {
   await using issuer = await anIssuer()
   issuer.clock.advance(hour)
   const token = await issuer.token()
@@ -103,7 +103,7 @@ test('tokens of the former key are good for as long as it is published', async (
   expect((await issuer.publishedIds()).length).toBe(2)
 })
 
-test('by hand: the grace is the key’s or the one asked for, and the next period begins now', async () => {
+test('a manual rotation uses the grace of the key or of the request, and the next period begins now', async () => {
   await using issuer = await anIssuer()
   const first = await issuer.token()
   issuer.clock.advance(hour / 2)
@@ -134,7 +134,7 @@ test('after a week without the server each key rotates once, and tokens from bef
   expect((await issuer.publishedIds()).length).toBe(3)
 })
 
-test('of several who rotate at the same time one does', async () => {
+test('of several concurrent rotations, one takes effect', async () => {
   await using issuer = await anIssuer()
   const rotators = [1, 2, 3].map(
     () => new KeyRotator({ root: issuer.root, keys: issuer.tokens.keys, clock: issuer.clock, intervalMs: 1, onError: () => {} }),
@@ -176,7 +176,7 @@ test('a changed period moves the rotation, a removed key leaves nothing to rotat
   expect(await issuer.dueRows()).toBe(0)
 })
 
-test('a namespace that went away leaves nothing to rotate', async () => {
+test('a removed namespace leaves nothing to rotate', async () => {
   await using issuer = await anIssuer()
   await issuer.root.deletePrefix(`mount/${mount}/`)
   issuer.clock.advance(hour)
@@ -185,7 +185,7 @@ test('a namespace that went away leaves nothing to rotate', async () => {
   expect(await issuer.root.listKeys(`mount/${mount}/`)).toEqual([])
 })
 
-test('a key that cannot be read keeps no other from rotating', async () => {
+test('a key that cannot be read does not stop the others from rotating', async () => {
   await using issuer = await anIssuer()
   await issuer.tokens.keys.write(mount, 'l', { algorithm: 'EdDSA', rotation_period: hour, verification_ttl: hour })
   await issuer.root.write([{ key: `mount/${mount}/oidc/key/k`, value: 'damaged' }])

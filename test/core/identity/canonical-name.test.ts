@@ -15,7 +15,7 @@ test.each([
   ['runs of space', 'bob\u00a0 smith', 'Bob Smith'],
   ['what nobody sees', 'bo\u200d\u00adb', 'bob'],
   ['lone surrogates', 'x\ud800', 'x\udbff'],
-])('one name in two spellings: %s', (_rule, a, b) => {
+])('two spellings are one name: %s', (_rule, a, b) => {
   expect(canonicalName(a)).toBe(canonicalName(b))
 })
 
@@ -25,10 +25,10 @@ test.each([
   ['a letter of another alphabet', 'p\u0430ul', 'paul'],
   ['a mark', 'zoe', 'zoë'],
   ['a blank inside', 'bob smith', 'bobsmith'],
-])('two names: %s', (_rule, a, b) => {
+])('similar spellings are two names: %s', (_rule, a, b) => {
   expect(canonicalName(a)).not.toBe(canonicalName(b))
 })
 
-test.each(['', ' ', '\t\n', '\u200b\u00ad'])('a name of nothing anyone sees is empty: %j', (name) => {
+test.each(['', ' ', '\t\n', '\u200b\u00ad'])('a name of invisible characters is empty: %j', (name) => {
   expect(canonicalName(name)).toBe('')
 })

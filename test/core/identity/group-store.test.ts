@@ -77,7 +77,7 @@ test('a known login whose groups are known reads nothing and writes the token al
   expect(written.map((key) => key.split('/')[0]).sort()).toEqual(['expire', 'token'])
 })
 
-test('membership, aliases and counts are there after a restart', async () => {
+test('membership, aliases and counts survive a restart', async () => {
   await using house = await openTokenHouse()
   const before = await openGroups(house)
   const id = await anExternalGroup(before.groups, 'Eng', ['web'])
@@ -109,7 +109,7 @@ test('a login that cannot be written leaves no membership', async () => {
   expect((await identity.identityOf(auth.entity_id))?.policies).toEqual([])
 })
 
-test('what a stopped server left of a group that is gone means nothing, and goes at the next start', async () => {
+test('what a stopped server left of a deleted group has no effect and is removed at the next start', async () => {
   await using house = await openTokenHouse()
   const { login } = await openGroups(house)
   const { auth } = await login([])
@@ -128,7 +128,7 @@ test('what a stopped server left of a group that is gone means nothing, and goes
   ).toEqual([undefined, undefined, undefined])
 })
 
-test('a group of more members than one step takes is gone at once, and leaves nothing', async () => {
+test('a group with more members than one step deletes is gone at once and leaves nothing', async () => {
   await using house = await openTokenHouse()
   const { groups, login } = await openGroups(house)
   const id = await anExternalGroup(groups, 'eng')
@@ -143,7 +143,7 @@ test('a group of more members than one step takes is gone at once, and leaves no
   expect(await house.view.get(goneKey(id))).toBeUndefined()
 })
 
-test('only those are told of a change who are in the group or below it', async () => {
+test('a change affects only those in the group or below it', async () => {
   await using house = await openTokenHouse()
   const { groups, login } = await openGroups(house)
   const [a, b] = [(await login([], 'a')).auth.entity_id, (await login([], 'b')).auth.entity_id]
@@ -160,7 +160,7 @@ test('only those are told of a change who are in the group or below it', async (
   expect(told).toEqual([[a], [a, b].sort(), [a, b].sort(), []])
 })
 
-test('a namespace that goes takes its groups, their names, aliases and memberships along', async () => {
+test('a deleted namespace takes its groups, their names, aliases and memberships with it', async () => {
   await using house = await openTokenHouse()
   const { groups, login } = await openGroups(house)
   const { auth } = await login([])

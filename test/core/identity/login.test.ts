@@ -22,7 +22,7 @@ async function changeEntity(house: House, id: string, changes: object) {
 const loginAt = (house: House, { tokens, identity }: Pick<House, 'tokens' | 'identity'>, auth = aLogin()) =>
   issueLogin({ ...house.parts, tokens, identity }, { mount: jwtMount, path: 'auth/jwt/login', auth })
 
-test('the first login makes an entity with one alias, and an orphan token', async () => {
+test('the first login creates an entity with one alias, and an orphan token', async () => {
   await using house = await openTokenHouse()
 
   const { auth, warnings } = await house.login()
@@ -71,7 +71,7 @@ test('the first login makes an entity with one alias, and an orphan token', asyn
   expect(await house.lookup(auth.client_token)).toMatchObject({ path: 'auth/jwt/login', display_name: 'jwt-alice', internal: { role: 'dev' } })
 })
 
-test('a second login has another token of the same entity', async () => {
+test('a second login gets another token of the same entity', async () => {
   await using house = await openTokenHouse()
 
   const first = await house.login()
@@ -82,7 +82,7 @@ test('a second login has another token of the same entity', async () => {
   expect([second.auth.entity_id, later.auth.entity_id]).toEqual([first.auth.entity_id, first.auth.entity_id])
 })
 
-test('a known name with known metadata writes its token and the row of its end, nothing of identity', async () => {
+test('a login with a known name and known metadata writes its token and its expiry, and nothing of identity', async () => {
   await using house = await openTokenHouse()
   await house.login()
   const before = new Map((await house.view.list('')).map(({ key, revision }) => [key, revision]))
@@ -93,7 +93,7 @@ test('a known name with known metadata writes its token and the row of its end, 
   expect(changed).toEqual(['expire', 'token'])
 })
 
-test('other metadata replaces that of the alias as a whole', async () => {
+test('new metadata replaces that of the alias as a whole', async () => {
   await using house = await openTokenHouse()
   const first = await house.login({ alias: { name: 'alice', metadata: { role: 'dev', team: 'a' } } })
   house.clock.advance(60)
@@ -137,7 +137,7 @@ test('the same name at another mount is another entity', async () => {
   expect(there.auth.entity_id).not.toBe(here.auth.entity_id)
 })
 
-test('policies of the entity stand beside those of the token', async () => {
+test('policies of the entity are listed separately from those of the token', async () => {
   await using house = await openTokenHouse()
   const first = await house.login()
   const restarted = await changeEntity(house, first.auth.entity_id, { policies: ['p'] })
@@ -165,7 +165,7 @@ test.each<{ auth: Partial<LoginAuth>; text: string }>([
   expect(await house.view.listKeys('')).toEqual(before)
 })
 
-test('a mount tuned to batch gives batch tokens, whatever the role says', async () => {
+test('a mount tuned to batch issues batch tokens, whatever the role says', async () => {
   await using house = await openTokenHouse()
   const mount = aMount({ config: { ...aMount().config, token_type: 'batch' } })
 
@@ -174,7 +174,7 @@ test('a mount tuned to batch gives batch tokens, whatever the role says', async 
   expect(auth).toMatchObject({ token_type: 'batch', accessor: '', renewable: false })
 })
 
-test('a role without policies and without default gives a token without policies', async () => {
+test('a role without policies and without default issues a token without policies', async () => {
   await using house = await openTokenHouse()
 
   const { auth } = await house.login({ noDefaultPolicy: true })
@@ -183,7 +183,7 @@ test('a role without policies and without default gives a token without policies
   expect(auth).not.toHaveProperty('token_policies')
 })
 
-test('a disabled entity does not log in', async () => {
+test('a disabled entity cannot log in', async () => {
   await using house = await openTokenHouse()
   const { auth } = await house.login()
   const restarted = await changeEntity(house, auth.entity_id, { disabled: true })
@@ -191,7 +191,7 @@ test('a disabled entity does not log in', async () => {
   await expect(loginAt(house, restarted)).rejects.toMatchObject({ message: 'permission denied', kind: 'denied', wrapped: false })
 })
 
-test('after its entity was deleted a name gets a new one', async () => {
+test('a name gets a new entity after the old one was deleted', async () => {
   await using house = await openTokenHouse()
   const first = await house.login()
   await house.view.write([{ key: entityKey(first.auth.entity_id), value: undefined }])
@@ -204,7 +204,7 @@ test('after its entity was deleted a name gets a new one', async () => {
   expect((await loginAt(house, restarted)).auth.entity_id).toBe(auth.entity_id)
 })
 
-test('metadata of a known alias is stored unchecked', async () => {
+test('metadata of a known alias is stored without a check', async () => {
   await using house = await openTokenHouse()
   await house.login()
 
@@ -213,7 +213,7 @@ test('metadata of a known alias is stored unchecked', async () => {
   expect((await entityOf(house, auth.entity_id)).aliases[0]?.metadata).toEqual({ 'a b': 'x'.repeat(513) })
 })
 
-test('first logins of one name at the same moment make one entity', async () => {
+test('concurrent first logins of one name create one entity', async () => {
   await using house = await openTokenHouse()
   const other = await house.restarted()
 
@@ -226,7 +226,7 @@ test('first logins of one name at the same moment make one entity', async () => 
   for (const { auth } of logins) expect(await house.tokens.lookup(auth.client_token)).toBeDefined()
 })
 
-test('logins of one name with different metadata at the same moment all succeed', async () => {
+test('concurrent logins of one name with different metadata all succeed', async () => {
   await using house = await openTokenHouse()
   const { auth } = await house.login()
   const roles = Array.from({ length: 64 }, (_, at) => `role-${at}`)
@@ -247,7 +247,7 @@ test('fields of a later version survive a login', async () => {
   expect(await house.view.get(entityKey(auth.entity_id))).toMatchObject({ from_the_future: [1], aliases: [{ metadata: { role: 'ops' } }] })
 })
 
-test('TTLs of role and mount decide, with a warning where one is cut', async () => {
+test('the TTLs of role and mount decide, with a warning where one is capped', async () => {
   await using house = await openTokenHouse()
   const mount = aMount({ config: { ...aMount().config, default_lease_ttl: 900, max_lease_ttl: 1800 } })
 
@@ -259,7 +259,7 @@ test('TTLs of role and mount decide, with a warning where one is cut', async () 
   })
 })
 
-test('uses, bound addresses and spans of the role are on the token', async () => {
+test('the token has the uses, bound addresses and periods of the role', async () => {
   await using house = await openTokenHouse()
 
   const { auth } = await house.login({ numUses: 3, boundCidrs: ['10.0.0.0/8'], explicitMaxTtl: 7200, period: 60 })

@@ -16,11 +16,11 @@ test.each([
   expect(metadataProblem({ [key]: value })).toBe(pair(key, value, problem))
 })
 
-test('of a value that is much too long only a piece is repeated', () => {
+test('the error repeats only part of a value that is far too long', () => {
   expect(metadataProblem({ k: 'v'.repeat(100_000) })?.length).toBeLessThan(1200)
 })
 
-test('64 pairs at the limits are fine, 65 are not', () => {
+test('64 pairs at the limits are accepted, 65 are refused', () => {
   const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`aZ0=/+_-${at}`.padEnd(128, 'x'), 'v'.repeat(512)]))
 
   expect(metadataProblem(pairs(64))).toBeUndefined()

@@ -76,7 +76,7 @@ async function expectAllFound(view: View, clock: { now(): number }, ids: Record<
 const migrate = async (view: View, failures: string[] = []) =>
   migrateNames({ view, keys: await IdentityKeys.open(view, systemRandom), onFailure: (key) => failures.push(key) })
 
-test('names of an older store are found afterwards, each by its own spelling and no longer by others', async () => {
+test('names of an older store are found after the migration, each by its own spelling only', async () => {
   await using store = await openOldStore()
 
   const moved = await migrate(store.view)
@@ -85,7 +85,7 @@ test('names of an older store are found afterwards, each by its own spelling and
   await expectAllFound(store.view, store.clock, store.ids)
 })
 
-test('it happens once', async () => {
+test('the migration happens once', async () => {
   await using store = await openOldStore()
   await migrate(store.view)
 
@@ -119,7 +119,7 @@ test.each([0, 1, 2])('a crash after %i writes leaves nothing that the next start
   await expectAllFound(store.view, store.clock, store.ids)
 })
 
-test('a record that cannot be read keeps none of the others from being moved', async () => {
+test('a record that cannot be read does not stop the others from being moved', async () => {
   await using store = await openOldStore()
   const broken = store.ids['plain']?.entity ?? ''
   await store.view.write([{ key: `entity/${namespace}/${broken}`, value: 'no entity' }])
@@ -132,7 +132,7 @@ test('a record that cannot be read keeps none of the others from being moved', a
   expect((await identity.records.byName(namespace, 'ａｄｍｉｎ'))?.entity.id).toBe(store.ids['ａｄｍｉｎ']?.entity)
 })
 
-test('names with different lone surrogates lie in different places', async () => {
+test('names with different lone surrogates have different places', async () => {
   await using core = await openCoreView()
   const keys = await IdentityKeys.open(core.view, systemRandom)
 

@@ -41,7 +41,7 @@ async function expectSound(house: House) {
   expect(await house.view.listKeys('entity-alias/')).toHaveLength(aliases.length)
 }
 
-test('one name written by many at once is one entity', async () => {
+test('concurrent writes of one name create one entity', async () => {
   await using house = await openTokenHouse()
 
   const fresh = await many(20, (at) => put(house, { name: at % 2 === 0 ? 'bob' : 'BOB', policies: [`p${at}`] }))
@@ -51,7 +51,7 @@ test('one name written by many at once is one entity', async () => {
   await expectSound(house)
 })
 
-test('many that want the same new name: one gets it', async () => {
+test('of many who want the same new name, one gets it', async () => {
   await using house = await openTokenHouse()
   const ids = await many(8, (at) => made(house, `e${at}`))
 
@@ -61,7 +61,7 @@ test('many that want the same new name: one gets it', async () => {
   await expectSound(house)
 })
 
-test('logins of a name and writes of its alias at once: one alias, one entity that has it', async () => {
+test('concurrent logins of a name and writes of its alias leave one alias and one entity', async () => {
   await using house = await openTokenHouse()
   const target = await made(house, 'target')
   const other = await house.restarted()
@@ -79,7 +79,7 @@ test('logins of a name and writes of its alias at once: one alias, one entity th
   expect((await house.login()).auth.entity_id).toBe(target)
 })
 
-test('aliases written for one entity and mount at once: one stays', async () => {
+test('of aliases written concurrently for one entity and mount, one stays', async () => {
   await using house = await openTokenHouse()
   const target = await made(house, 'target')
 
@@ -89,7 +89,7 @@ test('aliases written for one entity and mount at once: one stays', async () => 
   await expectSound(house)
 })
 
-test('merges in a ring, deletions and logins at once leave every row with its owner', async () => {
+test('concurrent merges in a ring, deletions and logins leave every row with its owner', async () => {
   await using house = await openTokenHouse()
   const logins = await many(6, (at) => house.login({ alias: { name: `p${at}`, metadata: {} } }))
   const ids = logins.map(({ auth }) => auth.entity_id)
@@ -106,7 +106,7 @@ test('merges in a ring, deletions and logins at once leave every row with its ow
   for (const id of ids) expect((await restarted.identity.identityOf(id))?.entity.id).toBe((await house.identity.identityOf(id))?.entity.id)
 })
 
-test('the day of a login is noted once a day, with no other change', async () => {
+test('the day of a login is recorded once a day, with no other change', async () => {
   await using house = await openTokenHouse()
   const { auth } = await house.login()
   const before = (await house.identity.identityOf(auth.entity_id))?.entity
@@ -120,7 +120,7 @@ test('the day of a login is noted once a day, with no other change', async () =>
   expect((await house.identity.records.byId('root', auth.entity_id))?.revision).toBe(revision)
 })
 
-test('nothing people chose is in a key', async () => {
+test('no text that people chose is in a key', async () => {
   await using house = await openTokenHouse()
   await house.login({ alias: { name: 'secretive', metadata: {} } })
   await put(house, { name: 'SecretName' })
@@ -128,7 +128,7 @@ test('nothing people chose is in a key', async () => {
   for (const key of await house.view.listKeys('')) expect(key.toLowerCase()).not.toContain('secret')
 })
 
-test('what is left of a namespace is gone after its removal, and only that', async () => {
+test('removing a namespace removes everything of it, and nothing else', async () => {
   await using house = await openTokenHouse()
   await house.login()
   const inside = { namespace: 'aB3xY9', id: '', name: 'bob', fields: {} }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openLeaseHouse } from '../../support/lease-house.ts'
 
-test('what an engine keeps until there is a lease goes in the step that stores it', async () => {
+test('what an engine keeps until there is a lease is deleted in the write that stores the lease', async () => {
   await using house = await openLeaseHouse()
   const place = house.view.view('engine/')
   await place.write([{ key: 'intent', value: true }])
@@ -16,7 +16,7 @@ test('what an engine keeps until there is a lease goes in the step that stores i
   expect(await house.leases.find(house.ref(id))).toMatchObject({ id, internal: { credential: 'x' } })
 })
 
-test('a secret without a lease is taken back and its engine is told, once the engine has had its turn', async () => {
+test('a secret without a lease is revoked after the engine has had its turn, and the engine is told', async () => {
   await using house = await openLeaseHouse()
   const { credential } = await house.issue()
   const told: boolean[] = []

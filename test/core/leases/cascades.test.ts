@@ -16,7 +16,7 @@ async function openWithChild() {
 }
 
 describe('a token that is revoked', () => {
-  test('ends its leases and those of its descendants, and does not wait for the provider', async () => {
+  test('ends its leases and those of its descendants without waiting for the provider', async () => {
     const { house, parent, child } = await openWithChild()
     await using _ = house
     const own = await house.issue(parent)
@@ -33,7 +33,7 @@ describe('a token that is revoked', () => {
     expect([...house.provider.alive]).toEqual([others.credential])
   })
 
-  test('ends more leases than a page', async () => {
+  test('ends more leases than fit a page', async () => {
     const { house, child } = await openWithChild()
     await using _ = house
     await Promise.all(Array.from({ length: 150 }, () => house.issue(child)))
@@ -45,7 +45,7 @@ describe('a token that is revoked', () => {
     expect(house.provider.alive.size).toBe(0)
   })
 
-  test('leaves a lease to its retries', async () => {
+  test('leaves a lease that is being retried to its retries', async () => {
     const { house, parent } = await openWithChild()
     await using _ = house
     const { id } = await house.issue(parent)
@@ -58,7 +58,7 @@ describe('a token that is revoked', () => {
     expect((await house.stored(id))?.retry?.failures).toBe(1)
   })
 
-  test('alone leaves the leases of its children', async () => {
+  test('without its children leaves the leases of the children', async () => {
     const { house, parent, child } = await openWithChild()
     await using _ = house
     const { credential } = await house.issue(child)
@@ -83,8 +83,8 @@ test('a token that expires takes its leases with it', async () => {
   expect(house.provider.alive.has(credential)).toBe(false)
 })
 
-describe('a secret that was made', () => {
-  test('is taken back when the token of its caller was revoked in the meantime', async () => {
+describe('a secret that was issued', () => {
+  test('is revoked when the token of its caller was revoked in the meantime', async () => {
     const { house, child } = await openWithChild()
     await using _ = house
     await house.revoker.revoke(child.accessor)
@@ -95,7 +95,7 @@ describe('a secret that was made', () => {
     expect(await house.rows()).toEqual([])
   })
 
-  test('is taken back when an ancestor of its caller was', async () => {
+  test('is revoked when an ancestor of its caller was revoked', async () => {
     const { house, parent, child } = await openWithChild()
     await using _ = house
     await house.revoker.revoke(parent.accessor)
@@ -105,7 +105,7 @@ describe('a secret that was made', () => {
     expect(house.provider.alive.size).toBe(0)
   })
 
-  test('is taken back later when the provider is down', async () => {
+  test('is revoked later when the provider is down', async () => {
     const { house, child } = await openWithChild()
     await using _ = house
     await house.revoker.revoke(child.accessor)
@@ -118,7 +118,7 @@ describe('a secret that was made', () => {
     expect(house.provider.alive.size).toBe(0)
   })
 
-  test('is taken back when nobody can tell whether the token of its caller still stands', async () => {
+  test('is revoked when it is unknown whether the token of its caller is still valid', async () => {
     const { house, child } = await openWithChild()
     await using _ = house
     house.tokens.lookupByAccessor = () => Promise.reject(fail('unavailable', 'storage is unavailable'))
@@ -129,7 +129,7 @@ describe('a secret that was made', () => {
     expect(await house.rows()).toEqual([])
   })
 
-  test('never outlives a token that is revoked at the same moment', async () => {
+  test('never outlives a token that is revoked concurrently', async () => {
     const { house } = await openWithChild()
     await using _ = house
     for (let round = 0; round < 20; round += 1) {
@@ -146,7 +146,7 @@ describe('a secret that was made', () => {
     expect(await house.rows()).toEqual([])
   })
 
-  test('is taken back when its lease cannot be stored', async () => {
+  test('is revoked when its lease cannot be stored', async () => {
     await using house = await openLeaseHouse()
     const write = house.view.write
     house.view.write = () => Promise.reject(new Error('the disk is full'))
@@ -189,7 +189,7 @@ describe('a batch token', () => {
     expect(house.provider.alive.has(credential)).toBe(false)
   })
 
-  test('without a parent has leases that belong to nobody', async () => {
+  test('without a parent has leases that belong to no token', async () => {
     await using house = await openLeaseHouse()
     aBatchParent = house.root
     const { id } = await house.issue(batch(undefined, house.clock.now() + 300_000))
@@ -227,7 +227,7 @@ describe('a batch token', () => {
   })
 })
 
-describe('an auth mount that is gone', () => {
+describe('a disabled auth mount', () => {
   test('ends the leases of its tokens', async () => {
     await using house = await openLeaseHouse()
     const login = await house.login()
@@ -260,8 +260,8 @@ describe('an auth mount that is gone', () => {
   })
 })
 
-describe('a secrets mount that goes', () => {
-  test('takes its leases back first, and no others', async () => {
+describe('a secrets mount that is disabled', () => {
+  test('first revokes its leases, and no others', async () => {
     await using house = await openLeaseHouse()
     await Promise.all(Array.from({ length: 70 }, () => house.issue()))
     const { credential } = await house.issue(house.root, { mount: house.other })
@@ -282,7 +282,7 @@ describe('a secrets mount that goes', () => {
     expect(await house.stored(ids[0] ?? '')).toMatchObject({ renewable: true })
   })
 
-  test('renews nothing any more', async () => {
+  test('renews nothing', async () => {
     await using house = await openLeaseHouse()
     const { id } = await house.issue()
     house.mounts.set(house.practice.accessor, { ...house.practice, tainted: true })
@@ -291,7 +291,7 @@ describe('a secrets mount that goes', () => {
   })
 })
 
-test('a namespace that goes takes back all it can, whatever the provider says of one', async () => {
+test('a deleted namespace revokes all leases it can, whatever the provider says of one', async () => {
   await using house = await openLeaseHouse()
   const inside = { ...house.practice, namespace: 'aB3xY9' }
   const issued = await Promise.all(Array.from({ length: 70 }, () => house.issue(house.root, { mount: inside })))
@@ -312,7 +312,7 @@ test('a namespace that goes takes back all it can, whatever the provider says of
   expect([...house.provider.alive]).toEqual([kept?.credential])
 })
 
-test('a namespace that goes takes all leases in it back', async () => {
+test('a deleted namespace revokes all its leases', async () => {
   await using house = await openLeaseHouse()
   const inside = { ...house.practice, namespace: 'aB3xY9' }
   const { id, credential } = await house.issue(house.root, { mount: inside })
@@ -326,7 +326,7 @@ test('a namespace that goes takes all leases in it back', async () => {
 })
 
 describe('tidy', () => {
-  test('ends the leases of tokens that are gone and drops rows without a lease', async () => {
+  test('ends the leases of deleted tokens and drops rows without a lease', async () => {
     await using house = await openLeaseHouse()
     const { credential } = await house.issue()
     const row = 'lease-owner/0000/root/practice/creds/ci/gone'

@@ -4,7 +4,7 @@ import { openLeaseHouse } from '../../support/lease-house.ts'
 const hour = 3600
 
 describe('a clock that is set back', () => {
-  test('brings no lease back whose token was revoked', async () => {
+  test('does not revive a lease whose token was revoked', async () => {
     await using house = await openLeaseHouse()
     const made = await house.create({ policies: ['web'], ttl: '2h' })
     const token = await house.lookupToken(made.auth.client_token)
@@ -20,7 +20,7 @@ describe('a clock that is set back', () => {
     expect(await house.rows()).toEqual([])
   })
 
-  test('brings no lease back that was queued', async () => {
+  test('does not revive a lease that was queued', async () => {
     await using house = await openLeaseHouse()
     const { id } = await house.issue()
     await house.leases.revoke(house.ref(id), { sync: false })
@@ -32,7 +32,7 @@ describe('a clock that is set back', () => {
     expect(house.provider.alive.size).toBe(0)
   })
 
-  test('does not put off what waits for another try', async () => {
+  test('does not postpone a pending retry', async () => {
     await using house = await openLeaseHouse()
     const { id } = await house.issue()
     house.provider.mood = 'down'
@@ -46,7 +46,7 @@ describe('a clock that is set back', () => {
     expect(await house.rows()).toEqual([])
   })
 
-  test('leaves a lease that lives to its end', async () => {
+  test('leaves a live lease until its end', async () => {
     await using house = await openLeaseHouse()
     const { id } = await house.issue()
     house.advance(-hour)
@@ -59,7 +59,7 @@ describe('a clock that is set back', () => {
     expect(await house.rows()).toEqual([])
   })
 
-  test('brings no lease back that ended by itself and could not be taken back', async () => {
+  test('does not revive a lease that expired and could not be revoked', async () => {
     await using house = await openLeaseHouse()
     const { id } = await house.issue()
     house.provider.mood = 'down'
@@ -75,7 +75,7 @@ describe('a clock that is set back', () => {
   })
 })
 
-test('a clock that jumps far ahead ends what has ended by then, and no more', async () => {
+test('a clock that jumps far ahead ends what has expired by then, and no more', async () => {
   await using house = await openLeaseHouse()
   await Promise.all(Array.from({ length: 70 }, () => house.issue()))
   house.advance(10 * 365 * 24 * hour)

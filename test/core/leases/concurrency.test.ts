@@ -3,7 +3,7 @@ import { openLeaseHouse } from '../../support/lease-house.ts'
 
 const hour = 3600
 
-test('revocations of one lease at the same time ask the provider once', async () => {
+test('concurrent revocations of one lease ask the provider once', async () => {
   await using house = await openLeaseHouse()
   const { id, credential } = await house.issue()
 
@@ -12,7 +12,7 @@ test('revocations of one lease at the same time ask the provider once', async ()
   expect(house.provider.asked.get(credential)).toBe(1)
 })
 
-test('a renewal and a revocation at the same time leave nothing, whichever is first', async () => {
+test('a concurrent renewal and revocation leave nothing, whichever is first', async () => {
   await using house = await openLeaseHouse()
   for (const renewalFirst of [true, false]) {
     const { id } = await house.issue()
@@ -30,7 +30,7 @@ test('a renewal and a revocation at the same time leave nothing, whichever is fi
   expect(house.provider.alive.size).toBe(0)
 })
 
-test('a renewal waits for a revocation that hangs, and goes on when that has failed', async () => {
+test('a renewal waits for a revocation that hangs, and proceeds when that has failed', async () => {
   await using house = await openLeaseHouse()
   const { id } = await house.issue()
   house.provider.mood = 'hanging'
@@ -43,7 +43,7 @@ test('a renewal waits for a revocation that hangs, and goes on when that has fai
   expect(await renewal).toMatchObject({ id, duration: 600 })
 })
 
-test('a renewal, an expiry and a revocation of one lease have one end', async () => {
+test('a concurrent renewal, expiry and revocation of one lease end it once', async () => {
   await using house = await openLeaseHouse()
   for (let round = 0; round < 20; round += 1) {
     const { id, credential } = await house.issue()
@@ -62,7 +62,7 @@ test('a renewal, an expiry and a revocation of one lease have one end', async ()
   expect(await house.rows()).toEqual([])
 })
 
-test('many changes at once leave the rows of each lease in step', async () => {
+test('many concurrent changes leave the rows of each lease consistent', async () => {
   await using house = await openLeaseHouse()
   const issued = await Promise.all(Array.from({ length: 30 }, () => house.issue()))
 

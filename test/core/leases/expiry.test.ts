@@ -4,7 +4,7 @@ import { openLeaseHouse } from '../../support/lease-house.ts'
 const hour = 3600
 
 describe('a lease that ends', () => {
-  test('is taken back when its time has come, not before', async () => {
+  test('is revoked when its time has come, not before', async () => {
     await using house = await openLeaseHouse()
     const { id } = await house.issue()
 
@@ -19,7 +19,7 @@ describe('a lease that ends', () => {
     expect(await house.rows()).toEqual([])
   })
 
-  test('is asked for once', async () => {
+  test('is revoked at the provider once', async () => {
     await using house = await openLeaseHouse()
     const { credential } = await house.issue()
     house.advance(hour)
@@ -29,7 +29,7 @@ describe('a lease that ends', () => {
     expect(house.provider.asked.get(credential)).toBe(1)
   })
 
-  test('goes with many others, each once, over pages and mounts', async () => {
+  test('is revoked once among many others, over pages and mounts', async () => {
     await using house = await openLeaseHouse()
     const issued = await Promise.all(
       Array.from({ length: 300 }, (_, at) => house.issue(house.root, { mount: at % 2 === 0 ? house.practice : house.other })),
@@ -61,7 +61,7 @@ describe('a lease that ends', () => {
     await hanging
   })
 
-  test('without a record leaves no row of the schedule behind', async () => {
+  test('without a record leaves no row in the schedule', async () => {
     await using house = await openLeaseHouse()
     await house.view.write([{ key: 'lease-due/practice_1/0000000000000001/root/practice/creds/ci/gone', value: true }])
 
@@ -85,7 +85,7 @@ describe('a lease that ends', () => {
 })
 
 describe('a provider that is down', () => {
-  test('is asked six times, then the lease is irrevocable', async () => {
+  test('is asked six times before the lease is irrevocable', async () => {
     await using house = await openLeaseHouse()
     const { id, credential } = await house.issue()
     house.provider.mood = 'down'
@@ -108,7 +108,7 @@ describe('a provider that is down', () => {
     expect(house.logged).toContain('a lease is irrevocable')
   })
 
-  test('is not asked again before the pause is over', async () => {
+  test('is not asked again before the delay is over', async () => {
     await using house = await openLeaseHouse()
     const { credential } = await house.issue()
     house.provider.mood = 'down'
@@ -121,7 +121,7 @@ describe('a provider that is down', () => {
     expect(house.provider.asked.get(credential)).toBe(1)
   })
 
-  test('is asked at once after a restart, and its failures are counted anew', async () => {
+  test('is asked at once after a restart, and its failures are counted from zero', async () => {
     await using house = await openLeaseHouse()
     const { id, credential } = await house.issue()
     house.provider.mood = 'down'
@@ -153,7 +153,7 @@ describe('a provider that is down', () => {
     expect(await house.rows()).toEqual([])
   })
 
-  test('that says nothing is given up after the time limit', async () => {
+  test('that does not answer is given up after the time limit', async () => {
     await using house = await openLeaseHouse()
     const { id } = await house.issue()
     house.provider.mood = 'hanging'
@@ -164,7 +164,7 @@ describe('a provider that is down', () => {
     expect((await house.stored(id))?.retry?.failures).toBe(1)
   })
 
-  test('keeps nobody from stopping', async () => {
+  test('does not keep the server from stopping', async () => {
     await using house = await openLeaseHouse()
     const { id } = await house.issue()
     house.provider.mood = 'hanging'
@@ -190,7 +190,7 @@ describe('an irrevocable lease', () => {
     return { house, ...issued }
   }
 
-  test('is one at once when the provider calls the request invalid', async () => {
+  test('becomes irrevocable at once when the provider calls the request invalid', async () => {
     const { house, id, credential } = await openWithIrrevocable()
     await using _ = house
 
@@ -205,7 +205,7 @@ describe('an irrevocable lease', () => {
     await expect(house.leases.renew(house.ref(id), 0)).rejects.toThrow('lease is expired and has failed previous revocation attempts')
   })
 
-  test('is tried once a day', async () => {
+  test('is retried once a day', async () => {
     const { house, credential } = await openWithIrrevocable()
     await using _ = house
     house.advance(22 * hour)
@@ -224,7 +224,7 @@ describe('an irrevocable lease', () => {
     expect(await house.rows()).toEqual([])
   })
 
-  test('ends by a revocation that works; one that does not changes nothing', async () => {
+  test('ends with a revocation that succeeds, and one that fails changes nothing', async () => {
     const { house, id } = await openWithIrrevocable()
     await using _ = house
     await expect(house.leases.revoke(house.ref(id), { sync: true })).rejects.toThrow('failed to revoke entry: the provider refuses')
@@ -236,7 +236,7 @@ describe('an irrevocable lease', () => {
     expect(await house.rows()).toEqual([])
   })
 
-  test('stays one when it is queued; only its end moves', async () => {
+  test('stays irrevocable when it is queued, and only its end moves', async () => {
     const { house, id } = await openWithIrrevocable()
     await using _ = house
     house.provider.mood = 'up'
@@ -249,7 +249,7 @@ describe('an irrevocable lease', () => {
     expect((await house.stored(id))?.expire_time).toBe(house.clock.now())
   })
 
-  test('ends by force', async () => {
+  test('ends with a forced revocation', async () => {
     const { house } = await openWithIrrevocable()
     await using _ = house
 
@@ -259,7 +259,7 @@ describe('an irrevocable lease', () => {
     expect(house.provider.alive.size).toBe(1)
   })
 
-  test('is listed by the time it ended', async () => {
+  test('is listed by the time it expired', async () => {
     const { house, id: first } = await openWithIrrevocable()
     await using _ = house
     const { id: second } = await house.issue()

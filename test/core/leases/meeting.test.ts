@@ -40,7 +40,7 @@ async function openWithWaitingExpiry() {
   return { house, id, credential, letGo }
 }
 
-describe('a revocation that meets one that finds nothing to do', () => {
+describe('a revocation that meets another which finds nothing to do', () => {
   test('in the background is not forgotten', async () => {
     const { house, credential, letGo } = await openWithWaitingExpiry()
     await using _ = house
@@ -79,7 +79,7 @@ describe('a revocation that meets one that finds nothing to do', () => {
   })
 })
 
-test('one call that failed is one failure, however often the lease was queued in the meantime', async () => {
+test('one failed call counts as one failure, however often the lease was queued in the meantime', async () => {
   await using house = await openLeaseHouse()
   const { id, credential } = await house.issue()
   house.provider.mood = 'hanging'
@@ -100,7 +100,7 @@ test('one call that failed is one failure, however often the lease was queued in
   expect(await house.irrevocable()).toEqual([])
 })
 
-test('a mount has places of its own, however many others hang', async () => {
+test('a mount has its own slots, however many others hang', async () => {
   await using house = await openLeaseHouse({ callLimitMs: 60_000 })
   const third = { ...house.other, path: 'third/', accessor: 'third_1' }
   house.mounts.set(third.accessor, third)

@@ -24,7 +24,7 @@ test.each([
   { failure: 3, least: 40, most: 120 },
   { failure: 4, least: 80, most: 240 },
   { failure: 5, least: 160, most: 480 },
-])('failure $failure is tried again after $least to $most seconds', ({ failure, least, most }) => {
+])('failure $failure is retried after $least to $most seconds', ({ failure, least, most }) => {
   expect(retryDelayMs(failure, 0)).toBe(least * 1000)
   expect(retryDelayMs(failure, 1)).toBe(most * 1000)
 })
@@ -34,7 +34,7 @@ describe('a lease after a failure', () => {
     expect(afterFailure(aLease, down, now, 0.5)).toEqual({ ...aLease, ended: true, retry: { at: now + 20_000, failures: 1 } })
   })
 
-  test('is irrevocable after the sixth', () => {
+  test('is irrevocable after the sixth failure', () => {
     const after = afterFailure({ ...aLease, retry: { at: 1, failures: 5 } }, down, now, 0.5)
 
     expect(after).toMatchObject({ revoke_error: 'out of retries: the provider is down' })
@@ -49,7 +49,7 @@ describe('a lease after a failure', () => {
     expect(afterFailure(aLease, cause, now, 0.5)).toMatchObject({ revoke_error: error })
   })
 
-  test('is tried again when permission was denied', () => {
+  test('is retried when permission was denied', () => {
     expect(afterFailure(aLease, refuse('denied', 'permission denied'), now, 0.5)).toMatchObject({ retry: { failures: 1 } })
   })
 
@@ -57,23 +57,23 @@ describe('a lease after a failure', () => {
     expect(afterFailure(aLease, refuse('invalid', 'x'.repeat(1000)), now, 0)?.revoke_error).toBe('x'.repeat(240))
   })
 
-  test('says nothing of a bug', () => {
+  test('does not show the text of a bug', () => {
     expect(afterFailure({ ...aLease, retry: { at: 1, failures: 5 } }, new TypeError('secret'), now, 0)?.revoke_error).toBe(
       'out of retries: internal error',
     )
   })
 
-  test('that is irrevocable stays as it is', () => {
+  test('that is irrevocable does not change', () => {
     expect(afterFailure({ ...aLease, revoke_error: 'first' }, down, now, 0.5)).toBeUndefined()
   })
 })
 
-test('ending a lease moves its end, and leaves one that has ended to its retries', () => {
+test('ending a lease moves its expiry, and leaves an expired one to its retries', () => {
   expect(endedNow({ ...aLease, expire_time: 20_000 }, now)?.expire_time).toBe(now)
   expect(endedNow(aLease, now)).toBeUndefined()
 })
 
-test('queuing a lease begins its tries anew; an irrevocable one stays so', () => {
+test('queuing a lease restarts its retries, and an irrevocable one stays irrevocable', () => {
   expect(queuedNow({ ...aLease, retry: { at: 99_000, failures: 3 } }, now)).toEqual({ ...aLease, retry: undefined, expire_time: now, ended: true })
   expect(queuedNow({ ...aLease, revoke_error: 'no' }, now)).toMatchObject({ expire_time: now, revoke_error: 'no' })
 })

@@ -10,7 +10,7 @@ type House = Awaited<ReturnType<typeof openLeaseHouse>>
 const damage = (house: House, id: string) => house.view.write([{ key: `lease/root/${id}`, value: { id: 'no lease' } }])
 
 describe('a lease whose record cannot be read', () => {
-  test('keeps no other from being taken back after a start', async () => {
+  test('does not stop others from being revoked after a start', async () => {
     await using house = await openLeaseHouse()
     const broken = await house.issue()
     const { credential } = await house.issue()
@@ -27,7 +27,7 @@ describe('a lease whose record cannot be read', () => {
     expect(house.logged).not.toEqual([])
   })
 
-  test('keeps neither its token nor the others of that token', async () => {
+  test('does not stop its token, or the other leases of that token, from ending', async () => {
     await using house = await openLeaseHouse()
     const made = await house.create({ policies: ['web'], ttl: '2h' })
     const token = await house.lookupToken(made.auth.client_token)
@@ -55,7 +55,7 @@ describe('a lease whose record cannot be read', () => {
     return first?.credential
   }
 
-  test('is passed by when leases of tokens that are gone are tidied up', async () => {
+  test('is skipped when leases of deleted tokens are tidied up', async () => {
     await using house = await openLeaseHouse()
     const credential = await firstOfManyOwners(house)
     await house.view.deletePrefix('token/')
@@ -66,7 +66,7 @@ describe('a lease whose record cannot be read', () => {
     expect([...house.provider.alive]).toEqual([credential])
   })
 
-  test('is passed by when an auth mount is gone', async () => {
+  test('is skipped when an auth mount is disabled', async () => {
     await using house = await openLeaseHouse()
     const credential = await firstOfManyOwners(house)
     house.mounts.set(jwtMount.accessor, { ...jwtMount, tainted: true })
@@ -77,7 +77,7 @@ describe('a lease whose record cannot be read', () => {
     expect([...house.provider.alive]).toEqual([credential])
   })
 
-  test('is passed by when irrevocable ones are tried again', async () => {
+  test('is skipped when irrevocable leases are retried', async () => {
     await using house = await openLeaseHouse()
     const broken = await house.issue()
     house.advance(1)
@@ -96,7 +96,7 @@ describe('a lease whose record cannot be read', () => {
   })
 })
 
-test('a walk over the leases of ended tokens that the store has cut off is taken up again', async () => {
+test('a walk over the leases of ended tokens resumes after a failure of the store', async () => {
   await using house = await openLeaseHouse({ sweepAgainMs: 1 })
   const login = await house.login()
   const { credential } = await house.issue(await house.lookupToken(login.auth.client_token))
@@ -115,7 +115,7 @@ test('a walk over the leases of ended tokens that the store has cut off is taken
   await house.provider.gone(credential)
 })
 
-test('a start that cannot see whether a walk was cut off looks again', async () => {
+test('a start that cannot tell whether a walk was cut off checks again', async () => {
   await using house = await openLeaseHouse({ sweepAgainMs: 1 })
   const login = await house.login()
   const { credential } = await house.issue(await house.lookupToken(login.auth.client_token))

@@ -38,7 +38,7 @@ describe('the audience of a message', () => {
     expect(isFor({ policies: [policy] }, viewer, line)).toBe(shown)
   })
 
-  test('a caller is the policies of token and identity, the entity and all its groups', () => {
+  test('a caller consists of the policies of token and identity, the entity and all its groups', () => {
     const group = (id: string, namespace_id: string) => ({ id, name: id, namespace_id, policies: [], metadata: null })
     const identity = {
       entity: { id: 'e1', namespace_id: 'root' },
@@ -60,7 +60,7 @@ describe('the audience of a message', () => {
     expect(seen.groupIds).toEqual(new Set(['g1', 'g2', 'g3']))
   })
 
-  test('a token without entity is in no list of entities, not even of one with an empty id', () => {
+  test('a token without an entity matches no list of entities, not even one with an empty id', () => {
     const seen = viewerOf({ namespace: 'root', policies: [], entity_id: '' }, undefined)
 
     expect(isFor({ entity_ids: [''], group_ids: [''] }, seen, ['root'])).toBe(false)

@@ -11,7 +11,7 @@ import { aMessage } from './message-builder.ts'
 const mebibyte = 1024 * 1024
 const taken = (entityId: string, time = '2026-01-01T00:00:00Z') => ({ entityId, entityName: `name of ${entityId}`, time })
 
-test('a message comes back from storage as it was, with all its fields', async () => {
+test('a message is read from storage as it was written, with all its fields', async () => {
   await using core = await openCoreView()
   const store = new MessageStore({ view: core.view, random: systemRandom })
   const draft = aMessage({
@@ -33,7 +33,7 @@ test('a message comes back from storage as it was, with all its fields', async (
   expect(await fresh.find('other', id)).toBeUndefined()
 })
 
-test('later starts come first, then it goes by id', async () => {
+test('later starts come first, then ids decide', async () => {
   await using core = await openCoreView()
   const store = new MessageStore({ view: core.view, random: systemRandom })
   const starts = [5n, 7n, 5n, 6n, 5n]
@@ -47,7 +47,7 @@ test('later starts come first, then it goes by id', async () => {
 })
 
 describe("versions of a namespace's messages", () => {
-  test('each change of a namespace is told after it, and gives it a later version', async () => {
+  test('each change of a namespace is announced afterwards and gives it a later version', async () => {
     await using core = await openCoreView()
     const store = new MessageStore({ view: core.view, random: systemRandom })
     const told: { id: string; version: number; list: ReturnType<typeof store.listOf> }[] = []
@@ -73,7 +73,7 @@ describe("versions of a namespace's messages", () => {
     expect(versions).toEqual([...new Set(versions)].sort((x, y) => x - y))
   })
 
-  test('what fails changes no version', async () => {
+  test('a failed change does not change the version', async () => {
     await using core = await openCoreView()
     const store = new MessageStore({ view: core.view, random: systemRandom })
     const { id } = await store.create('a', aMessage())
@@ -107,7 +107,7 @@ describe("versions of a namespace's messages", () => {
 })
 
 describe('acknowledgements', () => {
-  test('the first time is kept, they go with the message', async () => {
+  test('acknowledgements keep their first time and are deleted with the message', async () => {
     await using core = await openCoreView()
     const store = new MessageStore({ view: core.view, random: systemRandom })
     const { id } = await store.create('a', aMessage())
@@ -122,7 +122,7 @@ describe('acknowledgements', () => {
     expect((await core.view.listKeys('')).filter((key) => key.startsWith('message'))).toEqual([])
   })
 
-  test('a delete among a crowd that acknowledges leaves none of them', async () => {
+  test('a delete during many acknowledgements leaves none of them', async () => {
     await using core = await openCoreView()
     const store = new MessageStore({ view: core.view, random: systemRandom })
     const { id } = await store.create('a', aMessage())
@@ -134,7 +134,7 @@ describe('acknowledgements', () => {
   })
 })
 
-test('creates, updates, deletes and readers at once, while memory holds no namespace for long: what is told is what is stored', async () => {
+test('concurrent creates, updates, deletes and reads, while memory evicts namespaces, always show what is stored', async () => {
   await using core = await openCoreView()
   const store = new MessageStore({ view: core.view, random: systemRandom })
   const filler = 'A'.repeat(9 * mebibyte)
@@ -154,10 +154,10 @@ test('creates, updates, deletes and readers at once, while memory holds no names
   expect(told.map(({ title }) => title).sort()).toEqual([...Array(20).fill('more'), ...Array(10).fill('new')].sort())
 })
 
-describe('what messages may take', () => {
+describe('the memory that messages may take', () => {
   const heavy = (id: string, size: number) => aMessage({ id, message: 'A'.repeat(size) })
 
-  test('one of the largest size fits, a second one does not, with what is being written counted', () => {
+  test('one message of the largest size fits and a second does not, counting writes in progress', () => {
     const shelf = new Shelf([])
     const giveBack = shelf.reserve(heavy('1', 32 * mebibyte))
 
@@ -180,7 +180,7 @@ describe('what messages may take', () => {
     expect(messageSize(aMessage({ audience: { policies: ['x'.repeat(1000)] } }))).toBeGreaterThan(least + 1000)
   })
 
-  test('of many namespaces those asked for longest ago are forgotten, one in use never', async () => {
+  test('the namespaces requested longest ago are evicted, one in use never', async () => {
     const loads: string[] = []
     const shelves = new Shelves(async (id) => {
       loads.push(id)
@@ -198,7 +198,7 @@ describe('what messages may take', () => {
     expect(loads).toHaveLength(21)
   })
 
-  test('many who ask at once read a namespace once; after a failure it is read again', async () => {
+  test('concurrent callers read a namespace once, and again after a failure', async () => {
     let reads = 0
     const shelves = new Shelves(async () => {
       reads += 1

@@ -17,7 +17,7 @@ function begun(waits: MessageWaits, namespaces: string[], { from = address, wait
 }
 
 describe('waiting for a change of messages', () => {
-  test('the first look is at once, the next one after a change', async () => {
+  test('the first check is immediate, the next one comes after a change', async () => {
     const waits = new MessageWaits({ mostPerAddress: 1 })
     using wait = begun(waits, ['root'])
 
@@ -32,7 +32,7 @@ describe('waiting for a change of messages', () => {
     expect(wait.isOver).toBe(false)
   })
 
-  test('a change while nobody listens is not lost', async () => {
+  test('a change between two checks is not lost', async () => {
     const waits = new MessageWaits({ mostPerAddress: 1 })
     using wait = begun(waits, ['child', 'root'])
 
@@ -43,7 +43,7 @@ describe('waiting for a change of messages', () => {
     expect(await isPending(wait.pause(long))).toBe(true)
   })
 
-  test('it is time to look again when a message starts or ends', async () => {
+  test('a waiter checks again when a message starts or ends', async () => {
     const waits = new MessageWaits({ mostPerAddress: 1 })
     using wait = begun(waits, ['root'])
 
@@ -53,7 +53,7 @@ describe('waiting for a change of messages', () => {
     expect(wait.isOver).toBe(false)
   })
 
-  test('a wait is over when its time is up, and pauses no more', async () => {
+  test('a wait ends when its time is up', async () => {
     const waits = new MessageWaits({ mostPerAddress: 1 })
     using wait = begun(waits, ['root'], { waitMs: 1 })
 
@@ -63,7 +63,7 @@ describe('waiting for a change of messages', () => {
     await wait.pause(long)
   })
 
-  test('an address has so many places, and gets each back once', () => {
+  test('an address has a limited number of places, and gets each back once', () => {
     const waits = new MessageWaits({ mostPerAddress: 2 })
     const first = begun(waits, ['root'])
     using _second = begun(waits, ['child', 'root'])
@@ -75,11 +75,11 @@ describe('waiting for a change of messages', () => {
     expect(waits.begin({ address, namespaces: ['root'], waitMs: long })).toBeUndefined()
   })
 
-  test('without places nobody waits', () => {
+  test('with a limit of zero nobody waits', () => {
     expect(new MessageWaits({ mostPerAddress: 0 }).begin({ address, namespaces: ['root'], waitMs: long })).toBeUndefined()
   })
 
-  test('with a namespace go the waits in it and below, no others', async () => {
+  test('deleting a namespace ends the waits in it and below, and no others', async () => {
     const waits = new MessageWaits({ mostPerAddress: 3 })
     using below = begun(waits, ['below', 'gone', 'root'])
     using inside = begun(waits, ['gone', 'root'])
@@ -90,7 +90,7 @@ describe('waiting for a change of messages', () => {
     expect([below, inside, above].map((wait) => wait.isOver)).toEqual([true, true, false])
   })
 
-  test('at the end of the server all waits end, and later ones at once', async () => {
+  test('when the server stops all waits end, and later ones end at once', async () => {
     const waits = new MessageWaits({ mostPerAddress: 2 })
     using early = begun(waits, ['root'])
     await early.pause(long)
@@ -103,7 +103,7 @@ describe('waiting for a change of messages', () => {
     expect([early.isOver, late.isOver]).toEqual([true, true])
   })
 
-  test('all look again', async () => {
+  test('all waiters check again', async () => {
     const waits = new MessageWaits({ mostPerAddress: 1 })
     using wait = begun(waits, ['child', 'root'])
     await wait.pause(long)

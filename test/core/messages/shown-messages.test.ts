@@ -93,7 +93,7 @@ const step = (origin: number): fc.Arbitrary<Step> =>
   )
 
 describe('what is shown', () => {
-  test('is always what the rules say of the messages and the moment, and its tag is equal when and only when the data is', async () => {
+  test('always follows the rules for the messages and the moment, and two tags are equal exactly when the data is', async () => {
     const origin = Date.UTC(2026, 0, 2, 3, 4, 5, 250)
     const tagByText = new Map<string, string>()
     const textByTag = new Map<string, string>()
@@ -127,7 +127,7 @@ describe('what is shown', () => {
     )
   })
 
-  test('is written out once for all who ask until something changes', async () => {
+  test('is serialized once for all callers until something changes', async () => {
     await using here = await house()
     await here.messages.create('root', {
       title: 't',
@@ -146,7 +146,7 @@ describe('what is shown', () => {
     expect(second).toBe(first)
   })
 
-  test.each([{}, { authenticated: true, audience: { policies: ['a'] } }])('so is what is longer than all that is kept: %j', async (more) => {
+  test.each([{}, { authenticated: true, audience: { policies: ['a'] } }])('is serialized once even when it exceeds the cache: %j', async (more) => {
     await using here = await house()
     const long = 'QUJD'.repeat(5 * 1024 * 1024)
     const draft = { title: 't', message: long, type: 'banner', authenticated: false, start: 0n, end: undefined, link: null, options: null } as const
@@ -160,7 +160,7 @@ describe('what is shown', () => {
     expect(await ask(viewerWith('a', 'b'))).toBe(first)
   })
 
-  test('who is asking is found out only when a message has an audience', async () => {
+  test('the caller is looked up only when a message has an audience', async () => {
     await using here = await house()
     const common = { title: 't', message: '', type: 'banner', authenticated: true, start: 0n, end: undefined, link: null, options: null } as const
     await here.messages.create('root', common)
@@ -179,7 +179,7 @@ describe('what is shown', () => {
     expect(asked).toBe(1)
   })
 
-  test('more different callers than are kept each see their own', async () => {
+  test('more callers than the cache holds each see their own messages', async () => {
     await using here = await house()
     const common = { title: 't', message: '', type: 'banner', authenticated: true, start: 0n, end: undefined, link: null, options: null } as const
     const names = Array.from({ length: 20 }, (_, index) => `p${index}`)

@@ -89,7 +89,7 @@ function gate() {
 const start = ['auth/jwt/', 'auth/token/', 'cloud/', 'cubbyhole/', 'identity/', 'sys/']
 
 describe('the first mounts', () => {
-  test('are the fixed ones and those of the list', async () => {
+  test('are the built-in ones and those of the list', async () => {
     await using mounts = await openMounts()
 
     expect(paths(mounts.store)).toEqual(start)
@@ -119,7 +119,7 @@ describe('the first mounts', () => {
 })
 
 describe('opening', () => {
-  test('finds every mount as it was, ids and tuning included', async () => {
+  test('finds every mount unchanged, including ids and tuning', async () => {
     await using mounts = await openMounts()
     await mounts.store.enable(auth('team/a'), { type: 'oidc', description: 'd', options: { a: 'b' } })
     await mounts.store.tune(auth('team/a'), { max_lease_ttl: '1h', listing_visibility: 'unauth' })
@@ -162,7 +162,7 @@ describe('a change', () => {
     expect(paths(again)).toEqual(start)
   })
 
-  test('of several at one path one is made', async () => {
+  test('of several mounts at one path one is made', async () => {
     await using mounts = await openMounts()
 
     const outcomes = await Promise.allSettled(['x', 'x', 'x/y', 'x'].map((path) => mounts.store.enable(secret(path), { type: 'cloud' })))
@@ -171,7 +171,7 @@ describe('a change', () => {
     expect(paths(mounts.store)).toEqual([...start, 'x/'])
   })
 
-  test('leaves a table that was taken before as it was', async () => {
+  test('does not alter a table that was read before', async () => {
     await using mounts = await openMounts()
     const before = mounts.store.table
 
@@ -229,7 +229,7 @@ describe('disable', () => {
     },
   )
 
-  test('deletes the data; a mount made again at the path begins empty with other ids', async () => {
+  test('deletes the data, and a new mount at the path begins empty with other ids', async () => {
     await using mounts = await openMounts()
     const before = mountAt(mounts.store, 'cloud/')
     const view = mounts.store.viewOf(before)
@@ -288,7 +288,7 @@ describe('disable', () => {
     expect(await dataOf(mounts.root, cloud)).toEqual([])
   })
 
-  test('asked twice at once is done once', async () => {
+  test('requested twice concurrently is done once', async () => {
     let revocations = 0
     await using mounts = await openMounts({ revokeLeases: async () => void revocations++ })
 
@@ -297,7 +297,7 @@ describe('disable', () => {
     expect(revocations).toBe(1)
   })
 
-  test('that a crash cut short is finished by the next start', async () => {
+  test('that a crash interrupted is finished by the next start', async () => {
     await using mounts = await openMounts({ revokeLeases: () => Promise.reject(refuse('upstream', 'down')) })
     const cloud = mountAt(mounts.store, 'cloud/')
     await mounts.store.viewOf(cloud).write([{ key: 'role/a', value: 1 }])
@@ -312,7 +312,7 @@ describe('disable', () => {
     expect(await dataOf(mounts.root, cloud)).toEqual([])
   })
 
-  test('that fails again after a start is told', async () => {
+  test('that fails again after a start is logged', async () => {
     await using mounts = await openMounts({ revokeLeases: () => Promise.reject(refuse('upstream', 'down')) })
     await expect(mounts.store.disable(secret('cloud'))).rejects.toThrow('down')
 
@@ -363,7 +363,7 @@ describe('remount', () => {
     expect(mountAt(again, 'auth/team/deep/')).toEqual(after)
   })
 
-  test('waits for the requests inside, and lets no new one in meanwhile', async () => {
+  test('waits for running requests and lets no new one in meanwhile', async () => {
     await using mounts = await openMounts()
     const cloud = mountAt(mounts.store, 'cloud/')
     const leave = mounts.store.enter(cloud)
@@ -379,7 +379,7 @@ describe('remount', () => {
     expect(paths(mounts.store)).toEqual(start.map((path) => (path === 'cloud/' ? 'moved/' : path)).sort())
   })
 
-  test('lets nobody in who was on the way to where the mount was', async () => {
+  test('refuses requests that were already on the way to the old path', async () => {
     await using mounts = await openMounts()
     const before = mountAt(mounts.store, 'cloud/')
 
@@ -404,7 +404,7 @@ describe('remount', () => {
     expect(mounts.failures).toHaveLength(1)
   })
 
-  test('to a path that was taken meanwhile fails', async () => {
+  test('fails when the new path was taken meanwhile', async () => {
     const revoking = gate()
     await using mounts = await openMounts({ revokeLeases: revoking.wait })
 
@@ -418,7 +418,7 @@ describe('remount', () => {
     expect(mountAt(mounts.store, 'cloud/').uuid).not.toBe(mountAt(mounts.store, 'moved/').uuid)
   })
 
-  test('of a mount that is removed meanwhile does not bring it back', async () => {
+  test('does not revive a mount that is removed meanwhile', async () => {
     const revoking = gate()
     await using mounts = await openMounts({ revokeLeases: revoking.wait })
 
@@ -433,7 +433,7 @@ describe('remount', () => {
     expect(paths(mounts.store)).toEqual(start.filter((path) => path !== 'cloud/'))
   })
 
-  test('that a crash cut short is made by the next start, and nobody gets in before', async () => {
+  test('that a crash interrupted is completed by the next start before any request gets in', async () => {
     const killed = gate()
     const revokeLeases = () => killed.wait().then(() => Promise.reject(new Error('killed')))
     await using mounts = await openMounts({ revokeLeases })
@@ -456,7 +456,7 @@ describe('remount', () => {
     killed.open()
   })
 
-  test('that the stop of the server cut short is made by the next start', async () => {
+  test('that a stop of the server interrupted is completed by the next start', async () => {
     const revoking = gate()
     const revokeLeases = () => revoking.wait().then(() => Promise.reject(refuse('unavailable', 'the server is stopping')))
     await using mounts = await openMounts({ revokeLeases })
@@ -474,7 +474,7 @@ describe('remount', () => {
     expect(mountAt(next, 'moved/').moves).toBe(1)
   })
 
-  test('that failed is not tried again by the next start', async () => {
+  test('that failed is not retried by the next start', async () => {
     await using mounts = await openMounts({ revokeLeases: () => Promise.reject(refuse('upstream', 'down')) })
     await mounts.store.remount(side('cloud'), side('moved'))
     await mounts.store[Symbol.asyncDispose]()

@@ -66,7 +66,7 @@ test('a mount is found by exact path, accessor and uuid', () => {
   expect(table.byUuid('uuid of ns1:jwt/')?.namespace).toBe('ns1')
 })
 
-test('a listing holds one table of one namespace, by path', () => {
+test('a listing shows one table of one namespace, sorted by path', () => {
   expect(table.list('root', 'secret').map((mount) => mount.path)).toEqual(['cloud/', 'sys/', 'team/a/', 'team/ab/'])
   expect(table.list('root', 'auth').map((mount) => mount.path)).toEqual(['auth/team/a/jwt/', 'auth/token/'])
 })
@@ -84,7 +84,7 @@ test.each([
   expect(table.inTheWay('root', path)?.path).toBe(by)
 })
 
-test('a changed table leaves the one before as it was', () => {
+test('changing a table does not alter the previous one', () => {
   const cloud = aMount('cloud/')
 
   const next = table.with([{ ...cloud, path: 'moved/' }], [aMount('sys/')])

@@ -71,7 +71,7 @@ test('a mount may move into another namespace, also to its own path there', () =
   expect(move.target).toEqual({ namespace: 'abc123', table: 'auth', path: 'auth/jwt/' })
 })
 
-test('of the moves only the last hundred are remembered', () => {
+test('only the last hundred moves are remembered', () => {
   const migrations = new Migrations()
 
   for (let number = 0; number <= 100; number++) migrations.start(`${number}`, 'a/', 'b/')

@@ -161,7 +161,7 @@ test.each([
   { json: '{"user_lockout_config":{}}', set: {} },
   { json: '{"nonsense":true}', set: {} },
   { json: 'null', set: {} },
-])('enable with config $json keeps it', ({ json, set }) => {
+])('enable with config $json stores it', ({ json, set }) => {
   expect(enable('auth', 'new', { type: 'jwt', config: config(json) }).config).toEqual({ ...unset, ...set })
 })
 

@@ -149,7 +149,7 @@ test('the server’s own mounts take the audit lists', () => {
   expect(tuned(fixed('sys/', 'system'), { audit_non_hmac_request_keys: ['a'] }, system).config.audit_non_hmac_request_keys).toEqual(['a'])
 })
 
-test('tuning leaves the mount it was given as it was', () => {
+test('tuning does not alter the mount it was given', () => {
   const mount = aMount('auth/jwt/', { config: { ...auth.config, listing_visibility: 'unauth', allowed_response_headers: ['X'] } })
   const before = structuredClone(mount)
 

@@ -21,7 +21,7 @@ test.each([[{ a: null }], [{ a: false }], [{ a: ['x'] }]])('metadata %j are refu
   expect(() => readMetadata(given)).toThrow('custom_metadata values must be strings')
 })
 
-test('metadata have bounds, and any key is a key', () => {
+test('metadata are bounded, and any key is allowed', () => {
   const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, '']))
 
   expect(Object.keys(readMetadata(keys(64)))).toHaveLength(64)

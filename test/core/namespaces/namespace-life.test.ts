@@ -58,7 +58,7 @@ async function openHouse(options: HouseOptions = {}) {
 
 const none = () => ({})
 
-test('a namespace and its mounts are there together, also for the next start', async () => {
+test('a namespace and its mounts appear together, also for the next start', async () => {
   await using house = await openHouse()
   const made = await house.life.create(rootNamespace, 'a', none)
   const next = await house.reopen({})
@@ -99,7 +99,7 @@ test('a step that failed runs again at the next call, and until then the namespa
   expect(house.mounts.table.of(made.id)).toEqual([])
 })
 
-test('what a stop left half removed goes on when it is told to', async () => {
+test('a removal that a stop interrupted resumes on request', async () => {
   const reached = Promise.withResolvers<void>()
   const step = {
     name: 'slow',
@@ -122,7 +122,7 @@ test('what a stop left half removed goes on when it is told to', async () => {
   expect((await house.reopen({})).namespaces.byPath('a/')).toBeUndefined()
 })
 
-test('the id of a deleted namespace is never given again', async () => {
+test('the id of a deleted namespace is never reused', async () => {
   let drawn = 0
   // the first two namespaces draw the same id
   const random: Random = { uuid: () => systemRandom.uuid(), bytes: (count) => new Uint8Array(count).fill(drawn++ < 2 ? 1 : 2) }

@@ -63,13 +63,13 @@ async function personWith({ policies = [] as string[], namespace = '' } = {}): P
   }
 }
 
-describe('what is shown (108–114)', () => {
+describe('what is shown', () => {
   let here = ''
   beforeEach(async () => {
     here = await fresh()
   })
 
-  test.each([before, after])('nothing to show at %s is an empty object (108)', async (path) => {
+  test.each([before, after])('nothing to show at %s is an empty object', async (path) => {
     const answer = await root.read(path, inside(here))
 
     expect(answer.status).toBe(200)
@@ -77,7 +77,7 @@ describe('what is shown (108–114)', () => {
     expect(answer.text).toContain('"data":{}')
   })
 
-  test('a message before login has eight properties and needs no token (109)', async () => {
+  test('a message before login has eight properties and needs no token', async () => {
     const id = await planned({ authenticated: false, link: { 'Learn more': 'https://example.org' }, options: { n: 1 } }, here)
 
     const answer = await server.anonymous.read(before, inside(here))
@@ -125,7 +125,7 @@ describe('what is shown (108–114)', () => {
     { name: 'starting right now', window: { start_time: '2024-06-01T12:00:00Z' } },
     { name: 'over', window: { end_time: '2024-05-01T00:00:00Z' } },
     { name: 'ending right now', window: { end_time: '2024-06-01T12:00:00Z' } },
-  ])('a message that is $name is not (110)', async ({ window }) => {
+  ])('a message that is $name is not', async ({ window }) => {
     await planned({ authenticated: false, ...window }, here)
     await planned(window, here)
 
@@ -133,7 +133,7 @@ describe('what is shown (108–114)', () => {
     expect((await root.read(after, inside(here))).body['data']).toEqual({})
   })
 
-  test('a token that is none, unknown, revoked, expired or of a disabled entity sees what nobody sees, and no error (111)', async () => {
+  test('a token that is none, unknown, revoked, expired or of a disabled entity sees what nobody sees, and no error', async () => {
     await planned({}, here)
     const revoked = await tokenWith()
     await root.write('auth/token/revoke', { token: revoked.id })
@@ -151,7 +151,7 @@ describe('what is shown (108–114)', () => {
     expect(keysOf(await elsewhere.client.read(after, inside(here)))).toHaveLength(1)
   })
 
-  test('any live token will do, whatever its policies and namespace, and it costs none of its uses (112, 113)', async () => {
+  test('any live token will do, whatever its policies and namespace, and it costs none of its uses', async () => {
     const id = await planned({}, here)
     const other = await fresh()
     const { client: only } = await tokenWith()
@@ -165,7 +165,7 @@ describe('what is shown (108–114)', () => {
     expect((await once.read('auth/token/lookup-self')).status).toBe(403)
   })
 
-  test('what is for before login is not told after it, and the other way round (114)', async () => {
+  test('what is for before login is not told after it, and the other way round', async () => {
     const early = await planned({ authenticated: false }, here)
     const late = await planned({}, here)
 
@@ -199,8 +199,8 @@ describe('what is shown (108–114)', () => {
   })
 })
 
-describe('namespaces and order (115–117)', () => {
-  test('messages of the namespace come first, then those of each one above; none from below or beside (115, 116)', async () => {
+describe('namespaces and order', () => {
+  test('messages of the namespace come first, then those of each one above; none from below or beside', async () => {
     const a = await fresh()
     const b = await fresh(a)
     const c = await fresh(a)
@@ -246,7 +246,7 @@ describe('namespaces and order (115–117)', () => {
   })
 })
 
-describe('other verbs and spellings (120)', () => {
+describe('other verbs and spellings', () => {
   test.each([before, after])('%s is read only, for everyone', async (path) => {
     for (const method of ['POST', 'PUT', 'DELETE']) {
       expect([method, (await server.anonymous.call(method, path)).body]).toEqual([method, errors('unsupported operation')])
@@ -574,7 +574,7 @@ describe('acknowledging', () => {
   })
 })
 
-describe('edition (121)', () => {
+describe('edition', () => {
   test('the community edition shows nothing, whatever is stored, and acknowledges nothing', async () => {
     await using folder = await temporaryFolder()
     const settings = { STORAGE: `sqlite:${folder.path}/gatehouse.db`, SEAL_KEY_FILE: `${folder.path}/seal.key` }
@@ -602,7 +602,7 @@ describe('edition (121)', () => {
   })
 })
 
-describe('records that can not be read (123)', () => {
+describe('records that can not be read', () => {
   test('are a refusal that says what was tried, and nothing is lost', async () => {
     await using folder = await temporaryFolder()
     const path = folder.file('gatehouse.db')
