@@ -17,7 +17,7 @@ import { sameName } from './same-name.ts'
 
 export type AliasParts = { readonly store: IdentityStore; mountOf(accessor: string): Mount | undefined }
 
-/** What an operator writes about an alias; an empty text is absent. docs/contract/identity.md#aliases */
+/** An API write of an alias; an empty text means absent. docs/contract/identity.md#aliases */
 export type AliasWrite = {
   readonly namespace: string
   readonly id: string
@@ -31,7 +31,10 @@ export type AliasWrite = {
 /** Ids of the alias and its entity. */
 export type AliasIds = { readonly id: string; readonly canonical_id: string }
 
-/** Updates the alias of an id, or of a mount and a name, or makes it. Undefined when there was nothing to change. docs/contract/identity.md#aliases */
+/**
+ * Updates the alias with an id, or creates or updates the one with a mount and a name. Undefined if nothing
+ * changed. Throws `invalid` or `denied`. docs/contract/identity.md#aliases
+ */
 export function putAlias(parts: AliasParts, sent: AliasWrite): Promise<AliasIds | undefined> {
   checkCustomMetadata(sent.customMetadata)
   checkRecordSize(sent.name)
@@ -137,7 +140,9 @@ async function targetOf({ records }: IdentityStore, namespace: string, next: Ent
 const isSame = (alias: EntityAlias, next: EntityAlias): boolean =>
   alias.name === next.name && alias.mount_accessor === next.mount_accessor && sameMetadata(alias.custom_metadata, next.custom_metadata ?? {})
 
-/** The row of the alias under its new mount and name; undefined when these stay. Throws when they are another's. */
+/**
+ * The row for the new mount and name; undefined if both are unchanged. Throws `invalid` if they are taken.
+ */
 async function newRowOf({ records }: IdentityStore, namespace: string, alias: EntityAlias, next: EntityAlias): Promise<AliasRow | undefined> {
   if (next.mount_accessor === alias.mount_accessor && sameName(next.name, alias.name)) return undefined
   const row = await records.aliasRow(namespace, next.mount_accessor, next.name)
@@ -176,7 +181,10 @@ const withAliases = ({ entity, revision }: StoredEntity, aliases: readonly Entit
 
 const idsOf = (alias: EntityAlias | undefined, entityId: string): AliasIds => ({ id: alias?.id ?? '', canonical_id: entityId })
 
-/** Deletes an alias; entity and tokens stay. None there is no failure. docs/contract/identity.md#aliases */
+/**
+ * Deletes an alias, but not its entity and tokens. No-op if there is no such alias.
+ * docs/contract/identity.md#aliases
+ */
 export function deleteAlias(store: IdentityStore, namespace: string, id: string): Promise<void> {
   return store.change(async () => {
     const stored = await store.records.byAliasId(namespace, id)

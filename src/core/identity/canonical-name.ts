@@ -1,7 +1,7 @@
 const runsOfSpace = /[\s\u0085]+/g
-/** Soft hyphens, joiners, variation selectors and their like: nobody sees them. */
+/** Invisible characters, such as soft hyphens, joiners and variation selectors. */
 const unseen = /\p{Default_Ignorable_Code_Point}/gu
-/** Printable, no capitals, no space: most names are their own canonical form. */
+/** Printable ASCII without capitals and spaces: such a name is its own canonical form. */
 const isPlain = /^[!-@[-~]*$/
 const settlesWithin = 8
 
@@ -28,6 +28,8 @@ export function canonicalName(name: string): string {
 const folded = (name: string): string =>
   foldCase(name.normalize('NFKC').replace(unseen, '')).normalize('NFKC').replace(unseen, '').replace(runsOfSpace, ' ').trim()
 
-/** Full case folding: what differs only by the way over small and capital letters, but for `ı`, whose capital is another letter's. */
+/**
+ * Full case folding by way of lower, upper and lower case. Leaves out `ı`, which shares its capital with `i`.
+ */
 const foldCase = (text: string): string =>
   text.replace(/[^\u0131]+/g, (part) => part.toLowerCase().toUpperCase().toLowerCase()).replaceAll('\u03c2', '\u03c3')

@@ -3,10 +3,10 @@ import { quoted } from '../../lib/go-text.ts'
 const maxPairs = 64
 const maxKeyBytes = 128
 const maxValueBytes = 512
-/** Anything that is neither seen nor a blank. */
+/** Any character that is neither visible nor a space. */
 const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u
 
-/** Each fault of custom metadata, in the order of its keys. docs/contract/identity.md#aliases */
+/** All validation errors of custom metadata, ordered by key. docs/contract/identity.md#aliases */
 export function customMetadataFaults(metadata: Readonly<Record<string, string>>): string[] {
   const pairs = Object.entries(metadata)
   if (pairs.length > maxPairs) return [`payload must contain at most ${maxPairs} keys, provided ${pairs.length}`]

@@ -11,7 +11,7 @@ import { newEntity } from './new-entity.ts'
 import { identityPolicies } from './policies.ts'
 import { sameName } from './same-name.ts'
 
-/** Fields of an entity an operator writes; an absent one stays. docs/contract/identity.md#entities */
+/** Fields of an API write of an entity; absent fields are unchanged. docs/contract/identity.md#entities */
 export type EntityFields = {
   readonly metadata?: Readonly<Record<string, string>> | null | undefined
   readonly policies?: readonly string[] | undefined
@@ -20,14 +20,17 @@ export type EntityFields = {
 
 export type EntityWrite = {
   readonly namespace: string
-  /** Empty: the one of this name. */
+  /** Empty: the entity with this name. */
   readonly id: string
-  /** Empty: as it is, or a generated one. */
+  /** Empty: unchanged, or generated for a new entity. */
   readonly name: string
   readonly fields: EntityFields
 }
 
-/** Updates the entity of an id or a name, or makes one. Gives the one it made, undefined after an update. docs/contract/identity.md#entities */
+/**
+ * Updates the entity with an id or a name, or creates one. Returns a new entity; undefined after an update.
+ * docs/contract/identity.md#entities
+ */
 export function putEntity(store: IdentityStore, write: EntityWrite): Promise<Entity | undefined> {
   checkRecordSize([write.name, write.fields])
   const name = canonicalName(write.name) === '' ? '' : write.name
@@ -71,7 +74,7 @@ async function update(store: IdentityStore, { entity, revision }: StoredEntity, 
   return { result: undefined, change: { entries, entityIds: [entity.id] } }
 }
 
-/** The given fields as they are stored. Throws for those that may not be. */
+/** The sent fields in their stored form. Throws `invalid`. */
 function checked({ metadata, policies, disabled }: EntityFields): Partial<Entity> {
   const problem = metadata ? metadataProblem(metadata) : undefined
   const names = policies === undefined ? undefined : identityPolicies(policies)
@@ -83,13 +86,16 @@ function checked({ metadata, policies, disabled }: EntityFields): Partial<Entity
   }
 }
 
-/** An entity as an operator leaves it: from now on it is not one that only logins have made. `now` is milliseconds. */
+/** Marks an entity as written through the API, so that a tidy keeps it. `now` is in milliseconds. */
 export const byHand = (entity: Entity, now: number): Entity => ({ ...entity, made_by_login: false, last_update_time: formatTime(now) })
 
-/** Which entity, by its id or by its name. */
+/** Identifies an entity by id or name. */
 export type EntityRef = { readonly id: string } | { readonly name: string }
 
-/** Deletes an entity with its aliases and memberships; its tokens are refused from now on. None there is no failure. docs/contract/identity.md#entities */
+/**
+ * Deletes an entity with its aliases and memberships; its tokens are refused from then on. No-op if there is
+ * no such entity. docs/contract/identity.md#entities
+ */
 export function deleteEntity(store: IdentityStore, namespace: string, ref: EntityRef): Promise<void> {
   const draw = async (): Promise<Drawn<undefined>> => {
     const stored = 'id' in ref ? await store.records.byId(namespace, ref.id) : await store.records.byName(namespace, ref.name)
@@ -98,7 +104,7 @@ export function deleteEntity(store: IdentityStore, namespace: string, ref: Entit
   return store.memberships.inTurn(() => store.change(draw))
 }
 
-/** The end of an entity as a change to write. */
+/** The change that deletes an entity. */
 export async function gone({ records, memberships }: IdentityStore, stored: StoredEntity): Promise<Drawn<undefined>> {
   const { entity } = stored
   const left = await memberships.entityGone(entity.id)

@@ -3,12 +3,12 @@ import { namespaceIdOf } from '../namespaces/suffix.ts'
 import { type Entity, type EntityAlias, firstAliasId } from './entity.ts'
 import type { EntityRecords, Page } from './entity-records.ts'
 
-/** What of a list is wanted: what comes after `after` (empty: from the start), at most `limit` (0: all). */
+/** A range of a list: at most `limit` items (0: all) after `after` (empty: from the start). */
 export type ListRange = { readonly after: string; readonly limit: number }
 
 const pageSize = 100
 
-/** Entities of a namespace in the order of their ids; other work goes on between the pages it reads. */
+/** Entities of a namespace, ordered by id. Lets other work run between pages. */
 export async function* entitiesOf(records: EntityRecords, namespace: string, after = ''): AsyncGenerator<Entity, void, undefined> {
   yield* paged(
     (page) => records.page(namespace, page),
@@ -28,7 +28,10 @@ async function* paged<T>(read: (page: Page) => Promise<T[]>, idOf: (item: T) => 
   }
 }
 
-/** The names of a walk over everything, in order: they lie under hashes. Of a list that is cut no more than twice its length is kept meanwhile. */
+/**
+ * Sorts the names of all items, since storage orders them by hash. With a limit, memory stays bounded by
+ * about twice the limit.
+ */
 export async function namesInOrder(items: AsyncIterable<{ readonly name: string }>, { after, limit }: ListRange): Promise<string[]> {
   let names: string[] = []
   for await (const { name } of items) {
@@ -40,13 +43,13 @@ export async function namesInOrder(items: AsyncIterable<{ readonly name: string 
 }
 
 /**
- * Aliases of a namespace in the order of their ids, out of two walks: that over entities meets the aliases whose id leads to their entity, that over
- * the rows of alias ids the others.
+ * Aliases of a namespace, ordered by id. Merges two walks: one over entities, for aliases whose id is derived
+ * from the entity's id, and one over alias id rows, for the others.
  */
 export const aliasesOf = (records: EntityRecords, namespace: string, after: string): AsyncGenerator<EntityAlias, void, undefined> =>
   inOrder(firstAliases(records, namespace, after), otherAliases(records, namespace, after))
 
-/** Digits of an id before the one in which an entity's and its first alias's differ. */
+/** Length of the prefix that the ids of an entity and its first alias share. */
 const sharedDigits = 14
 
 async function* firstAliases(records: EntityRecords, namespace: string, after: string): AsyncGenerator<EntityAlias, void, undefined> {

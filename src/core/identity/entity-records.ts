@@ -5,12 +5,12 @@ import { aliasOf, type Entity, type EntityAlias, entityIdOfFirstAlias, firstAlia
 import { aliasIdKey, aliasIdPrefix, entityKey, entityPrefix, type IdentityKeys, isIdentityId, mergedKey } from './identity-keys.ts'
 import { foldedName } from './same-name.ts'
 
-/** An entity as stored, with the revision a change hangs on. */
+/** A stored entity and the revision that a change must expect. */
 export type StoredEntity = { readonly entity: Entity; readonly revision: number }
 
 export type StoredAlias = StoredEntity & { readonly alias: EntityAlias }
 
-/** The row that leads from mount and name to an entity, as it was read: `found` is the alias it leads to, if there is one. */
+/** The row that maps mount and name to an entity, as read; `found` is the alias, if it exists. */
 export type AliasRow = { readonly key: string; readonly expect: number | 'absent'; readonly found: StoredAlias | undefined }
 
 /** A name at a mount. */
@@ -22,13 +22,16 @@ export const placeOf = ({ namespace_id }: Entity, { mount_accessor, name }: Enti
   name,
 })
 
-/** A piece of a list: what comes after `after`, at most `limit`. */
+/** A page of a list: at most `limit` items after `after`. */
 export type Page = { readonly after?: string | undefined; readonly limit: number }
 
-/** Chains of merged entities are short: each merge writes the rows of all that were merged before. */
+/** Limit for following merges. Chains are short, because each merge rewrites the rows of earlier merges. */
 const longestMergeChain = 16
 
-/** Finds entities by id, name and alias, each by keys alone, whatever their number. What belongs to another namespace is not found. */
+/**
+ * Finds entities by id, name and alias through storage keys, in time independent of their number. Does not
+ * find entities of other namespaces, except with `ofAnyNamespace`.
+ */
 export class EntityRecords {
   readonly keys: IdentityKeys
   readonly #view: View
@@ -47,7 +50,7 @@ export class EntityRecords {
     return record === undefined ? undefined : { entity: readEntity(record.value), revision: record.revision }
   }
 
-  /** The entity this one was merged into; undefined when it was not. docs/contract/identity.md#merging */
+  /** Id of the entity that this one was merged into, if any. docs/contract/identity.md#merging */
   async mergedInto(id: string): Promise<string | undefined> {
     let target: string | undefined
     for (let at: unknown = id, links = 0; links < longestMergeChain; links += 1) {
@@ -67,7 +70,7 @@ export class EntityRecords {
     return (await this.aliasRow(namespace, mountAccessor, name)).found
   }
 
-  /** One read of the row tells both whether the name is taken and what a write of it must expect. */
+  /** Reads the row of an alias name: whether the name is taken, and the revision that a write must expect. */
   async aliasRow(namespace: string, mountAccessor: string, name: string): Promise<AliasRow> {
     const key = this.keys.alias(namespace, mountAccessor, name)
     const row = await this.#view.read(key)
@@ -85,26 +88,26 @@ export class EntityRecords {
     return typeof owner === 'string' ? withAlias(await this.byId(namespace, owner), id) : undefined
   }
 
-  /** Entities in the order of their ids. */
+  /** Entities, ordered by id. */
   async page(namespace: string, { after, limit }: Page): Promise<Entity[]> {
     const prefix = entityPrefix(namespace)
     const records = await this.#view.list(prefix, { limit, ...(after === undefined ? {} : { after: prefix + after }) })
     return records.map(({ value }) => readEntity(value))
   }
 
-  /** Ids of aliases that have a row, in order, each with that of its entity. */
+  /** The rows of alias ids, in order, each with the id of its entity. */
   async aliasIdPage(namespace: string, { after, limit }: Page): Promise<{ id: string; entityId: string }[]> {
     const prefix = aliasIdPrefix(namespace)
     const records = await this.#view.list(prefix, { limit, ...(after === undefined ? {} : { after: prefix + after }) })
     return records.flatMap(({ key, value }) => (typeof value === 'string' ? [{ id: key.slice(prefix.length), entityId: value }] : []))
   }
 
-  /** The row that leads from an alias id to `entityId`; it goes where the id leads there itself. */
+  /** Maps an alias id to `entityId`; deletes the row if the alias id is derived from the entity's id. */
   aliasIdEntry({ id }: EntityAlias, entityId: string): ViewEntry {
     return { key: aliasIdKey(id), value: id === firstAliasId(entityId) ? undefined : entityId }
   }
 
-  /** Everything of an entity but its memberships, gone. */
+  /** Deletes all records of an entity except its memberships. */
   goneEntries({ entity, revision }: StoredEntity): ViewEntry[] {
     return [
       { key: entityKey(entity.id), value: undefined, expect: revision },
@@ -114,7 +117,10 @@ export class EntityRecords {
     ]
   }
 
-  /** The entity that had a name at this mount which looks like this one and is another; `of` is the entity of this name itself. */
+  /**
+   * Id of another entity whose name at this mount looks like this one. `of` is the entity with this name
+   * itself.
+   */
   async resembled({ namespace, mountAccessor, name }: AliasPlace, of?: string): Promise<string | undefined> {
     const canonical = canonicalName(name)
     const plain = isCanonical(name) ? undefined : (await this.byAlias(namespace, mountAccessor, canonical))?.entity.id
@@ -125,12 +131,15 @@ export class EntityRecords {
     return typeof other?.value === 'string' ? other.value : undefined
   }
 
-  /** The row by which names that look like this one find it; none for a name in canonical form, which is found by that. */
+  /**
+   * The row by which similar names find this one. A canonical name needs none: similar names find it by their
+   * canonical form.
+   */
   alikeEntries({ namespace, mountAccessor, name }: AliasPlace, entityId: string | undefined): ViewEntry[] {
     return isCanonical(name) ? [] : [{ key: this.keys.alike(namespace, mountAccessor, name), value: entityId }]
   }
 
-  /** The rows that lead to an alias, gone. */
+  /** Deletes the rows that lead to an alias. */
   aliasGoneEntries(entity: Entity, alias: EntityAlias): ViewEntry[] {
     return [
       ...this.alikeEntries(placeOf(entity, alias), undefined),

@@ -7,19 +7,22 @@ export type EntityAlias = {
   /** Id of the entity. */
   readonly canonical_id: string
   readonly mount_accessor: string
-  /** In the spelling of the first login or the last API write; compares in its folded form (same-name.ts). */
+  /** As spelt at the first login or in the last API write; compared in its folded form (same-name.ts). */
   readonly name: string
   readonly metadata: Readonly<Record<string, string>> | null
   readonly custom_metadata: Readonly<Record<string, string>> | null
   readonly merged_from_canonical_ids: readonly string[] | null
   readonly local: boolean
-  /** Id of an entity whose name at this mount looked the same when this name came up: its logins are warned of. */
+  /**
+   * Id of an entity with a similar name at this mount, recorded when this name was new. Its logins are logged
+   * as warnings.
+   */
   readonly resembles?: string
   readonly creation_time: string
   readonly last_update_time: string
 }
 
-/** Who it is, whatever mount the login came by. docs/contract/identity.md#entities */
+/** A user or machine, independent of the mount of the login. docs/contract/identity.md#entities */
 export type Entity = {
   readonly id: string
   readonly name: string
@@ -31,13 +34,16 @@ export type Entity = {
   readonly aliases: readonly EntityAlias[]
   readonly creation_time: string
   readonly last_update_time: string
-  /** A login made it, and nobody has written to it or its aliases since. */
+  /** A login created it, and neither it nor its aliases have been written through the API since. */
   readonly made_by_login?: boolean
-  /** Day of the last login (`2026-01-02`, UTC), if it was not the day it was made. */
+  /** Day of the last login (`2026-01-02`, UTC), if later than the day of creation. */
   readonly last_login_day?: string
 }
 
-/** A stored record as an entity. Only what rights hang on is checked: the record was sealed by this server. Throws kind `internal`. */
+/**
+ * Reads a stored record as an entity. Checks only the fields that affect rights, since this server encrypted
+ * the record. Throws `internal`.
+ */
 export function readEntity(value: unknown): Entity {
   if (!looksLikeEntity(value)) throw fail('internal', 'internal error', { cause: new Error('a stored entity has not the shape of one') })
   return value
@@ -63,19 +69,20 @@ export const aliasOf = (entity: Entity, mountAccessor: string, name: string): En
 export const aliasAt = (entity: Entity, mountAccessor: string): EntityAlias | undefined =>
   entity.aliases.find((alias) => alias.mount_accessor === mountAccessor)
 
-/** The day an entity was last logged in to or, without a login, made. */
+/** Day of the entity's last login or, without one, of its creation. */
 export const lastLoginDay = (entity: Entity): string => entity.last_login_day ?? entity.creation_time.slice(0, dayLength)
 
 const dayLength = '2026-01-02'.length
 const versionAt = 14
 
 /**
- * Id of the alias that is made together with an entity: the entity's own with another version digit (RFC 9562 §5.8: a UUID of a form of our own). So
- * it leads to its entity without a row in storage, and these ids are in the order of their entities'.
+ * Id of the alias created together with an entity: the entity's id with version digit 8 (RFC 9562 §5.8,
+ * custom UUIDs). It leads to the entity without a row in storage, and these ids sort like those of their
+ * entities.
  */
 export const firstAliasId = (entityId: string): string => withVersion(entityId, '8')
 
-/** The entity an alias of this id was made together with; undefined for an id that was made another way. */
+/** Id of the entity that was created together with this alias; undefined for any other alias id. */
 export const entityIdOfFirstAlias = (aliasId: string): string | undefined => (aliasId[versionAt] === '8' ? withVersion(aliasId, '4') : undefined)
 
 const withVersion = (id: string, version: string): string => `${id.slice(0, versionAt)}${version}${id.slice(versionAt + 1)}`

@@ -12,25 +12,27 @@ import type { AliasRow } from './group-reader.ts'
 import { isIdentityId } from './identity-keys.ts'
 import { foldedName } from './same-name.ts'
 
-/** A write of a group alias: of the one with this id, or of a new one. docs/contract/identity.md#groups */
+/** An API write of a group alias; without an id it creates one. docs/contract/identity.md#groups */
 export type AliasWrite = {
   readonly namespace: string
   readonly id?: string | undefined
   readonly name: string
   readonly mountAccessor: string
-  /** Id of the group; empty: the one it has, or a new external group. */
+  /** Id of the group; empty: the alias's current group, or a new external group. */
   readonly canonicalId: string
 }
 
 export type WrittenAlias = { readonly alias: GroupAlias; readonly changed: boolean }
 
-/** The stored group that has the alias of this id. */
+/** The stored group with this alias id. */
 export async function groupOfAlias(parts: GroupParts, namespace: string, aliasId: string): Promise<StoredGroup | undefined> {
   const id = isIdentityId(aliasId) ? await parts.view.get(aliasIdKey(aliasId)) : undefined
   return typeof id === 'string' ? storedGroup(parts, namespace, id) : undefined
 }
 
-/** The one step that creates, changes or moves a group alias. Throws kind `invalid` with the texts of docs/contract/identity.md#groups */
+/**
+ * The write that creates, changes or moves a group alias. Throws `invalid`. docs/contract/identity.md#groups
+ */
 export async function aliasWrite(parts: GroupParts, write: AliasWrite): Promise<GroupStep<WrittenAlias>> {
   const { namespace, name, mountAccessor } = write
   checkRecordSize(name)
@@ -82,7 +84,9 @@ export async function aliasWrite(parts: GroupParts, write: AliasWrite): Promise<
   }
 }
 
-/** The one step that removes a group alias; the group stays, and its members until their next login or renewal. */
+/**
+ * The write that deletes a group alias. Keeps the group; each member leaves it at its next login or renewal.
+ */
 export async function aliasRemoval(parts: GroupParts, namespace: string, id: string): Promise<GroupStep<undefined> | undefined> {
   const stored = await groupOfAlias(parts, namespace, id)
   const alias = stored?.group.alias ?? undefined
@@ -96,7 +100,7 @@ export async function aliasRemoval(parts: GroupParts, namespace: string, id: str
   }
 }
 
-/** The rows of an alias that ends. */
+/** Deletes the rows of an alias. */
 export const aliasEnd = (parts: GroupParts, namespace: string, { id, mount_accessor, name }: GroupAlias): ViewEntry[] => [
   { key: groupAliasKey(parts, namespace, mount_accessor, name), value: undefined },
   { key: aliasIdKey(id), value: undefined },

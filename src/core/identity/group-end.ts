@@ -8,8 +8,9 @@ import { foldedName } from './same-name.ts'
 const membersAtOnce = 500
 
 /**
- * The one step after which a group is no more: its record, name, alias and place among groups go. Memberships of more entities than fit into the step
- * are without meaning from then on; a note says that they have still to go (`dropMembers`).
+ * The write that deletes a group: its record, name, alias and relations to other groups. If it has too many
+ * members for one write, their memberships are ignored from then on, and a note asks `dropMembers` to delete
+ * them.
  */
 export async function groupEnd(parts: GroupParts, namespace: string, id: string): Promise<GroupStep<{ rest: boolean }> | undefined> {
   const stored = await storedGroup(parts, namespace, id)
@@ -43,7 +44,7 @@ export async function groupEnd(parts: GroupParts, namespace: string, id: string)
   }
 }
 
-/** Removes the memberships a group left behind, in steps between which others get their turn. May be begun again. */
+/** Deletes the memberships of a deleted group, in several writes, and then its note. May be run again. */
 export async function dropMembers({ view }: Pick<GroupParts, 'view'>, id: string): Promise<void> {
   for (;;) {
     const members = await view.listKeys(memberPrefix(id), { limit: membersAtOnce })

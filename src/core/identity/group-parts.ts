@@ -9,35 +9,37 @@ import { aliasPrefix, groupKey, namePrefix } from './group-keys.ts'
 import type { Affected, GroupReader } from './group-reader.ts'
 import { type IdentityKeys, isIdentityId } from './identity-keys.ts'
 
-/** What reads and writes of groups stand on. */
+/** Dependencies of reads and writes of groups. */
 export type GroupParts = {
-  /** The core's view: tokens, entities and groups lie in the same one, so that a login is one write. */
+  /** The core's view. It stores tokens, entities and groups, so that a login is one write. */
   readonly view: View
   readonly clock: Clock
   readonly random: Random
   readonly keys: IdentityKeys
   readonly reader: GroupReader
   mountOf(accessor: string): Mount | undefined
-  /** Is this the namespace `lower` itself, or one above it? Its entities and groups may be members of groups of `lower` then. */
+  /**
+   * Whether `upper` is `lower` or one of its ancestors, whose entities and groups may join groups of `lower`.
+   */
   isSameOrAbove(upper: string, lower: string): boolean
 }
 
-/** A stored group with the revision a change hangs on. */
+/** A stored group and the revision that a change must expect. */
 export type StoredGroup = { readonly group: Group; readonly revision: number }
 
-/** One step of storage, and what copies in memory it makes wrong. */
+/** One atomic write, and the cache entries that it invalidates. */
 export type GroupStep<Result> = {
   readonly entries: readonly ViewEntry[]
   readonly result: Result
   /** Groups whose record or parents change. */
   readonly groups: readonly string[]
-  /** Entities that are concerned whoever is in the groups afterwards. */
+  /** Entities whose memberships change, in addition to the members of `groups` before and after the write. */
   readonly entities: Affected
-  /** Once it is written. */
+  /** Called after the write. */
   written?(): void
 }
 
-/** The group of this id, when it is one of the namespace: an id of another namespace is unknown here. */
+/** The group with this id; undefined if it belongs to another namespace. */
 export async function storedGroup({ view }: Pick<GroupParts, 'view'>, namespace: string, id: string): Promise<StoredGroup | undefined> {
   const record = isIdentityId(id) ? await view.read(groupKey(id)) : undefined
   if (record === undefined) return undefined
@@ -51,7 +53,7 @@ export const groupNameKey = ({ keys }: Pick<GroupParts, 'keys'>, namespace: stri
 export const groupAliasKey = ({ keys }: Pick<GroupParts, 'keys'>, namespace: string, mountAccessor: string, name: string): string =>
   aliasPrefix(namespace, mountAccessor) + keys.hashOf('group-alias', namespace, name)
 
-/** A group nobody has written yet. */
+/** A new group; not stored yet. */
 export function newGroup({ clock, random }: GroupParts, namespace: string, type: GroupType): Group {
   const now = formatTime(clock.now())
   return {
@@ -68,7 +70,7 @@ export function newGroup({ clock, random }: GroupParts, namespace: string, type:
   }
 }
 
-/** The record of a change: one more than before. */
+/** The group with its modification count and time updated. */
 export const changedNow = ({ clock }: GroupParts, group: Group): Group => ({
   ...group,
   modify_index: group.modify_index + 1,

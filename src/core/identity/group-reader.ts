@@ -15,13 +15,16 @@ import {
   parentPrefix,
 } from './group-keys.ts'
 
-/** Groups of an entity: those it was put into, and those it is in through them. Both in order of their ids, none in both. */
+/**
+ * Groups of an entity: direct ones, and those inherited from their parents. Both are ordered by id and
+ * disjoint.
+ */
 export type Memberships = { readonly direct: readonly Group[]; readonly inherited: readonly Group[] }
 
-/** Who a change concerns: entities by id, or more than it is worth to count. */
+/** Entities affected by a change; `all` if there are too many to list. */
 export type Affected = ReadonlySet<string> | 'all'
 
-/** The group an alias name stands for. */
+/** Maps an alias name to its group. */
 export type AliasRow = { readonly group: string; readonly name: string }
 
 type GroupNode = { readonly group: Group; readonly parents: readonly string[] }
@@ -33,15 +36,24 @@ const maxMounts = 1_000
 const pageSize = 500
 const maxAffected = 1_000
 
-/** Reads groups by key ranges, and keeps copies of what logins and requests ask for. Whoever writes calls the `drop…` methods after the commit. */
+/**
+ * Reads groups and caches those that logins and requests need. Writers must call the `drop…` methods after
+ * the commit.
+ */
 export class GroupReader {
   readonly #view: View
   readonly #nodes = new RecordCache<GroupNode>(maxNodes, maxNodeText)
-  /** By entity. The groups in it are shared. */
+  /** By entity id. Entries share their group objects. */
   readonly #memberships = new RecordCache<Memberships>(maxEntities)
-  /** Group id by alias name, whole for each mount of a namespace: a claim may name thousands of groups nobody knows here. */
+  /**
+   * All aliases of a mount: group id by alias name. Complete, because a claim may list thousands of unknown
+   * groups.
+   */
   readonly #aliases = new RecordCache<Map<string, string>>(maxMounts)
-  /** What `changesKey` holds, of groups it was asked for. This process counts on, so what is stored is never ahead of it. */
+  /**
+   * Change counts (`changesKey`) that were read. This process increments them first, so stored counts are
+   * never ahead.
+   */
   readonly #changes = new Map<string, number>()
 
   constructor(view: View) {
@@ -59,13 +71,16 @@ export class GroupReader {
     })
   }
 
-  /** docs/contract/tokens-and-policies.md#policies, docs/contract/identity.md#groups: policies flow down, so an entity is in the parents of its groups too. */
+  /**
+   * The groups of an entity. It inherits the parents of its groups too.
+   * docs/contract/tokens-and-policies.md#policies, docs/contract/identity.md#groups
+   */
   async membershipsOf(entityId: string): Promise<Memberships> {
     const found = await this.#memberships.read(entityId, async () => this.membershipsBy(await this.directOf(entityId)))
     return found ?? { direct: [], inherited: [] }
   }
 
-  /** What being in these groups directly gives. Groups that are gone are left out. */
+  /** The memberships of an entity that is a direct member of these groups. Skips deleted groups. */
   async membershipsBy(directIds: readonly string[]): Promise<Memberships> {
     const direct = await this.#nodesOf(directIds)
     const seen = new Map(direct.map((node) => [node.group.id, node]))
@@ -86,7 +101,7 @@ export class GroupReader {
     return nodes.flatMap((node) => node ?? [])
   }
 
-  /** All groups above one, however far. */
+  /** Ids of all ancestors of a group. */
   async ancestorsOf(groupId: string): Promise<ReadonlySet<string>> {
     const seen = new Set<string>()
     for (let level = await this.parentsOf(groupId); level.length > 0; ) {
@@ -108,7 +123,7 @@ export class GroupReader {
     return names
   }
 
-  /** What follows a prefix, after `from`, a page at a time; the event loop gets its turn between two. */
+  /** Pages of the key suffixes after a prefix, from after `from`. Yields to the event loop between pages. */
   async *pages(prefix: string, from = ''): AsyncGenerator<string[]> {
     for (let after = from; ; ) {
       const keys = await this.#view.listKeys(prefix, { limit: pageSize, ...(after === '' ? {} : { after: prefix + after }) })
@@ -121,14 +136,14 @@ export class GroupReader {
     }
   }
 
-  /** How many members a group has, direct ones. */
+  /** Number of direct member entities. */
   async memberCount(groupId: string): Promise<number> {
     let count = 0
     for await (const page of this.pages(memberPrefix(groupId))) count += page.length
     return count
   }
 
-  /** The groups of a namespace in order of their ids. */
+  /** The groups of a namespace, ordered by id. */
   async *groupsOf(namespace: string, after = ''): AsyncGenerator<Group, void, undefined> {
     for await (const page of this.pages(groupPrefix(namespace), after)) {
       for (const id of page) {
@@ -138,7 +153,7 @@ export class GroupReader {
     }
   }
 
-  /** The group aliases of a namespace in order of their ids. */
+  /** The group aliases of a namespace, ordered by id. */
   async *aliasesIn(namespace: string, after = ''): AsyncGenerator<GroupAlias, void, undefined> {
     for await (const page of this.pages(aliasIdPrefix(namespace), after)) {
       for (const id of page) {
@@ -150,7 +165,7 @@ export class GroupReader {
     }
   }
 
-  /** Entities in a group or in one below it. */
+  /** Entities in a group or in any of its descendants. */
   async entitiesBelow(groupId: string): Promise<Affected> {
     const entities = new Set<string>()
     const groups = new Set([groupId])
@@ -165,7 +180,7 @@ export class GroupReader {
     return entities
   }
 
-  /** Group id by alias name, as names compare. Not to be changed. */
+  /** Group ids by folded alias name. The caller must not change the map. */
   async aliasesOf(namespace: string, mountAccessor: string): Promise<ReadonlyMap<string, string>> {
     const prefix = aliasPrefix(namespace, mountAccessor)
     return (await this.#aliases.read(prefix, () => this.#loadAliases(prefix))) ?? new Map()
@@ -185,7 +200,9 @@ export class GroupReader {
     }
   }
 
-  /** An alias was written or removed: known maps follow, those under way are read again. */
+  /**
+   * Call after an alias was written or deleted. Updates a cached map; a map that is being read is not cached.
+   */
   aliasChanged(namespace: string, mountAccessor: string, name: string, groupId: string | undefined): void {
     const prefix = aliasPrefix(namespace, mountAccessor)
     const known = this.#aliases.get(prefix)
@@ -196,20 +213,20 @@ export class GroupReader {
     this.#aliases.set(prefix, known)
   }
 
-  /** How often members changed otherwise than by a write of the group. */
+  /** Number of membership changes that were not writes of the group. */
   async changesOf(groupId: string): Promise<number> {
     const known = this.#changes.get(groupId)
     if (known !== undefined) return known
     const stored = await this.#view.get(changesKey(groupId))
-    // someone may have counted on in the meantime
+    // `nextChange` may have run in the meantime
     const count = this.#changes.get(groupId) ?? (typeof stored === 'number' ? stored : 0)
     this.#changes.set(groupId, count)
     return count
   }
 
   /**
-   * The next count. It is told apart from a change of the record, because logins of many entities may join one group at the same moment: each
-   * writes the number it was given, in the order the numbers were given out, and none has to wait for or redo another's.
+   * The next change count. It is separate from the group's record so that many concurrent logins can join one
+   * group without waiting or retrying: each writes the count that it received, in that order.
    */
   nextChange(groupId: string): number {
     const next = (this.#changes.get(groupId) ?? 0) + 1
@@ -226,12 +243,12 @@ export class GroupReader {
     else for (const id of affected) this.#memberships.drop(id)
   }
 
-  /** A group that is gone is not counted any more. */
+  /** Drops the change count of a deleted group. */
   forgetChanges(groupId: string): void {
     this.#changes.delete(groupId)
   }
 
-  /** It is not known what was written: nothing in memory can be trusted. */
+  /** Call after a write with an unknown outcome. */
   dropAll(): void {
     this.#nodes.dropAll()
     this.#memberships.dropAll()

@@ -10,8 +10,10 @@ import { foldedName } from './same-name.ts'
 const none: Memberships = { direct: [], inherited: [] }
 
 /**
- * The groups of an entity after a login: in those its provider names, out of the others of this mount. Reads no storage when the mount's aliases and
- * the entity's groups are known. Internal groups and those with an alias at another mount stay as they are. docs/contract/identity.md#groups.
+ * Computes the group changes of a login: the entity joins the groups that its provider names and leaves the
+ * other groups with an alias at this mount. Internal groups and groups with an alias at another mount do not
+ * change. Reads no storage if the mount's aliases and the entity's groups are cached.
+ * docs/contract/identity.md#groups
  */
 export async function groupRefresh(parts: GroupParts, login: GroupLogin, changed: (entityId: string) => void): Promise<GroupRefresh> {
   const { reader } = parts
@@ -22,7 +24,7 @@ export async function groupRefresh(parts: GroupParts, login: GroupLogin, changed
   const leaves = external.filter((group) => !wanted.has(group.id) && isOfMount(group, login.mountAccessor)).map(({ id }) => id)
   const joins: string[] = []
   for (const id of wanted) {
-    // an alias may have been read that goes with its group at this moment
+    // the group of a cached alias may just have been deleted
     if (!external.some((group) => group.id === id) && (await reader.group(id)) !== undefined) joins.push(id)
   }
   const groupIds = [...wanted]
@@ -44,7 +46,8 @@ export async function groupRefresh(parts: GroupParts, login: GroupLogin, changed
     entries: [
       ...joins.flatMap((id) => membershipRows(id, login.entityId, true)),
       ...leaves.flatMap((id) => membershipRows(id, login.entityId, undefined)),
-      // as it is: should the entity be removed or merged at this moment, one of the two writes is refused and looks again
+      // unchanged: if the entity is deleted or merged concurrently, one of the two writes fails and is
+      // retried
       ...(entity === undefined ? [] : [{ key: entity.key, value: entity.value, expect: entity.revision }]),
     ],
     counts: () => touched.map((id) => ({ key: changesKey(id), value: reader.nextChange(id) })),
@@ -52,7 +55,7 @@ export async function groupRefresh(parts: GroupParts, login: GroupLogin, changed
   }
 }
 
-/** Names of a claim that stand for a group, in the form names are compared in. */
+/** The names of a claim that match a group alias, in folded form, and the ids of those groups. */
 function matches(aliases: ReadonlyMap<string, string>, names: readonly string[]): { matched: string[]; wanted: Set<string> } {
   const matched = new Set<string>()
   const wanted = new Set<string>()

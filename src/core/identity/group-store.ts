@@ -19,41 +19,41 @@ import type { GroupLogin, GroupRefresh, MembershipChange, Memberships as Members
 import { foldedName } from './same-name.ts'
 
 export type GroupStoreParts = {
-  /** The core's view: tokens, entities and groups lie in the same one, so that a login is one write. */
+  /** The core's view. It stores tokens, entities and groups, so that a login is one write. */
   readonly view: View
   readonly clock: Clock
   readonly random: Random
   mountOf(accessor: string): Mount | undefined
-  /** Is this the namespace `lower` itself, or one above it? */
+  /** Whether `upper` is `lower` or one of its ancestors. */
   isSameOrAbove(upper: string, lower: string): boolean
 }
 
-/** What of a group lies beside its record. */
+/** Data of a group that is stored outside its record. */
 export type GroupDetails = {
   readonly memberEntityIds: readonly string[]
   readonly memberGroupIds: readonly string[]
   readonly parentGroupIds: readonly string[]
-  /** All changes, those of logins included. */
+  /** Number of all changes, including those by logins. */
   readonly modifyIndex: number
 }
 
-/** A group as a list shows it. */
+/** A group in a list. */
 export type ListedGroup = Group & { readonly num_member_entities: number; readonly num_parent_groups: number }
 
 const structureTurn = 'groups'
 
-/** Groups, their aliases, and who is in them. docs/contract/identity.md#groups */
+/** Stores groups, their aliases and their members. docs/contract/identity.md#groups */
 export class GroupStore implements MembershipSource {
   readonly #parts: GroupParts
   readonly #listeners: ((affected: Affected) => void)[] = []
-  /** Writes of groups, and ends of entities, one after the other: each decides on what the one before it left. */
+  /** Serialises writes of groups and deletions of entities. */
   readonly #turns = new Turns()
 
   private constructor(parts: GroupParts) {
     this.#parts = parts
   }
 
-  /** Ends what a stopped server left undone of the ends of groups. */
+  /** Opens the store and completes deletions of groups that a stop of the server interrupted. */
   static async open(parts: GroupStoreParts): Promise<GroupStore> {
     const keys = await IdentityKeys.open(parts.view, parts.random)
     const full: GroupParts = { ...parts, keys, reader: new GroupReader(parts.view) }
@@ -61,7 +61,7 @@ export class GroupStore implements MembershipSource {
     return new GroupStore(full)
   }
 
-  /** Told after each commit whose groups are others now, or have other policies, names or metadata. */
+  /** Calls `listener` after each commit with the entities whose groups, or whose groups' fields, changed. */
   onChange(listener: (affected: Affected) => void): void {
     this.#listeners.push(listener)
   }
@@ -99,7 +99,7 @@ export class GroupStore implements MembershipSource {
     return { memberEntityIds, memberGroupIds, parentGroupIds, modifyIndex: group.modify_index + changes }
   }
 
-  /** Groups of a namespace in order of their ids, each with its numbers of members and parents. */
+  /** Groups of a namespace, ordered by id, with their numbers of members and parents. */
   async *listed(namespace: string, after: string): AsyncGenerator<ListedGroup, void, undefined> {
     for await (const group of this.#parts.reader.groupsOf(namespace, after)) {
       const [members, parents] = await Promise.all([this.#parts.reader.memberCount(group.id), this.#parts.reader.parentsOf(group.id)])
@@ -107,12 +107,11 @@ export class GroupStore implements MembershipSource {
     }
   }
 
-  /** All groups of a namespace. */
   groupsOf(namespace: string): AsyncGenerator<Group, void, undefined> {
     return this.#parts.reader.groupsOf(namespace)
   }
 
-  /** Group aliases of a namespace in order of their ids. */
+  /** Group aliases of a namespace, ordered by id. */
   aliasesIn(namespace: string, after: string): AsyncGenerator<GroupAlias, void, undefined> {
     return this.#parts.reader.aliasesIn(namespace, after)
   }
@@ -121,7 +120,7 @@ export class GroupStore implements MembershipSource {
     return this.#inTurn(() => groupWrite(this.#parts, write))
   }
 
-  /** Removing what is not there is no failure. */
+  /** Deletes a group; no-op if there is none. */
   async remove(namespace: string, id: string): Promise<void> {
     const ended = await this.#inTurnIf(() => groupEnd(this.#parts, namespace, id))
     if (ended?.rest === true) await dropMembers(this.#parts, id)
@@ -131,12 +130,12 @@ export class GroupStore implements MembershipSource {
     return this.#inTurn(() => aliasWrite(this.#parts, write))
   }
 
-  /** Removing what is not there is no failure. */
+  /** Deletes a group alias; no-op if there is none. */
   async removeAlias(namespace: string, id: string): Promise<void> {
     await this.#inTurnIf(() => aliasRemoval(this.#parts, namespace, id))
   }
 
-  /** What a login does to the groups of its entity; nothing is written here. docs/contract/identity.md#groups */
+  /** Computes the group changes of a login without writing them. docs/contract/identity.md#groups */
   refreshForLogin(login: GroupLogin): Promise<GroupRefresh> {
     return groupRefresh(this.#parts, login, (entityId) => this.#tell(new Set([entityId])))
   }
@@ -181,7 +180,7 @@ export class GroupStore implements MembershipSource {
     return { entries, written: () => this.#tell(new Set(to === undefined ? from : [...from, to])) }
   }
 
-  /** All groups of a namespace that goes. May be begun again. */
+  /** Deletes all groups of a namespace. May be run again. */
   async removeNamespace(namespace: string): Promise<void> {
     for await (const { id } of this.#parts.reader.groupsOf(namespace)) await this.remove(namespace, id)
   }
@@ -196,7 +195,10 @@ export class GroupStore implements MembershipSource {
     return (await this.inTurn(() => this.#write(step)))?.result
   }
 
-  /** Draws up a step and writes it; again when another replica was quicker. */
+  /**
+   * Computes a write and commits it. Retries if another replica changed the records; throws `unavailable`
+   * after too many attempts.
+   */
   async #write<Result>(draw: () => Promise<GroupStep<Result> | undefined>): Promise<GroupStep<Result> | undefined> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const step = await draw()
@@ -222,14 +224,14 @@ export class GroupStore implements MembershipSource {
     return affected.reduce(union, new Set<string>())
   }
 
-  /** Who was or is in one of the groups has other groups now. */
+  /** Invalidates the caches after a write, for all entities that were or are in one of its groups. */
   async #settle<Result>(step: GroupStep<Result>, before: Affected): Promise<void> {
     step.written?.()
     for (const id of step.groups) this.#parts.reader.dropGroup(id)
     this.#tell(union(union(before, step.entities), await this.#below(step.groups)))
   }
 
-  /** A write that failed may have been done all the same. */
+  /** Drops all caches: a failed write may have been committed. */
   #distrust(): void {
     this.#parts.reader.dropAll()
     this.#tell('all')

@@ -12,7 +12,7 @@ import { entityKey, isIdentityId } from './identity-keys.ts'
 import { metadataProblem } from './metadata.ts'
 import { identityPolicies } from './policies.ts'
 
-/** What a caller writes of a group; what is absent stays as it is. docs/contract/identity.md#groups */
+/** Fields of an API write of a group; absent fields are unchanged. docs/contract/identity.md#groups */
 export type GroupFields = {
   readonly name?: string | undefined
   readonly type?: string | undefined
@@ -22,14 +22,14 @@ export type GroupFields = {
   readonly member_group_ids?: readonly string[] | undefined
 }
 
-/** A write of a group. With an `id` it is of that one, else of the one with that name, else of a new one. */
+/** A write of the group with this `id`, else of the group with this name, else of a new group. */
 export type GroupWrite = { readonly namespace: string; readonly id?: string | undefined; readonly fields: GroupFields }
 
 export type Written = { readonly group: Group; readonly created: boolean }
 
 const checkAtOnce = 256
 
-/** The one step that creates or updates a group. Throws kind `invalid` with the texts of docs/contract/identity.md#groups */
+/** The write that creates or updates a group. Throws `invalid`. docs/contract/identity.md#groups */
 export async function groupWrite(parts: GroupParts, { namespace, id, fields }: GroupWrite): Promise<GroupStep<Written>> {
   checkRecordSize([fields.name, fields.policies])
   const nameKeyed = namedKey(parts, namespace, id, fields)
@@ -60,7 +60,7 @@ export async function groupWrite(parts: GroupParts, { namespace, id, fields }: G
   }
 }
 
-/** Where the name that is written lies; undefined when none is. */
+/** Storage key of the sent name; undefined if none was sent. */
 function namedKey(parts: GroupParts, namespace: string, id: string | undefined, { name }: GroupFields): string | undefined {
   if (name !== undefined && canonicalName(name) !== '') return groupNameKey(parts, namespace, name)
   if (name !== undefined && id === undefined) throw refuse('invalid', 'empty group name')
@@ -75,10 +75,10 @@ async function targetOf(parts: GroupParts, namespace: string, id: string | undef
   return target
 }
 
-/** The group with its new name, type, policies and metadata. */
+/** The group with the sent name, type, policies and metadata. */
 function withKind(group: Group, fields: GroupFields, isNew: boolean): Group {
   const policies = fields.policies === undefined ? group.policies : identityPolicies(fields.policies)
-  // an empty type of a new group is none
+  // for a new group, an empty type means the default
   const type = (isNew ? fields.type || group.type : fields.type) ?? group.type
   if (!isNew && type !== group.type) throw refuse('invalid', 'group type cannot be changed')
   if (!isGroupType(type)) throw refuse('invalid', `invalid group type ${quoted(type)}`)
@@ -121,7 +121,10 @@ async function hasEntity(parts: GroupParts, group: Group, id: string): Promise<b
   return mayBeMember(parts, group, id) && (await parts.view.read(entityKey(id))) !== undefined
 }
 
-/** Entities and groups of the namespace itself and of those above it. docs/contract/identity.md#groups-and-namespaces */
+/**
+ * Members may be of the group's namespace or an ancestor of it.
+ * docs/contract/identity.md#groups-and-namespaces
+ */
 const mayBeMember = (parts: GroupParts, group: Group, id: string): boolean =>
   isIdentityId(id) && parts.isSameOrAbove(namespaceIdOf(id), group.namespace_id)
 
@@ -139,7 +142,7 @@ async function childChanges(parts: GroupParts, group: Group, sent: readonly stri
   return changes
 }
 
-/** Each once; an empty text between commas is nobody. */
+/** Unique ids, without empty list items. */
 const named = (ids: readonly string[]): Set<string> => new Set(ids.filter((id) => id !== ''))
 
 function nameEntries(parts: GroupParts, target: StoredGroup | undefined, { namespace_id, name, id }: Group): ViewEntry[] {
@@ -150,7 +153,7 @@ function nameEntries(parts: GroupParts, target: StoredGroup | undefined, { names
   return before === undefined ? [taken] : [taken, { key: before, value: undefined }]
 }
 
-/** A membership from both sides; a `value` of undefined ends it. */
+/** Both rows of a membership; a `value` of undefined deletes them. */
 export const membershipRows = (group: string, entity: string, value: true | undefined): ViewEntry[] => [
   { key: memberKey(group, entity), value },
   { key: membershipKey(entity, group), value },

@@ -1,21 +1,30 @@
 import { fail } from '../../errors.ts'
 
-/** The members of an internal group are written by hand; those of an external one come and go with logins. docs/contract/identity.md#groups */
+/**
+ * Operators set the members of an internal group; logins set those of an external group.
+ * docs/contract/identity.md#groups
+ */
 export type GroupType = 'internal' | 'external'
 
-/** What a provider calls an external group at one mount. Times are RFC 3339 text, UTC. docs/contract/identity.md#groups */
+/**
+ * The provider's name of an external group at one mount. Times are RFC 3339 text, UTC.
+ * docs/contract/identity.md#groups
+ */
 export type GroupAlias = {
   readonly id: string
   /** Id of the group. */
   readonly canonical_id: string
   readonly mount_accessor: string
-  /** As written last; compares as names do. */
+  /** As spelt in the last write; compared in its folded form (same-name.ts). */
   readonly name: string
   readonly creation_time: string
   readonly last_update_time: string
 }
 
-/** A group as stored. Who is in it lies beside it, a row each (`group-keys.ts`), so that a login never rewrites a list of thousands. docs/contract/identity.md#groups */
+/**
+ * A group as stored. Each member has its own row (`group-keys.ts`), so that a login never rewrites a long
+ * list. docs/contract/identity.md#groups
+ */
 export type Group = {
   readonly id: string
   readonly name: string
@@ -24,13 +33,16 @@ export type Group = {
   readonly policies: readonly string[]
   readonly metadata: Readonly<Record<string, string>> | null
   readonly alias: GroupAlias | null
-  /** Changes by the API; joins and leaves by logins are counted beside the record. */
+  /** Number of changes through the API; membership changes by logins are counted separately. */
   readonly modify_index: number
   readonly creation_time: string
   readonly last_update_time: string
 }
 
-/** A stored record as a group. Only what rights hang on is checked: the record was sealed by this server. Throws kind `internal`. */
+/**
+ * Reads a stored record as a group. Checks only the fields that affect rights, since this server encrypted
+ * the record. Throws `internal`.
+ */
 export function readGroup(value: unknown): Group {
   if (!looksLikeGroup(value)) throw fail('internal', 'internal error', { cause: new Error('a stored group has not the shape of one') })
   return value

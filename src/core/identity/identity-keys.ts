@@ -8,23 +8,26 @@ import { foldedName } from './same-name.ts'
 
 const idForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9A-Za-z]{6})?$/
 
-/** Can this be the id of an entity, a group or an alias? What is not of the form is never looked for. */
+/** Whether a text has the form of an entity, group or alias id. Other texts are never looked up. */
 export const isIdentityId = (id: string): boolean => id.length <= 43 && idForm.test(id)
 
-/** Where records of a namespace lie that entities are made of. */
+/** Key prefixes of all entity records. */
 export const identityPrefixes = ['entity/', 'entity-name/', 'entity-alias/', 'entity-alias-id/', 'entity-alike/', 'entity-merged/'] as const
 
 export const entityPrefix = (namespace: string): string => `entity/${namespace}/`
 export const entityKey = (id: string): string => `${entityPrefix(namespaceIdOf(id))}${id}`
-/** Alias id → entity id, of the aliases whose id does not lead to their entity. */
+/** Alias id → entity id, for aliases whose id is not derived from the entity's id. */
 export const aliasIdPrefix = (namespace: string): string => `entity-alias-id/${namespace}/`
 export const aliasIdKey = (id: string): string => `${aliasIdPrefix(namespaceIdOf(id))}${id}`
-/** Id of an entity that was merged into another → id of that one. */
+/** Id of a merged entity → id of the entity it was merged into. */
 export const mergedKey = (id: string): string => `entity-merged/${namespaceIdOf(id)}/${id}`
 
 export type NameKind = 'entity' | 'alias' | 'group' | 'group-alias'
 
-/** Keys of records that names lead to. Names are people's: they are in the database only under a keyed hash of their folded form. */
+/**
+ * Keys of records found by name. Names are personal data, so keys contain only a keyed hash of their folded
+ * form.
+ */
 export class IdentityKeys {
   readonly #hash: KeyedHash
 
@@ -37,25 +40,27 @@ export class IdentityKeys {
     return new IdentityKeys(name)
   }
 
-  /** Hash by which a name is found, for one kind of name in one namespace: the same for names that are the same, and for no others. */
+  /**
+   * Hash of a name of one kind in one namespace: equal exactly for names that are the same (same-name.ts).
+   */
   hashOf(kind: NameKind, namespace: string, name: string): string {
     const folded = foldedName(name)
     if (folded.isWellFormed()) return this.#hash(`${kind}/${namespace}/${folded}`).toString('hex')
-    // in UTF-8 all lone surrogates would be one character
+    // UTF-8 would encode all lone surrogates as the same character
     return this.#hash(`${kind}-utf16/${namespace}/${Buffer.from(folded, 'utf16le').toString('hex')}`).toString('hex')
   }
 
-  /** The same hash for all names that look alike. */
+  /** Hash of a name that is equal for all names that look alike (canonical-name.ts). */
   wideHashOf(kind: NameKind, namespace: string, name: string): string {
     return this.#hash(`${kind}/${namespace}/${canonicalName(name)}`).toString('hex')
   }
 
-  /** Where the names of a mount lie that look like this one and are not in canonical form. */
+  /** Prefix of the rows of names at a mount that look like this one and are not in canonical form. */
   alikePrefix(namespace: string, mountAccessor: string, name: string): string {
     return `entity-alike/${namespace}/${mountAccessor}/${this.wideHashOf('alias', namespace, name)}/`
   }
 
-  /** Alias name that is not in canonical form → entity id. */
+  /** Alias name not in canonical form → entity id. */
   alike(namespace: string, mountAccessor: string, name: string): string {
     return this.alikePrefix(namespace, mountAccessor, name) + this.hashOf('alias', namespace, name)
   }

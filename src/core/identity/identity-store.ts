@@ -16,26 +16,29 @@ import { newEntity } from './new-entity.ts'
 import { foldedName } from './same-name.ts'
 
 export type IdentityStoreParts = {
-  /** The core's view: tokens and identity lie in the same one, so that a login is one write. */
+  /** The core's view. It stores both tokens and identity, so that a login is one write. */
   readonly view: View
   readonly clock: Clock
   readonly random: Random
-  /** Which groups entities are in; without it, none. */
+  /** The groups of entities; absent: there are no groups. */
   readonly memberships?: Memberships
 }
 
-/** What an entity brings to a request. docs/contract/tokens-and-policies.md#policies */
+/**
+ * An entity with the policies and groups that it adds to a request.
+ * docs/contract/tokens-and-policies.md#policies
+ */
 export type Identity = {
   readonly entity: Entity
-  /** Its own and those of its groups in its namespace, each once, in order; never `root`. */
+  /** Its own policies and those of its groups in its namespace: unique, sorted, never `root`. */
   readonly policies: readonly string[]
-  /** Those of its namespace, direct and inherited ones: what path templates see. */
+  /** Direct and inherited groups of its namespace, for path templates. */
   readonly groups: readonly MemberGroup[]
-  /** What groups of other namespaces add, in order of the namespaces. docs/contract/namespaces.md#isolation */
+  /** Policies of groups in other namespaces, ordered by namespace. docs/contract/namespaces.md#isolation */
   readonly policiesByNamespace: readonly NamespacePolicies[]
 }
 
-/** Policies of one namespace, and the groups there that bring them. */
+/** Policies of one namespace, and the groups that add them. */
 export type NamespacePolicies = { readonly namespace: string; readonly names: readonly string[]; readonly groups: readonly MemberGroup[] }
 
 /** A login's name at its mount. */
@@ -43,60 +46,69 @@ export type LoginAlias = {
   readonly namespace: string
   readonly mountAccessor: string
   readonly name: string
-  /** Null: none, of a name no login brought. */
+  /** Null if the name does not come from a login. */
   readonly metadata: Readonly<Record<string, string>> | null
-  /** What the provider calls its groups; absent: this is no login, and groups stay as they are. */
+  /** Group names from the provider; absent: not a login, so groups do not change. */
   readonly groupNames?: readonly string[]
 }
 
 /** The identity of a login: as stored, or as it will be once `entries` are written. */
 export type LoginIdentity = {
   readonly identity: Identity
-  /** Group names that matched: what a renewal of the token looks at. docs/contract/identity.md#groups */
+  /** Group names that matched; the token stores them for renewals. docs/contract/identity.md#groups */
   readonly groupAliases: readonly string[]
-  /** Ids of the groups they stand for. */
+  /** Ids of the matched groups. */
   readonly groupIds: readonly string[]
-  /** The name was not known here: its entity is made by this login. */
+  /** This login creates the entity. */
   readonly isNew: boolean
-  /** Empty for a known name with known metadata and groups. */
+  /** Empty if the login changes neither entity nor groups. */
   readonly entries: readonly ViewEntry[]
-  /** Further entries, to be asked for once, in the same turn as the write is given to storage. */
+  /** Further entries. Call it once, synchronously before the write: each call increments the counts. */
   counts(): ViewEntry[]
-  /** To be called once the entries are written. */
+  /** Call after the entries are written. */
   written(): void
-  /** To be called when they were not written, because someone else was quicker, or may not be, because the write failed. */
+  /** Call if the write was refused because of another change, or failed with an unknown outcome. */
   overtaken(): void
 }
 
 const cacheLimit = 10_000
-/** No cache key of a login: those have slashes. */
+/** Cannot be the cache key of a login, which contains slashes. */
 const overtaken = 'overtaken'
-/** Names, metadata and policies of an entity whose copy is kept in memory; its groups are shared with others. */
+/**
+ * Greatest length of the texts (names, metadata, policies) of a cached entity. Groups are shared and do not
+ * count.
+ */
 const maxCachedText = 8192
 const dayMs = 86_400_000
-/** With the namespace: a mount that moves to another one keeps its accessor, and its people are others there. */
+/**
+ * Contains the namespace: a mount that moves to another namespace keeps its accessor, but its users get new
+ * entities.
+ */
 const cacheKeyOf = ({ namespace, mountAccessor, name }: LoginAlias): string => `${namespace}/${mountAccessor}/${foldedName(name)}`
 
-/** What a change of identities writes, and which entities' copies in memory go with it. */
+/** The entries of a change, and the entities to drop from the cache. */
 export type IdentityChange = {
   readonly entries: readonly ViewEntry[]
   readonly entityIds: readonly string[]
-  /** Runs once the entries are written. */
+  /** Called after the entries are written. */
   written?(): void
 }
 
-/** Entities and their aliases: who a token and a login is. docs/contract/identity.md */
+/** Stores entities and their aliases, to which logins and tokens belong. docs/contract/identity.md */
 export class IdentityStore {
   readonly records: EntityRecords
   readonly memberships: Memberships
   readonly clock: Clock
   readonly random: Random
   readonly #view: View
-  /** By the id of the entity itself, never by one that was merged into it. */
+  /** By the entity's own id, never by the id of an entity that was merged into it. */
   readonly #identities = new RecordCache<Identity>(cacheLimit, maxCachedText, ({ entity }) => entity)
-  /** Entity id by namespace, mount accessor and folded name. May be out of date: the entity decides which aliases it has. */
+  /**
+   * Entity id by namespace, mount accessor and folded name. May be outdated, so the aliases of the entity are
+   * checked.
+   */
   readonly #aliasRows = new RecordCache<EntityRef>(cacheLimit, maxCachedText)
-  /** Id of the entity that another one was merged into. */
+  /** Id of a merged entity → id of the entity it was merged into. */
   readonly #mergedInto = new RecordCache<EntityRef>(cacheLimit)
   readonly #turns = new Turns()
   readonly #watches = new Set<Set<string>>()
@@ -114,7 +126,10 @@ export class IdentityStore {
     return new IdentityStore(parts, await IdentityKeys.open(parts.view, parts.random))
   }
 
-  /** The entity of a token with all it brings, or the one it was merged into; undefined when it is gone. It may be disabled. */
+  /**
+   * The identity of a token's entity, or of the entity it was merged into; undefined if deleted. It may be
+   * disabled.
+   */
   async identityOf(entityId: string): Promise<Identity | undefined> {
     const identity = this.#identities.get(entityId) ?? (await this.#identityOf(entityId))
     if (this.#watches.size > 0 && identity !== undefined) this.#noteUse(identity.entity.id)
@@ -140,8 +155,9 @@ export class IdentityStore {
   }
 
   /**
-   * Finds the entity of a login by its alias, or draws up both. Nothing is written here: the caller writes the entries together with the token.
-   * Metadata of a known alias is replaced as a whole, unless the name was spelt otherwise. The day of the login is noted once a day. docs/contract/identity.md.
+   * Finds the entity of a login by its alias, or prepares both. Writes nothing: the caller writes the entries
+   * together with the token. The login replaces the metadata of an existing alias, unless it spells the name
+   * differently. The day of the login is stored once a day. Throws `invalid`. docs/contract/identity.md
    */
   async forLogin(alias: LoginAlias): Promise<LoginIdentity> {
     const cacheKey = cacheKeyOf(alias)
@@ -157,12 +173,12 @@ export class IdentityStore {
     return this.#readForLogin(alias, cacheKey)
   }
 
-  /** Logins of one name that change its entity, one after the other. */
+  /** Serialises logins of one name that change its entity. */
   inTurn<T>(alias: LoginAlias, work: () => Promise<T>): Promise<T> {
     return this.#turns.take(cacheKeyOf(alias), work)
   }
 
-  /** The same from storage, with the revisions a change hangs on. */
+  /** Like `forLogin`, but reads from storage, with the revisions that a change must expect. */
   async #readForLogin(alias: LoginAlias, cacheKey: string): Promise<LoginIdentity> {
     const rowKey = this.records.keys.alias(alias.namespace, alias.mountAccessor, alias.name)
     const row = await this.#view.read(rowKey)
@@ -199,7 +215,7 @@ export class IdentityStore {
     return groupNames === undefined ? undefined : this.memberships.refreshForLogin({ namespace, mountAccessor, entityId, entity, names: groupNames })
   }
 
-  /** A fresh entity is kept as written; the copy of a changed one goes, so that the next request reads what is stored then. */
+  /** A login with changes. Afterwards, a new entity is cached and a changed one dropped from the cache. */
   #change(identity: Identity, cacheKey: string, entries: readonly ViewEntry[], groups: GroupRefresh | undefined, isFresh = false): LoginIdentity {
     const { id } = identity.entity
     const drops = this.#identities.drops
@@ -224,7 +240,7 @@ export class IdentityStore {
     }
   }
 
-  /** What a login of a known name changes about its entity; undefined: nothing. */
+  /** The changes that a login of an existing alias makes to its entity, if any. */
   #changesOf(entity: Entity, known: EntityAlias, login: LoginAlias): Partial<Entity> | undefined {
     const today = this.#today()
     const isNewDay = lastLoginDay(entity) < today
@@ -255,15 +271,19 @@ export class IdentityStore {
   }
 
   /**
-   * A change that hangs on what is stored: `draw` reads and draws it up, throws to refuse, gives what to answer, or a change to write and answer with;
-   * it runs again when someone else was quicker.
+   * Makes a change that depends on stored records. `draw` reads them and returns a result, with the entries
+   * to write if any; it throws to refuse. If the records change before the write, `draw` is called again.
+   * Throws `unavailable` after too many attempts.
    */
   async change<T>(draw: () => Promise<Drawn<T>>): Promise<T> {
     const done = (this.#isLineFree() ? await this.#attempt(draw) : undefined) ?? (await this.inLine(() => this.#retry(draw)))
     return done.result
   }
 
-  /** What a renewal does to the groups of its entity: the token is renewed by then, whoever else changes the entity. docs/contract/identity.md#groups */
+  /**
+   * Updates the groups of an entity after a renewal. Throws `unavailable` after too many conflicts.
+   * docs/contract/identity.md#groups
+   */
   async refreshGroups(login: Omit<GroupLogin, 'entity'>): Promise<void> {
     if (this.#isLineFree() && (await this.memberships.refresh(login))) return
     await this.inLine(async () => {
@@ -272,7 +292,10 @@ export class IdentityStore {
     })
   }
 
-  /** Changes that were overtaken once, one after the other, so that they do not overtake each other again and again. No other turn is waited for inside. */
+  /**
+   * Serialises changes that had a conflict, so that they cannot conflict with each other repeatedly. `work`
+   * must not wait for another turn.
+   */
   inLine<T>(work: () => Promise<T>): Promise<T> {
     return this.#turns.take(overtaken, work)
   }
@@ -289,7 +312,7 @@ export class IdentityStore {
     throw tooBusy()
   }
 
-  /** Undefined: someone else was quicker. */
+  /** Undefined if a record changed in the meantime. */
   async #attempt<T>(draw: () => Promise<Drawn<T>>): Promise<Drawn<T> | undefined> {
     const drawn = await draw()
     return drawn.change === undefined || (await this.#write(drawn.change)) ? drawn : undefined
@@ -299,14 +322,14 @@ export class IdentityStore {
     try {
       if (!(await this.#view.write(entries))) return false
     } finally {
-      // also when it failed: then it may be stored all the same
+      // also after an error: the write may have been committed
       this.forget(entityIds)
     }
     written?.()
     return true
   }
 
-  /** Drops the copies of entities that were changed, or whose groups were. */
+  /** Drops entities from the cache that changed, or whose groups changed. */
   forget(entityIds: readonly string[] | 'all'): void {
     if (entityIds === 'all') {
       this.#identities.dropAll()
@@ -319,7 +342,7 @@ export class IdentityStore {
     }
   }
 
-  /** Runs `work` with a set of entity ids out of which each one goes that a login or a token is used of in the meantime. */
+  /** Runs `work`; meanwhile removes from `unused` each entity with a login or with a use of a token. */
   async watching<T>(unused: Set<string>, work: () => Promise<T>): Promise<T> {
     this.#watches.add(unused)
     try {
@@ -333,7 +356,7 @@ export class IdentityStore {
     for (const unused of this.#watches) unused.delete(entityId)
   }
 
-  /** Everything of a namespace that is gone. Runs again where it was broken off. */
+  /** Deletes all entities of a namespace. May be run again. */
   async removeNamespace(namespace: string): Promise<void> {
     try {
       for (const prefix of identityPrefixes) await this.#view.deletePrefix(`${prefix}${namespace}/`)
@@ -344,12 +367,15 @@ export class IdentityStore {
   }
 }
 
-/** What a change comes to: the answer, and what to write for it. */
+/** The result of a change, and the entries to write for it. */
 export type Drawn<T> = { readonly result: T; readonly change?: IdentityChange | undefined }
 
 type EntityRef = { readonly entityId: string }
 
-/** `root` never comes from an identity, and policies of a namespace only from its own entities and groups. docs/contract/tokens-and-policies.md#policies, docs/contract/namespaces.md#isolation */
+/**
+ * Combines an entity with its groups. Policies apply only in the namespace of the entity or group that has
+ * them. docs/contract/tokens-and-policies.md#policies, docs/contract/namespaces.md#isolation
+ */
 function identityWith(entity: Entity, { direct, inherited }: MembershipsOf = { direct: [], inherited: [] }): Identity {
   if (direct.length === 0) return { entity, policies: entity.policies, groups: [], policiesByNamespace: [] }
   const byNamespace = Map.groupBy([...direct, ...inherited], (group) => group.namespace_id)
@@ -367,8 +393,9 @@ function identityWith(entity: Entity, { direct, inherited }: MembershipsOf = { d
 }
 
 /**
- * What an entity brings to a token of this namespace itself. Names of policies mean something in their own namespace only: those of an entity from
- * above, which a token made in a namespace below may have, mean nothing there. docs/contract/namespaces.md#isolation.
+ * The policies and groups that an identity adds to a token of this namespace. Policy names are relative to
+ * their namespace, so a token in a child namespace gets none of the policies of an entity from an ancestor
+ * namespace. docs/contract/namespaces.md#isolation
  */
 export function identityIn({ entity, policies, groups, policiesByNamespace }: Identity, namespace: string): Pick<Identity, 'policies' | 'groups'> {
   if (entity.namespace_id === namespace) return { policies, groups }
@@ -379,7 +406,7 @@ export function identityIn({ entity, policies, groups, policiesByNamespace }: Id
 const policiesOf = (holders: readonly { readonly policies: readonly string[] }[]): string[] =>
   [...new Set(holders.flatMap(({ policies }) => policies))].sort()
 
-/** A login that leaves everything as it is. */
+/** A login without changes. */
 const unchanged = (identity: Identity, groups: GroupRefresh | undefined): LoginIdentity => ({
   identity,
   groupAliases: groups?.matched ?? [],
@@ -391,7 +418,7 @@ const unchanged = (identity: Identity, groups: GroupRefresh | undefined): LoginI
   overtaken: ignore,
 })
 
-/** A login in another spelling changes nothing. */
+/** Whether a login replaces the metadata. A login that spells the name differently does not. */
 const isChanged = (known: EntityAlias, login: LoginAlias): boolean => known.name === login.name && !sameMetadata(known.metadata, login.metadata)
 
 const ignore = (): void => undefined

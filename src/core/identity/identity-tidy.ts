@@ -13,7 +13,7 @@ export type IdentityTidyParts = {
   readonly tokens: TokenStore
   readonly systemTtl: TtlBounds
   mountOf(accessor: string): Mount | undefined
-  /** The mount of the tokens of a namespace. */
+  /** The token mount of a namespace. */
   tokenMountOf(namespace: string): Mount | undefined
 }
 
@@ -24,20 +24,21 @@ export type TidyRequest = {
   readonly dryRun: boolean
 }
 
-/** How many entities were left behind, and the first of them. */
+/** Number of unused entities, and the first of them. */
 export type Tidied = { readonly count: number; readonly sample: readonly Entity[] }
 
 const sampleSize = 10
 const tokenPageSize = 500
-/** Entities looked at together: each round goes over all tokens once. */
+/** Entities per round; each round scans all tokens once. */
 const roundSize = 50_000
-/** Ends at a time, so that several share a commit and a turn. */
+/** Concurrent deletions, so that several share a commit and a turn. */
 const lanes = 16
 const dayMs = 86_400_000
 
 /**
- * Removes entities that subjects of a single run left behind: made by a login, not logged in to for a while, without a token, a group, or anything an
- * operator wrote. An entity that is used while this runs stays.
+ * Deletes unused entities, such as those of CI jobs with a new subject for each run: created by a login,
+ * without a recent login, and without tokens, groups or API writes. Keeps an entity that is used while the
+ * tidy runs.
  */
 export class IdentityTidy {
   readonly #parts: IdentityTidyParts
@@ -47,7 +48,7 @@ export class IdentityTidy {
     this.#parts = parts
   }
 
-  /** Throws when one is under way already. */
+  /** Throws `invalid` if a tidy is in progress. */
   async run(request: TidyRequest): Promise<Tidied> {
     if (this.#isRunning) throw refuse('invalid', 'a tidy of identities is already in progress')
     this.#isRunning = true
@@ -58,7 +59,7 @@ export class IdentityTidy {
     }
   }
 
-  /** Longest life of a token nobody can see: batch tokens are not stored. In seconds. */
+  /** Longest lifetime, in seconds, of batch tokens, which are not stored and so cannot be found. */
   longestTokenLife(namespace: string, accessors: readonly string[] = []): number {
     const { systemTtl, mountOf, tokenMountOf } = this.#parts
     const mounts = [tokenMountOf(namespace), ...accessors.map(mountOf)].filter((mount) => mount !== undefined)
@@ -87,7 +88,7 @@ export class IdentityTidy {
     return { count, sample }
   }
 
-  /** Puts entities that may be left behind into `unused`; gives back where to go on, undefined at the end. */
+  /** Adds candidates to `unused`. Returns the id to continue after; undefined at the end. */
   async #collect(request: TidyRequest, after: string, unused: Set<string>): Promise<string | undefined> {
     for await (const entity of entitiesOf(this.#parts.store.records, request.namespace, after)) {
       if (this.#isLeftBehind(entity, request)) unused.add(entity.id)
@@ -96,7 +97,10 @@ export class IdentityTidy {
     return undefined
   }
 
-  /** As far as its record tells. A day counts to its end, as only the day of a login is known. */
+  /**
+   * Whether an entity is unused, by its record alone. A login counts until the end of its day: only the day
+   * is stored.
+   */
   #isLeftBehind(entity: Entity, { namespace, unusedForSeconds }: TidyRequest): boolean {
     if (entity.made_by_login !== true || entity.policies.length > 0) return false
     const accessors = entity.aliases.map(({ mount_accessor }) => mount_accessor)
@@ -105,7 +109,7 @@ export class IdentityTidy {
     return usedUntil + quietSeconds * 1000 <= this.#parts.store.clock.now()
   }
 
-  /** Whoever has a token is not left behind. */
+  /** Removes entities with tokens from `unused`. */
   async #keepHolders(unused: Set<string>): Promise<void> {
     const { tokens } = this.#parts
     for (let after: string | undefined; unused.size > 0; ) {
@@ -117,7 +121,7 @@ export class IdentityTidy {
     }
   }
 
-  /** The entity, if it is still left behind now that all is known; without `dryRun` it is deleted, provided that nobody changes or uses it meanwhile. */
+  /** Checks an entity again and, without `dryRun`, deletes it. Undefined if it is in use or was changed. */
   #end(request: TidyRequest, id: string, unused: ReadonlySet<string>): Promise<Entity | undefined> {
     const { store } = this.#parts
     return store.change(async (): Promise<Drawn<Entity | undefined>> => {

@@ -1,6 +1,6 @@
 import type { ViewEntry } from '../barrier/view.ts'
 
-/** A group as those see it who are in it. */
+/** The fields of a group that its members need. */
 export type MemberGroup = {
   readonly id: string
   readonly name: string
@@ -9,58 +9,64 @@ export type MemberGroup = {
   readonly metadata: Readonly<Record<string, string>> | null
 }
 
-/** Groups an entity is in: by itself, and by a group that is a member of another. */
+/** Groups of an entity: direct ones, and those inherited from their parents. */
 export type MembershipsOf = { readonly direct: readonly MemberGroup[]; readonly inherited: readonly MemberGroup[] }
 
-/** A login, as far as groups go. */
+/** The data of a login that affects groups. */
 export type GroupLogin = {
-  /** Of the mount, and so of its group aliases. */
+  /** Namespace of the mount and its group aliases. */
   readonly namespace: string
   readonly mountAccessor: string
   readonly entityId: string
-  /** What becomes of the entity's record: made, changed, or left as it is by the login itself. */
+  /** Whether the login creates the entity's record, changes it, or leaves it unchanged. */
   readonly entity: 'made' | 'changed' | 'kept'
-  /** What the provider calls the groups of the caller, or what matched when the token was issued. */
+  /** Group names from the provider or, for a renewal, those that matched at login. */
   readonly names: readonly string[]
 }
 
-/** What a login or renewal does to the groups of its entity. docs/contract/identity.md#groups */
+/** The group changes of a login or renewal. docs/contract/identity.md#groups */
 export type GroupRefresh = {
-  /** Names that stand for a group here, each once: what a renewal of the token looks at. */
+  /** Unique names that match a group alias; the token stores them for renewals. */
   readonly matched: readonly string[]
-  /** Ids of the groups those names stand for. */
+  /** Ids of the matched groups. */
   readonly groupIds: readonly string[]
-  /** The groups afterwards. */
+  /** Memberships after the change. */
   readonly memberships: MembershipsOf
-  /** Empty when nothing changes. */
+  /** Empty if nothing changes. */
   readonly entries: readonly ViewEntry[]
-  /** Further entries, to be asked for once, in the same turn as the write is given to storage: each time they count on. */
+  /** Further entries. Call it once, synchronously before the write: each call increments the counts. */
   counts(): ViewEntry[]
-  /** To be called once they are written, or when it is not known whether they were. */
+  /** Call after the write, or after a write with an unknown outcome. */
   written(): void
 }
 
-/** What a change of entities means for groups: records to write with it, and what to do once they are written. */
+/** Membership entries to write with a change of entities; call `written` after the write. */
 export type MembershipChange = { readonly entries: readonly ViewEntry[]; written(): void }
 
-/** Which groups an entity is in: what entities need to know of groups. */
+/** The interface through which the identity store uses groups. */
 export interface Memberships {
-  /** Work that ends entities, in turn with writes of groups, so that none of them gets a member that is on its way out. */
+  /**
+   * Runs work that deletes entities, serialised with writes of groups, so that no group gets a deleted
+   * member.
+   */
   inTurn<T>(work: () => Promise<T>): Promise<T>
   membershipsOf(entityId: string): Promise<MembershipsOf>
   refreshForLogin(login: GroupLogin): Promise<GroupRefresh>
-  /** The refresh of a renewal, a write of its own; false: someone else was quicker. docs/contract/identity.md#groups */
+  /**
+   * Writes the group changes of a renewal. False if a record changed in the meantime.
+   * docs/contract/identity.md#groups
+   */
   refresh(login: Omit<GroupLogin, 'entity'>): Promise<boolean>
-  /** The entity leaves all its groups. */
+  /** Removes an entity from all its groups. */
   entityGone(entityId: string): Promise<MembershipChange>
-  /** Wherever one of `from` is a member, `to` is from now on, and they are not. */
+  /** Replaces `from` by `to` as members of groups. */
   entitiesMoved(from: readonly string[], to: string): Promise<MembershipChange>
 }
 
 const none: MembershipsOf = { direct: [], inherited: [] }
 const noChange = async (): Promise<MembershipChange> => ({ entries: [], written: () => undefined })
 
-/** A house without groups. */
+/** Used where there are no groups. */
 export const noMemberships: Memberships = {
   inTurn: (work) => work(),
   membershipsOf: async () => none,

@@ -11,19 +11,20 @@ export type MergeRequest = {
   readonly namespace: string
   readonly to: string
   readonly from: readonly string[]
-  /** Ids of aliases that win over the other one of their mount. */
+  /** Ids of aliases to keep if two aliases of one mount clash. */
   readonly keep: readonly string[]
 }
 
-/** Two aliases on one mount, of which the merged entity could have only one. */
+/** Two aliases of one mount; the merged entity can have only one of them. */
 export type Clash = { readonly to: Entity; readonly from: Entity; readonly toAlias: EntityAlias; readonly fromAlias: EntityAlias }
 
-/** As many entities at a time as one write can well take. */
+/** Most entities per merge, which is one write. */
 const maxFrom = 1000
 
 /**
- * Merges entities into one: aliases and memberships go over, the others are gone, and what named them leads to the target from now on. Nothing is
- * written when aliases clash and the request does not say which to keep: those clashes are given back. docs/contract/identity.md#merging.
+ * Merges entities into one. The target takes over aliases and memberships, and the ids of the deleted
+ * entities lead to it. If aliases clash and the request names none to keep, writes nothing and returns the
+ * clashes. Throws `invalid`. docs/contract/identity.md#merging
  */
 export function mergeEntities(store: IdentityStore, request: MergeRequest): Promise<readonly Clash[]> {
   if (request.to === '') throw refuse('invalid', 'missing entity id to merge to')
@@ -74,7 +75,10 @@ async function draw(store: IdentityStore, { namespace, to, from, keep }: MergeRe
 
 export type JoinedAliases = { readonly aliases: readonly EntityAlias[]; readonly clashes: readonly Clash[] }
 
-/** The aliases of all, one for each mount: where two clash, the one of `keep` stays, and that of the target if both are in it. `time` is RFC 3339 text. */
+/**
+ * Joins the aliases of all entities, one per mount. Of two that clash, the one in `keep` wins; if both are in
+ * it, the target's. `time` is RFC 3339 text.
+ */
 export function joinAliases(target: Entity, sources: readonly Entity[], keep: readonly string[], time: string): JoinedAliases {
   const clashes: Clash[] = []
   const aliases = [...target.aliases]
@@ -98,7 +102,7 @@ export function joinAliases(target: Entity, sources: readonly Entity[], keep: re
   return { aliases, clashes }
 }
 
-/** Policies, metadata and name are the target's; whom the others had taken in is taken in too. */
+/** Keeps the target's policies, metadata and name, and adds the ids of all entities merged now or before. */
 function mergedEntity(target: Entity, sources: readonly Entity[], aliases: readonly EntityAlias[]): Entity {
   const ids = [target, ...sources].flatMap((entity) => entity.merged_entity_ids ?? [])
   return { ...target, aliases, merged_entity_ids: [...new Set([...ids, ...sources.map(({ id }) => id)])] }

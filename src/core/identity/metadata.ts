@@ -3,10 +3,13 @@ import { quoted } from '../../lib/go-text.ts'
 const maxPairs = 64
 const maxKeyLength = 128
 const maxValueLength = 512
-/** Enough to know again what is only a little too long. */
+/** Length of an excerpt in an error text. */
 const shownLength = 2 * maxValueLength
 
-/** Why metadata of an entity, a group or a new alias is refused; undefined when it is fine. docs/contract/identity.md */
+/**
+ * Why metadata of an entity, a group or a new alias is invalid; undefined if it is valid.
+ * docs/contract/identity.md
+ */
 export function metadataProblem(metadata: Readonly<Record<string, string>>): string | undefined {
   const pairs = Object.entries(metadata)
   if (pairs.length > maxPairs) return `metadata cannot contain more than ${maxPairs} key/value pairs`
@@ -25,7 +28,7 @@ function pairProblem(key: string, value: string): string | undefined {
   return Buffer.byteLength(value) > maxValueLength ? `value is too long (limit: ${maxValueLength} characters)` : undefined
 }
 
-/** Same pairs, whatever their order. */
+/** Whether both have the same pairs, in any order. */
 export function sameMetadata(a: Readonly<Record<string, string>> | null, b: Readonly<Record<string, string>> | null): boolean {
   const pairs = Object.entries(b ?? {})
   const known = a ?? {}

@@ -9,7 +9,10 @@ import type { AliasRow } from './group-reader.ts'
 import type { IdentityKeys } from './identity-keys.ts'
 import { foldedName } from './same-name.ts'
 
-/** Says that the rows of names lie under hashes of their folded form. A store without it has them under hashes of the canonical form. */
+/**
+ * Key of the marker that name rows use hashes of the folded form. Without it, they use hashes of the
+ * canonical form.
+ */
 const doneKey = 'identity-names'
 const done = 'folded'
 const pageSize = 200
@@ -17,14 +20,15 @@ const pageSize = 200
 export type NameMigrationParts = {
   readonly view: View
   readonly keys: IdentityKeys
-  /** Told of a record that cannot be read: it stays as it is. */
+  /** Called for a record that cannot be read; it is not changed. */
   onFailure(key: string, error: unknown): void
 }
 
 /**
- * Moves the rows by which entities and groups are found from where names of one canonical form had one row, to where each name has its own: afterwards each
- * is found by its own name. Rows of names that are in canonical form stay. To be called before anyone else reads or writes names; what a crash cut short is
- * done again. Gives back how many names moved; undefined when there was nothing to look at.
+ * Moves the name rows of entities and groups from hashes of the canonical form, which similar names share, to
+ * hashes of the folded form, which each name has to itself. Must run before names are read or written; a run
+ * after a crash completes the migration. Returns the number of moved rows; undefined if the migration was
+ * done before.
  */
 export async function migrateNames({ view, keys, onFailure }: NameMigrationParts): Promise<number | undefined> {
   if ((await view.get(doneKey)) === done) return undefined
@@ -50,7 +54,7 @@ export async function migrateNames({ view, keys, onFailure }: NameMigrationParts
       if (after === undefined) break
     }
   }
-  // a disk that takes no writes now keeps nobody from reading: the next start looks again
+  // a read-only disk must not prevent the start; the next start migrates again
   await view.write([{ key: doneKey, value: done }]).catch((error: unknown) => onFailure(doneKey, error))
   return moved
 }
@@ -101,7 +105,7 @@ class NameMoves {
     return [...entries, ...(await this.#move(aliases + oldAlias, aliases + newAlias, row))]
   }
 
-  /** Only a row that leads to where this one does: that of another name may have come to lie there. */
+  /** Moves a row only if it has the same target: the key may hold the row of a similar name. */
   async #move(from: string, to: string, value: string | AliasRow): Promise<ViewEntry[]> {
     if (from === to) return []
     const known = await this.#view.get(from)

@@ -3,13 +3,13 @@ import { formatTime } from '../../lib/time.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
 import { type Entity, type EntityAlias, firstAliasId } from './entity.ts'
 
-/** The parts of an alias that its maker decides. */
+/** The fields of an alias that the caller chooses. */
 export type AliasDraft = Pick<EntityAlias, 'mount_accessor' | 'name' | 'metadata' | 'custom_metadata' | 'resembles'>
 
-/** Where a new record belongs and when it is made, in milliseconds. */
+/** Namespace and creation time (milliseconds) of a new record. */
 export type Birth = { readonly namespace: string; readonly now: number; readonly random: Random }
 
-/** An entity with a generated name (docs/contract/tokens-and-policies.md#capabilities), no rights, and the alias it is made for, if any. */
+/** An entity with a generated name, without policies, and with its first alias, if any. */
 export function newEntity({ namespace, now, random }: Birth, alias?: AliasDraft): Entity {
   const time = formatTime(now)
   const id = random.uuid() + suffixOf(namespace)

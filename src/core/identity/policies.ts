@@ -3,8 +3,8 @@ import { sanitise } from '../tokens/policy-names.ts'
 import { canonicalName } from './canonical-name.ts'
 
 /**
- * Policies of an entity or group as stored: trimmed, lower-case, each once, sorted. Throws for `root` in whatever spelling: no identity is root.
- * docs/contract/identity.md#entities, docs/contract/identity.md#groups.
+ * Normalises policies of an entity or group: trimmed, lower-case, unique, sorted. Throws `invalid` for `root`
+ * in any spelling. docs/contract/identity.md#entities, docs/contract/identity.md#groups
  */
 export function identityPolicies(names: readonly string[]): string[] {
   const policies = sanitise(names, false)

@@ -16,7 +16,7 @@ export function foldedName(name: string): string {
 
 export const sameName = (a: string, b: string): boolean => a === b || foldedName(a) === foldedName(b)
 
-/** As many as there are letters that folding changes. */
+/** Folded characters found so far. Bounded by the number of characters that folding changes. */
 const known = new Map<string, string>()
 
 function foldedCharacter(character: string): string {
@@ -31,10 +31,13 @@ function foldedCharacter(character: string): string {
   return folded
 }
 
-/** What a letter may be folded to. Full mappings stand in for the simple ones: where they give several letters, there is none of one. */
+/**
+ * Candidates for the simple folding of a character. Uses the full mappings: one with several characters has
+ * no simple counterpart.
+ */
 function candidatesOf(character: string): string[] {
   const upper = character.toUpperCase()
-  // of Cherokee the capitals were there first: they are what is folded to
+  // Cherokee folds to capitals, which Unicode encoded first
   if (isCherokee.test(character)) return [upper]
   // the last two: Greek letters that were encoded twice, and one of the two ligatures of s and t
   const others = [character.toLowerCase(), character.normalize('NFC'), '\ufb06'].filter((other) => other !== character)
