@@ -34,8 +34,9 @@ type Shape = readonly [looksLike: (start: string, text: string) => boolean, word
 /** The first that fits. */
 const certainShapes: readonly Shape[] = [
   [(start) => /^["'`]/.test(start), 'it stands in quotes'],
-  [(start) => /^(?:authorization\s*:\s*)?bearer\s/i.test(start), 'it has "Bearer " in front'],
+  [(start) => /^(?:authorization\s*:\s*)?bearer(?:\s|%20|:)/i.test(start), 'it has "Bearer " in front'],
   [isVariable, 'it is a variable that was not expanded'],
+  [(start) => /^@\S+$/.test(start), 'it is the name of a file, not what is in it'],
   [(start) => /^[[{]/.test(start), 'it is a JSON document, not the token in it'],
   [(start) => start.startsWith('<'), 'it is a page, not a token'],
   [(start) => start.startsWith('-----BEGIN'), 'it is a PEM block, not a token'],
@@ -47,15 +48,19 @@ const certainShapes: readonly Shape[] = [
 
 /** The first that fits. */
 const likelyShapes: readonly Shape[] = [
+  [(start) => start === '', 'it is blank'],
+  [(start) => /^(?:null|undefined|none|nil|false)$/i.test(start), 'it is the word for a value that is not there'],
   [(start) => /^hv[sbr]\.|^[sbr]\.[A-Za-z0-9]{24}$/.test(start), 'it looks like a token of a secrets server, not like a JWT'],
   [(start, text) => partsOf(text) === 3 && headerOf(start) === undefined, 'it has three parts that are not the JSON of a JWT'],
+  [(_start, text) => partsOf(text) === 3 && /[+/=]/.test(text), 'it is encoded with +, / or =, where a JWT has the alphabet of base64url and no ='],
+  [(_start, text) => partsOf(text) === 3 && !/^[\w.\s-]*$/.test(text), 'it has a character that no JWT has'],
   [(start, text) => partsOf(text) < 3 && headerOf(start) !== undefined, 'it looks like a JWT that was cut off'],
   [(_start, text) => partsOf(text) !== 3, 'it looks opaque, like an access token that is no JWT'],
 ]
 
-/** `$NAME`, `${NAME}`, `${{ name }}`, `$(command)`, `%NAME%`, `{{ name }}`, `<name>`. */
+/** `$NAME`, `$env:NAME`, `${NAME}`, `${{ name }}`, `$(command)`, `%NAME%`, `{{ name }}`, `<name>`. */
 function isVariable(start: string): boolean {
-  return /^(?:\$[A-Za-z_]\w*|\$\{[\s\S]*\}|\$\([\s\S]*\)|%[A-Za-z_]\w*%|\{\{[\s\S]*\}\}|<[\w .-]+>)$/.test(start)
+  return /^(?:\$(?:env:)?[A-Za-z_]\w*|\$\{[\s\S]*\}|\$\([\s\S]*\)|%[A-Za-z_]\w*%|\{\{[\s\S]*\}\}|<[\w .-]+>)$/.test(start)
 }
 
 const partsOf = (text: string): number => text.split('.', 7).length

@@ -15,6 +15,9 @@ const certain: [name: string, token: string, words: string][] = [
   ['a variable in braces', ` \${ID_TOKEN}\n`, 'it is a variable that was not expanded'],
   ['an expression of GitHub', `\${{ steps.token.outputs.value }}`, 'it is a variable that was not expanded'],
   ['a command of a shell', '$(cat token)', 'it is a variable that was not expanded'],
+  ['a variable of PowerShell', '$env:ID_TOKEN', 'it is a variable that was not expanded'],
+  ['a file as curl has it', '@/var/run/token', 'it is the name of a file, not what is in it'],
+  ['Bearer as it stands in a URL', `Bearer%20${jwt}`, 'it has "Bearer " in front'],
   ['a variable of Windows', '%ID_TOKEN%', 'it is a variable that was not expanded'],
   ['a template', '{{ token }}', 'it is a variable that was not expanded'],
   ['a placeholder', '<your token>', 'it is a variable that was not expanded'],
@@ -27,6 +30,10 @@ const certain: [name: string, token: string, words: string][] = [
 
 const likely: [name: string, token: string, words: string][] = [
   ['an access token', 'ya29.A0ARrdaM', 'it looks opaque, like an access token that is no JWT'],
+  ['a blank', ' \n', 'it is blank'],
+  ['a value that is not there', 'undefined', 'it is the word for a value that is not there'],
+  ['padding at its end', `${jwt}==`, 'it is encoded with +, / or =, where a JWT has the alphabet of base64url and no ='],
+  ['a byte of zero at its end', `${jwt}\0`, 'it has a character that no JWT has'],
   ['a password', 'correct horse', 'it looks opaque, like an access token that is no JWT'],
   ['five parts without a header', 'a.b.c.d.e', 'it looks opaque, like an access token that is no JWT'],
   ['a token of ours', 'hvs.CAESIJ', 'it looks like a token of a secrets server, not like a JWT'],
@@ -57,10 +64,12 @@ describe('a value that is no JWT is said to look like what it is', () => {
       const refused = await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: token })
       const explained = (await server.root.write('auth/jwt/explain', { role: 'ci', jwt: token })).body.data
       const failures = (await server.root.read('auth/jwt/failures')).body.data?.['failures']
+      const kept = (await server.root.write('auth/jwt/explain', { request_id: refused.body.request_id })).body.data
 
       expect(String(refused.body.errors?.[0]).endsWith(`: ${words}`)).toBe(certain.some(([, other]) => other === token))
       expect(explained).toMatchObject({ reason: 'token_malformed', error: refused.body.errors?.[0] })
-      expect(explained?.['checks']).toContainEqual(expect.objectContaining({ name: 'signature', verdict: 'fail', seen: words, detail: 'jwt' }))
+      const shape = { name: 'signature', verdict: 'fail', expected: ['a JWT of three parts'], seen: words, detail: 'jwt' }
+      for (const told of [explained, kept]) expect(told?.['checks']).toContainEqual(expect.objectContaining(shape))
       expect(String(failures?.['0']?.['cause']).endsWith(`: ${words}`)).toBe(true)
       for (const text of [refused.text, JSON.stringify(failures)]) expect(text).not.toContain(token.slice(0, 12))
     },

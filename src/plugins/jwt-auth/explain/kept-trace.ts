@@ -3,7 +3,8 @@ import type { Attempt } from '../attempt.ts'
 import { parseJws } from '../jws.ts'
 import type { LoginContext } from '../login.ts'
 import type { MountState } from '../mount-state.ts'
-import { checkNamed, type ReasonCode } from '../refusal.ts'
+import { checkNamed, type Compared, type ReasonCode } from '../refusal.ts'
+import { malformedToken } from '../token-shape.ts'
 import { describe } from './describe.ts'
 import { clockOf, type ExplainedCheck, explainLogin, type MeasuredClock } from './explain.ts'
 import type { Facts } from './facts.ts'
@@ -41,7 +42,10 @@ export const bareTrace = (reason: string): KeptTrace => ({
 /** A login by JWT is not traced while it runs, so the walk is done again with what is known of its signature. */
 async function walkAgain({ attempt, reason, error, remoteAddress }: RefusedLogin, context: TraceContext): Promise<KeptTrace> {
   const check = checkNamed(reason)
-  const refused = check === 'signature' ? { reason: reason as ReasonCode, text: error?.message ?? '', ...causeOf(error) } : undefined
+  const refused =
+    check === 'signature'
+      ? { reason: reason as ReasonCode, text: error?.message ?? '', ...causeOf(error), compared: shapeOfToken(attempt, reason) }
+      : undefined
   const isChecked = !beforeSignature.has(check)
   const input = { role: attempt.role, jwt: attempt.token, claims: undefined, distributed_claim_access_token: '' }
   return explainLogin(input, {
@@ -52,6 +56,9 @@ async function walkAgain({ attempt, reason, error, remoteAddress }: RefusedLogin
   })
 }
 
+/** What the value looks like that is no JWT. */
+const shapeOfToken = ({ token }: Attempt, reason: string): Compared | undefined =>
+  reason === 'token_malformed' ? malformedToken('', token).compared : undefined
 const causeOf = (error: ServiceError | undefined) => (error?.operatorText === undefined ? {} : { cause: error.operatorText })
 const beforeSignature: ReadonlySet<string> = new Set(['config', 'role', 'token', 'address'])
 
