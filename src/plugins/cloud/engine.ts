@@ -6,6 +6,7 @@ import { Turns } from '../../core/turns.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import { changedConfig, type ConfigInput } from './config.ts'
+import type { ConfigRecord } from './config-record.ts'
 import { CloudCredentials, type CloudCredentialsParts } from './credentials.ts'
 import { engineOptions } from './mount-options.ts'
 import { debrisObjects } from './debris.ts'
@@ -107,24 +108,35 @@ export class CloudEngine implements AsyncDisposable {
   /** docs/contract/cloud.md#writing-a-configuration. A secret that was about to follow another one is removed. */
   async putConfig(mount: Mount, input: ConfigInput): Promise<void> {
     const { clock, operator } = this.#parts
-    const state = this.stateOf(mount)
+    await this.#changeConfig(this.stateOf(mount), (before) => {
+      const config = changedConfig(before, input, { operator, now: clock.now() })
+      return { config, drops: before !== undefined && !hasSameCredential(before, config) ? before : undefined }
+    })
+  }
+
+  /** docs/contract/cloud.md#deleting-a-configuration */
+  deleteConfig(mount: Mount): Promise<void> {
+    return this.#changeConfig(this.stateOf(mount), (before) => (before === undefined ? 'keep' : { config: undefined, drops: before }))
+  }
+
+  /** `drops`: a secret that is pending there will never count, and is removed. */
+  async #changeConfig(
+    state: MountState,
+    change: (before: ConfigRecord | undefined) => { config: ConfigRecord | undefined; drops: ConfigRecord | undefined } | 'keep',
+  ): Promise<void> {
     let dropped: readonly string[] = []
     try {
       await state.changeConfig((before) => {
-        const config = changedConfig(before, input, { operator, now: clock.now() })
-        const gone = droppedPending(state, before !== undefined && !hasSameCredential(before, config) ? before : undefined)
+        const changed = change(before)
+        if (changed === 'keep') return 'keep'
+        const gone = droppedPending(state, changed.drops)
         dropped = gone.ids
-        return { config, alongside: gone.entries }
+        return { config: changed.config, alongside: gone.entries }
       })
     } finally {
       // a write that failed may be stored
       state.intents.undo(dropped)
     }
-  }
-
-  /** docs/contract/cloud.md#deleting-a-configuration */
-  deleteConfig(mount: Mount): Promise<void> {
-    return this.stateOf(mount).changeConfig((before) => (before === undefined ? 'keep' : { config: undefined }))
   }
 
   /** docs/contract/cloud.md#root-rotation */
@@ -159,7 +171,13 @@ export class CloudEngine implements AsyncDisposable {
 
   /** Before a mount is removed: see `CloudCredentials.clear`. */
   async clear(mount: Mount, how: { readonly abandon: boolean }): Promise<void> {
-    if (isOurs(mount)) await this.credentials.clear(mount, how)
+    if (!isOurs(mount)) return
+    await this.#changeConfig(this.stateOf(mount), (before) => {
+      if (before?.pending === undefined) return 'keep'
+      const { pending: _dropped, ...config } = before
+      return { config, drops: before }
+    })
+    await this.credentials.clear(mount, how)
   }
 
   /**

@@ -36,5 +36,6 @@ export function leftLeasesWarning(count: number, { managed }: Pick<RoleRecord, '
   if (count === 0) return undefined
   const leases = count === 1 ? '1 live lease of the role is' : `${count} live leases of the role are`
   if (managed !== undefined) return `${leases} left, whose credentials ended with the application of the role`
-  return `${leases} left: their credentials work until they end, and can no longer be renewed; ?revoke=true revokes them`
+  const ends = count === 1 ? 'its credential works until it ends' : 'their credentials work until they end'
+  return `${leases} left: ${ends}, and can no longer be renewed; ?revoke=true revokes ${count === 1 ? 'it' : 'them'}`
 }

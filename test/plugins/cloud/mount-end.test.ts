@@ -19,6 +19,24 @@ test('with a mount go its roles and the applications they keep', async () => {
   expect((await house.root.list('cloud/roles')).status).toBe(404)
 })
 
+test.each(['sys/mounts/cloud', 'cloud/config'])('with DELETE %s goes a root secret that was about to follow another one', async (path) => {
+  await using house = await startCloudHouse()
+  await house.root.write('cloud/rotate-root')
+  const passwords = () => alive(house).filter(({ kind }) => kind === 'password')
+  expect(passwords()).toHaveLength(1)
+
+  expect((await house.root.delete(path)).status).toBe(204)
+  // without a configuration it waits for the next one
+  if (path === 'cloud/config') {
+    expect((await house.root.read('cloud/debris')).body.data?.['objects']).toMatchObject([{ kind: 'rootPassword' }])
+    await house.root.write('cloud/config', house.config())
+    await house.root.write('cloud/reap', { dry_run: false })
+  }
+
+  expect(passwords()).toEqual([])
+  expect((await house.root.read('azure/config/check')).body.data?.['checks']).toContainEqual(expect.objectContaining({ name: 'sign_in', ok: true }))
+})
+
 test('with a namespace go the mounts in it', async () => {
   await using house = await startCloudHouse()
   await house.root.write('sys/namespaces/team', {})
