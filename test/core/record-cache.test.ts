@@ -3,7 +3,7 @@ import { RecordCache } from '../../src/core/record-cache.ts'
 
 const load = (value: object | undefined) => async () => value
 
-test('what is used stays, what is not goes, and there are never more than the limit', () => {
+test('used copies stay, unused ones are evicted, and the limit is never exceeded', () => {
   const cache = new RecordCache<{ n: number }>(10)
   cache.set('used', { n: 0 })
 
@@ -37,7 +37,7 @@ test('a read keeps what it finds, and does not read again', async () => {
   expect(await cache.read('a', load(undefined))).toBe(found)
 })
 
-test('a read that was overtaken by a change keeps nothing', async () => {
+test('a read that a change overtakes keeps nothing', async () => {
   const cache = new RecordCache<object>(2)
   const old = { version: 1 }
 
@@ -60,7 +60,7 @@ test('a copy made before a change is not kept after it', () => {
   expect(cache.get('a')).toBeUndefined()
 })
 
-test('what is not to be kept is read each time', async () => {
+test('a record that must not be kept is read each time', async () => {
   const cache = new RecordCache<{ n: number }>(2)
 
   await cache.read(

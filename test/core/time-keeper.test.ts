@@ -121,7 +121,7 @@ describe('the clock of the machine is set back by an hour', () => {
   })
 })
 
-test('a step back of 5 minutes is absorbed: nothing lives longer, nothing is told', async () => {
+test('a step back of 5 minutes is absorbed: nothing lives longer, and nothing is logged', async () => {
   const machine = aMachine()
   await using server = await startTestServer({ clock: machine.clock, log: machine.log })
   const token = await created(server, { ttl: '60s', policies: ['default'] })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Turns } from '../../src/core/turns.ts'
 
-test('work on one key runs one after the other, in the order it was asked for; a failure stops nobody', async () => {
+test('work on one key runs one after the other, in the order of the requests, also after a failure', async () => {
   const turns = new Turns()
   const seen: string[] = []
   const work = (name: string) => async () => {

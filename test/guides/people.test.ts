@@ -113,7 +113,7 @@ describe.each(guides)('docs/providers: $page', ({ page: name, provider, issuerPa
     return { ...ofClient, ...given }
   }
 
-  test('every request of the page works as it stands there, and the person gets what the page says', async () => {
+  test('every request of the page works as written, and the person gets what the page says', async () => {
     await using house = await startLike(issuerPath)
     await using server = await startTestServer()
 
@@ -135,7 +135,7 @@ describe.each(guides)('docs/providers: $page', ({ page: name, provider, issuerPa
     }
   })
 
-  test('what goes wrong is found by the requests of the page, and stands in its table', async () => {
+  test('the requests of the page find what goes wrong, and its table lists it', async () => {
     const page = readPage(name)
     await using house = await startLike(issuerPath)
     await using server = await startTestServer()

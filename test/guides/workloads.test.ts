@@ -57,7 +57,7 @@ const guides: Guide[] = [
 ]
 
 describe.each(guides)('docs/providers: $page', ({ page: name, provider, asked, metadata, wrong }) => {
-  test('every request of the page works as it stands there, and the login gives what the role says', async () => {
+  test('every request of the page works as written, and the login gives what the role says', async () => {
     await using issuer = await startIssuer()
     await using server = await startTestServer()
 
@@ -72,7 +72,7 @@ describe.each(guides)('docs/providers: $page', ({ page: name, provider, asked, m
     expect(reader.answer('/explain').body.data).toMatchObject({ allowed: true, reason: '', login: { token_policies: ['default', 'deploy-shop'] } })
   })
 
-  test('what goes wrong is explained by the request of the page, and stands in its table', async () => {
+  test('the request of the page explains what goes wrong, and its table lists it', async () => {
     const page = readPage(name)
     await using issuer = await startIssuer()
     await using server = await startTestServer()

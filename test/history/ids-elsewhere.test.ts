@@ -51,12 +51,12 @@ test.each(uses)('$path with an $id of another namespace answers as with one that
   expect(known).toEqual(await said(path, { [field]: never, paths: ['a'] }, never))
 })
 
-test.each(['lookup', 'renew', 'revoke'])('sys/leases/%s and auth/token/%s refuse what lies in another namespace', async (verb) => {
+test.each(['lookup', 'renew', 'revoke'])('sys/leases/%s and auth/token/%s refuse ids of another namespace', async (verb) => {
   expect((await stranger.write(`sys/leases/${verb}`, { lease_id: ids.lease }, inside('mine'))).status).toBe(403)
   expect((await stranger.write(`auth/token/${verb}`, { token: ids.token }, inside('mine'))).status).toBe(403)
 })
 
-test('after all of it the token lives as before', async () => {
+test('after all of these requests the token is still valid', async () => {
   const own = await server.as(ids.token).read('auth/token/lookup-self', inside('theirs'))
   const lease = await server.root.write('sys/leases/lookup', { lease_id: ids.lease }, inside('theirs'))
 

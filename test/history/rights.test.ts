@@ -79,7 +79,7 @@ describe('policy names', () => {
     },
   )
 
-  test.each(others)('%j is a name like any other, and gives nothing', async (name) => {
+  test.each(others)('%j is an ordinary name and grants nothing', async (name) => {
     const client = await holder(name)
 
     const self = await client.read('auth/token/lookup-self')
@@ -89,7 +89,7 @@ describe('policy names', () => {
     expect((await client.write('auth/token/create', { policies: ['root'] })).status).toBe(403)
   })
 
-  test('names of a role, an entity and a group are no way to root either', async () => {
+  test('names of roles, entities and groups do not lead to root either', async () => {
     const names = ['ＲＯＯＴ', 'r\u200boot', 'rооt']
     await server.root.write('auth/token/roles/odd', { allowed_policies: [...names, 'root'] })
     const plain = await person(stanza('auth/token/create/odd', 'update'))
@@ -125,7 +125,7 @@ describe('values in path templates', () => {
   const rules = stanza(`${secrets}/{{identity.entity.metadata.team}}`, 'read') + stanza('sys/auth', 'read')
 
   test.each(['*', 'te*', '+', 'a/b', 'x/../team-b', '/', 'team-b*', '+/+', 'a/*'])(
-    'the value %j opens nothing, and the rest of the policy stays',
+    'the value %j grants nothing, and the rest of the policy stays',
     async (team) => {
       await server.root.write(`${secrets}/team-b`, {})
       const { client, entityId } = await person(rules)
@@ -138,7 +138,7 @@ describe('values in path templates', () => {
     },
   )
 
-  test('the value .. is no way up', async () => {
+  test('the value .. does not lead to a parent path', async () => {
     const { client, entityId } = await person(
       stanza('auth/token/{{identity.entity.metadata.team}}/roles/*', 'read', 'list') + stanza('sys/auth', 'read'),
     )
@@ -149,7 +149,7 @@ describe('values in path templates', () => {
     }
   })
 
-  test('who chooses his own name at the provider chooses no path with it', async () => {
+  test('choosing a name at the provider does not choose a path', async () => {
     await server.root.write(`${secrets}/team-b`, {})
     const byName = stanza(`${secrets}/{{identity.entity.aliases.${mount.accessor}.name}}`, 'read')
     for (const name of ['*', '+', 'team-*', '../roles/team-b', 'x/team-b']) {
@@ -161,10 +161,10 @@ describe('values in path templates', () => {
   })
 })
 
-describe('identity writes never raise the rights of who makes them', () => {
+describe('identity writes never raise the rights of their caller', () => {
   const mayWriteIdentity = stanza('identity/*', 'create', 'read', 'update', 'delete', 'list')
 
-  test('root cannot be given to oneself, in any spelling', async () => {
+  test('nobody can assign root to themselves, in any spelling', async () => {
     const { client, entityId } = await person(mayWriteIdentity)
 
     for (const name of ['root', 'ROOT', ' Root ']) {
@@ -176,7 +176,7 @@ describe('identity writes never raise the rights of who makes them', () => {
     expect((await client.read('sys/internal/ui/resultant-acl')).body.data?.root).toBe(false)
   })
 
-  test('an entity does not become the one that a root token, or nobody, has', async () => {
+  test('an entity cannot become that of a root token, or of nobody', async () => {
     const { client, entityId } = await person(mayWriteIdentity)
 
     await client.write('identity/entity', { id: '', name: 'root', policies: ['default'] })
@@ -188,7 +188,7 @@ describe('identity writes never raise the rights of who makes them', () => {
     expect((await server.root.read('auth/token/lookup-self')).body.data?.entity_id).toBe('')
   })
 
-  test('who may write neither entities nor groups but their aliases takes over nobody', async () => {
+  test('the right to write aliases alone does not allow taking over anybody', async () => {
     const boss = await person(stanza('sys/auth', 'read'), `boss-${++made}`)
     const clerk = await person(stanza('identity/entity-alias', 'create', 'update') + stanza('identity/entity-alias/id/*', 'read', 'update'))
 
@@ -199,7 +199,7 @@ describe('identity writes never raise the rights of who makes them', () => {
     expect((await mount.login(boss.name)).entityId).toBe(boss.entityId)
   })
 
-  test('a disabled entity writes nothing, its own release least of all', async () => {
+  test('a disabled entity can write nothing, not even to enable itself', async () => {
     const { client, entityId } = await person(mayWriteIdentity)
     await server.root.write(`identity/entity/id/${entityId}`, { disabled: true })
 
@@ -209,7 +209,7 @@ describe('identity writes never raise the rights of who makes them', () => {
     expect((await server.root.read(`identity/entity/id/${entityId}`)).body.data?.disabled).toBe(true)
   })
 
-  test('a group in a namespace gives nothing in the one above', async () => {
+  test('a group in a namespace grants nothing in its parent', async () => {
     const { client, entityId } = await person(
       stanza('below/identity/*', 'create', 'update', 'read') + stanza('below/sys/policies/acl/*', 'create', 'update'),
     )

@@ -32,7 +32,7 @@ describe('bodies', () => {
     },
   )
 
-  test('names are case-sensitive, of one given twice the last counts', () => {
+  test('names are case-sensitive, and the last value of a repeated one counts', () => {
     expect(read('{"a":"1","A":"2","a":"3"}')).toEqual({ a: '3', A: '2' })
   })
 
@@ -61,7 +61,7 @@ describe('bodies', () => {
     ['{} x', "invalid character 'x' looking for beginning of value"],
     ['a=b', "invalid character 'a' looking for beginning of value"],
     [`{"a":${'['.repeat(10_000)}`, 'exceeded max depth'],
-  ])('%.30s is refused: %s', (body, detail) => {
+  ])('$0 is refused: $1', (body, detail) => {
     expect(() => read(body)).toThrow(refusal(`failed to parse JSON input: ${detail}`))
   })
 
@@ -145,7 +145,7 @@ describe('PATCH', () => {
     )
   })
 
-  test('of no object is refused', () => {
+  test('of something other than an object is refused', () => {
     expect(() => readPatchFields(Buffer.from('[]'), mergePatch, limits)).toThrow(notAnObject('array'))
   })
 })
@@ -179,7 +179,7 @@ describe('the query of a URL', () => {
   })
 })
 
-test('every body is read or refused, whatever it says it is', () => {
+test('every body is read or refused, whatever type it claims', () => {
   const characters = fc.constantFrom(...'{}[]":,a1-%&=;+ \\', '\u{e9}', 'null', '%zz', '%41')
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 40 }),

@@ -174,7 +174,7 @@ describe('transport and envelope', () => {
     expect(answer).toMatchObject({ status: 307, headers: { location: '/v1/sys/mounts?a=b' } })
   })
 
-  test('what the path does not declare is named in a warning', async () => {
+  test('a warning names the parameters that the path does not declare', async () => {
     const { status, body } = await server.root.write('sys/capabilities-self', { paths: 'a', zz: 1, yy: 2 })
 
     expect(status).toBe(200)
@@ -183,7 +183,7 @@ describe('transport and envelope', () => {
     expect(body['a']).toEqual(['root'])
   })
 
-  test('a policy name with capitals is written in small letters, with a warning', async () => {
+  test('a policy name with capitals is stored in lower case, with a warning', async () => {
     const answer = await server.root.write('sys/policy/Abc', { policy: 'path "a" { capabilities = ["read"] }' })
 
     expect(answer).toMatchObject({ status: 200, body: { warnings: ['policy name was converted to abc'] } })
@@ -225,7 +225,7 @@ describe('transport and envelope', () => {
     expect(body['sys/']).toEqual(body['data']?.['sys/'])
   })
 
-  test('sys/policies/acl does not', async () => {
+  test('sys/policies/acl does not repeat its data at the top', async () => {
     const { status, body } = await server.root.read('sys/policies/acl/default')
 
     expect(status).toBe(200)
@@ -350,7 +350,7 @@ describe('coercion', () => {
     expect((await server.root.write(write, { ...role, bound_claims: [] })).status).toBe(204)
   })
 
-  test('null is a given zero value, no coercion error', async () => {
+  test('null counts as the zero value, not as a coercion error', async () => {
     const { body } = await server.root.write('auth/jwt/role/nulled', { ...role, role_type: null })
 
     expect(errorText(body)).not.toContain('error converting input')

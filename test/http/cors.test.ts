@@ -96,7 +96,7 @@ describe('an origin that is configured', () => {
     })
   })
 
-  test('nothing changes for those that name no origin', async () => {
+  test('requests without an origin do not change', async () => {
     expect(corsHeaders(await server.root.read(self))).toEqual({})
     expect((await server.root.read(self, from(''))).status).toBe(200)
   })
@@ -157,7 +157,7 @@ describe('an origin that is not configured', () => {
     expect(await server.root.call('HEAD', self, undefined, from(other))).toMatchObject({ status: 403, text: '' })
   })
 
-  test('is refused after what the target alone decides', async () => {
+  test('is refused after checks of the target alone', async () => {
     expect((await server.root.read('/v1', from(other))).status).toBe(404)
     expect((await server.root.read('sys/health', from(other, { 'X-Vault-Namespace': 'a' }))).status).toBe(400)
   })
@@ -228,7 +228,7 @@ describe('the wildcard', () => {
   })
 })
 
-test('a sealed server still tells origins apart', async () => {
+test('a sealed server still checks origins', async () => {
   await using sealed = await startTestServer()
   await sealed.root.write('sys/config/cors', { allowed_origins: ours })
   expect((await sealed.root.write('sys/seal')).status).toBe(204)

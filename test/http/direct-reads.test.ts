@@ -66,7 +66,7 @@ function comparable({ status, headers, body }: Answer, line: Line | undefined) {
   return { status, headers: rest, isWhole: Number(length) === body.length, body: body.replace(ids, 'id').replace(made, 'made'), told, kinds }
 }
 
-describe('what goes without Fastify', () => {
+describe('which requests bypass Fastify', () => {
   const rules: RouteRules = {
     ...{ open: true, caller: 'none', sudo: false, dropsSlash: false, namesRequest: false, whileRemoved: false, wrapsWithoutToken: false },
     ...{ precheck: undefined, follows: undefined, refusedCaller: undefined, exists: undefined, canonical: undefined },
@@ -376,7 +376,7 @@ describe.each(ways)('$way', ({ more }) => {
     expect((await server.root.read('odd/plain')).status).toBe(200)
   })
 
-  test('a client that sends no more holds its place until it has its answer, and is logged once', async () => {
+  test('a client that ends its side holds its place until it has its answer, and is logged once', async () => {
     await using server = await oddServer()
     const wire = await openWire(server.url)
     wire.send(read('wait'))
@@ -391,7 +391,7 @@ describe.each(ways)('$way', ({ more }) => {
     expect(server.lines.filter(({ route }) => route === '/odd/wait')).toMatchObject([{ status: 200, method: 'GET', mount: 'odd/' }])
   })
 
-  test('a request that waits for a message takes no place meanwhile, nor when its client leaves', async () => {
+  test('a request that waits for a message takes no place, also after its client left', async () => {
     await using server = await oddServer({ settings: { MAX_IN_FLIGHT: '1' } })
     const path = '/v1/sys/internal/ui/unauthenticated-messages'
     const tag = (await server.anonymous.read(path)).headers['etag']
@@ -430,7 +430,7 @@ describe.each(ways)('$way', ({ more }) => {
     ])
   })
 
-  test('MAX_IN_FLIGHT holds, and each place is given back', async () => {
+  test('MAX_IN_FLIGHT applies, and each place is given back', async () => {
     await using server = await oddServer({ settings: { MAX_IN_FLIGHT: '1' } })
     for (const path of ['wait', 'bug-later']) {
       using wire = await openWire(server.url)
@@ -465,7 +465,7 @@ describe.each(ways)('$way', ({ more }) => {
     expect((await server.root.read('odd/large')).status).toBe(200)
   })
 
-  test('a token for one use ends with it, whether its client waits for the answer or not', async () => {
+  test('a single-use token ends with its use, whether its client waits for the answer or not', async () => {
     await using server = await oddServer()
     const token = async () => String((await server.root.write('auth/token/create', { num_uses: 1 })).body['auth']?.['client_token'])
     const live = async () => (await server.root.list('auth/token/accessors')).body['data']?.['keys'] as unknown as string[]
@@ -483,7 +483,7 @@ describe.each(ways)('$way', ({ more }) => {
     while ((await live()).length > before) await nextTurn()
   })
 
-  test('what is under way when the server stops is answered, and is the last on its connection', async () => {
+  test('requests under way when the server stops are answered, and are the last on their connection', async () => {
     const server = await oddServer()
     using wire = await openWire(server.url)
     wire.send(read('wait'))
@@ -497,7 +497,7 @@ describe.each(ways)('$way', ({ more }) => {
   })
 })
 
-test('requests of both ways that come at once are answered in their order', async () => {
+test('pipelined requests of both ways are answered in order', async () => {
   await using server = await oddServer()
   using wire = await openWire(server.url)
   const read = (path: string, more: string[] = []) => head('GET', `/v1/odd/${path}`, [root, ...more])
@@ -519,7 +519,7 @@ test('requests of both ways that come at once are answered in their order', asyn
   expect(bodies).toEqual(['"name":"a"', '"name":"b"', '"name":"c"', '"live"', '"name":"d"', '"keys":["a","b","e/"]', '', '"name":"f"'])
 })
 
-test('an answer that cannot be written is a bug that ends its connection and nothing else', async () => {
+test('an answer that cannot be serialized ends its connection and nothing else', async () => {
   await using server = await oddServer()
   using wire = await openWire(server.url)
   wire.send(head('GET', '/v1/odd/unwritable', [root]))

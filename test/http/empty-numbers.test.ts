@@ -16,7 +16,7 @@ test.each([
   { path: 'auth/jwt/role/r', field: 'token_num_uses', others: role },
   { path: 'auth/jwt/role/old', field: 'num_uses', others: role },
   { path: 'auth/token/roles/r', field: 'token_num_uses', others: {} },
-])('an empty $field of $path is 0 and replaces what was there', async ({ path, field, others }) => {
+])('an empty $field of $path is 0 and replaces the stored value', async ({ path, field, others }) => {
   await server.root.write(path, { ...others, [field]: '7' })
   expect((await server.root.read(path)).body.data).toMatchObject({ token_num_uses: 7 })
 

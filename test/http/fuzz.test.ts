@@ -204,7 +204,7 @@ const aRequest = fc
     }
   })
 
-test('whatever comes, the answer is well-formed, ours, and no failure of the server', async () => {
+test('whatever is sent, the answer is well-formed and not a failure of the server', async () => {
   const failures: string[] = []
   const log = pino({ level: 'error' }, { write: (line: string) => void failures.push(line) })
   await using server = await startTestServer({ log })

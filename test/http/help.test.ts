@@ -16,7 +16,7 @@ const helpOf = async (path: string) => {
 }
 
 describe('help', () => {
-  test('a bare object of three members', async () => {
+  test('help is a bare object of three members', async () => {
     const { body } = await helpOf('auth/jwt/role/x')
 
     expect(Object.keys(body)).toEqual(['help', 'see_also', 'openapi'])
@@ -67,7 +67,7 @@ describe('help', () => {
     expect(text).toContain(`\n\n${mount}/`)
   })
 
-  test('by the verb HELP too, for any token, and for none on open paths', async () => {
+  test('the verb HELP gives the same, with any token, and without one on open paths', async () => {
     const created = await server.root.write('auth/token/create', { policies: ['default'] })
     const plain = server.as(String(created.body.auth?.client_token))
 
@@ -79,12 +79,12 @@ describe('help', () => {
     }
   })
 
-  test('where nothing is mounted, and where the mount has no such path', async () => {
+  test('help is refused where nothing is mounted, and where the mount has no such path', async () => {
     expect(await server.root.read('nope?help=1')).toMatchObject({ status: 404, body: errors('no handler for route "nope". route entry not found.') })
     expect((await server.root.read('auth/jwt/nope?help=1')).status).toBe(404)
   })
 
-  test('a wish for wrapping changes nothing, and a wrapping path tells of itself without a token to look at', async () => {
+  test('a wrap TTL changes nothing, and a wrapping path gives help without a wrapping token', async () => {
     const wish = { headers: { 'X-Vault-Wrap-TTL': '60' } }
 
     expect((await server.root.read('sys/wrapping/unwrap?help=1', wish)).body.help).toContain('Unwrap a response')

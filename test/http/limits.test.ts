@@ -25,7 +25,7 @@ describe('bodies over the limit', () => {
     { name: 'for no path', head: ['POST', '//v1'], status: 404 },
     { name: 'for a verb nobody offers', head: ['FOO', '/v1/x'], status: 405 },
     { name: 'of a read', head: ['GET', '/v1/cubbyhole/a'], status: 404 },
-  ])('a client that closes behind its answer gets it, though nobody reads its body: $name', async ({ head: [verb = '', path = ''], status }) => {
+  ])('a client that closes after its answer gets it, though its body is not read: $name', async ({ head: [verb = '', path = ''], status }) => {
     await using server = await startTestServer({ settings: { MAX_REQUEST_SIZE: status === 413 ? '1KiB' : '32MiB' } })
     using wire = await openWire(server.url)
     wire.send(head(verb, path, [root, 'Connection: close'], ' '.repeat(16 * MiB)))
@@ -64,7 +64,7 @@ describe('bodies over the limit', () => {
     expect([announced.status, inChunks?.status]).toEqual([204, 403])
   })
 
-  test('one byte less passes', async () => {
+  test('one byte below the limit passes', async () => {
     await using server = await startTestServer({ settings })
 
     const answer = await server.root.write('cubbyhole/a', undefined, { raw: `{"a":"b"}${' '.repeat(maxBytes - 9)}` })
@@ -227,7 +227,7 @@ describe('JSON over the limits', () => {
     }
   })
 
-  test('what is nested 10,000 deep is kept and read back', async () => {
+  test('a value nested 10,000 deep is stored and read back', async () => {
     await using server = await startTestServer()
 
     expect((await server.root.write('cubbyhole/a', undefined, { raw: nested(10_000) })).status).toBe(204)
@@ -285,7 +285,7 @@ describe('MAX_IN_FLIGHT', () => {
     expect((await server.root.write('cubbyhole/a', { a: 'b' })).status).toBe(204)
   })
 
-  test('requests that are still arriving take no place', async () => {
+  test('requests that are still arriving do not count', async () => {
     await using server = await startTestServer({ settings })
     using counted = await begunWrite(server)
     using inChunks = await openWire(server.url)
@@ -349,7 +349,7 @@ describe('MAX_BUFFERED', () => {
     return wire
   }
 
-  test('a body that no longer fits is 503 with Retry-After; small ones that take tokens back still pass', async () => {
+  test('a body that no longer fits gets 503 with Retry-After, and small token revocations still pass', async () => {
     await using server = await startTestServer({ settings })
     using first = await holdsBody(server)
     using second = await holdsBody(server)
@@ -360,7 +360,7 @@ describe('MAX_BUFFERED', () => {
     await revokes(server)
   })
 
-  test('small bodies find room while others leave large ones unfinished: the largest is given up', async () => {
+  test('small bodies find room while large ones stay unfinished: the largest is dropped', async () => {
     await using server = await startTestServer({ settings })
     const unfinished = async (bytes: number) => {
       const wire = await openWire(server.url)
@@ -385,7 +385,7 @@ describe('MAX_BUFFERED', () => {
     { name: 'when they are answered', sent: `{"a":${half}"}`, answers: 1 },
     { name: 'when they are refused', sent: `{"a":${half}`, answers: 1 },
     { name: 'when the client leaves', sent: undefined, answers: 0 },
-  ])('bodies are given back $name', async ({ sent, answers }) => {
+  ])('the memory of bodies is released $name', async ({ sent, answers }) => {
     await using server = await startTestServer({ settings })
 
     for (let round = 0; round < 10; round++) {
@@ -425,7 +425,7 @@ describe('MAX_BUFFERED', () => {
     await expect.poll(async () => (await server.anonymous.read(polled)).status).toBe(200)
   })
 
-  test('a body of single bytes takes the memory of its length', async () => {
+  test('a body sent in single bytes counts by its length', async () => {
     await using server = await startTestServer({ settings: { BODY_TIMEOUT: '1m' } })
     using wire = await openWire(server.url)
     const bytes = 1_000_000
@@ -485,7 +485,7 @@ describe('MAX_CONNECTIONS', () => {
     for (const wire of [second, third]) await pong(wire)
   })
 
-  test('so is one whose client does not take its answers', async () => {
+  test('a connection whose client does not read its answers is closed too', async () => {
     await using gated = await startGatedServer({ MAX_CONNECTIONS: '1', ...everyone })
     const { server } = gated
     const { hostname, port } = new URL(server.url)
@@ -559,7 +559,7 @@ describe('MAX_CONNECTIONS', () => {
     }
   })
 
-  test('however many clients say nothing beyond the limit, a health check is heard', async () => {
+  test('however many silent clients exceed the limit, a health check is answered', async () => {
     await using gated = await startGatedServer({ MAX_CONNECTIONS: '1', ...everyone })
     const { gate, server } = gated
     using busy = await openWire(server.url)
@@ -637,7 +637,7 @@ describe('MAX_CONNECTIONS', () => {
 })
 
 describe('clients that end their side of the connection', () => {
-  test('one that does so behind its login gets its token', async () => {
+  test('a client that ends its side after its login gets its token', async () => {
     await using server = await startTestServer()
     const signer = aSigner('ES256')
     await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
@@ -655,7 +655,7 @@ describe('clients that end their side of the connection', () => {
     expect((await server.as(json(answer).auth.client_token).read('auth/token/lookup-self')).status).toBe(200)
   })
 
-  test('one whose answer takes long is asked whether it is still there, and gets its answer', async () => {
+  test('a client whose answer takes long is probed, and gets its answer', async () => {
     await using gated = await startGatedServer({})
     const { gate, server } = gated
     using wire = await openWire(server.url)
@@ -669,7 +669,7 @@ describe('clients that end their side of the connection', () => {
     expect((await wire.untilClosed()).map(({ status }) => status)).toEqual([200])
   })
 
-  test('one that is gone is not worked for', async () => {
+  test('no work is done for a client that is gone', async () => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
     const polled = 'sys/internal/ui/unauthenticated-messages'
     const known = { 'If-None-Match': String((await server.anonymous.read(polled)).headers['etag']) }
@@ -721,7 +721,7 @@ describe('heads over the limits', () => {
     expect((await server.root.read('sys/mounts', { headers })).status).toBe(200)
   })
 
-  test('a token longer than any is refused like any other', async () => {
+  test('a token longer than any valid one is refused like any invalid token', async () => {
     await using server = await startTestServer()
 
     expect(await server.as('x'.repeat(100_000)).read('sys/mounts')).toMatchObject({ status: 403, body: errors('permission denied') })

@@ -41,7 +41,7 @@ describe('verbs', () => {
     { query: 'list=false&list=true', status: 405 },
     { query: 'List=true', status: 405 },
     { query: 'list=true&scan=false', status: 200 },
-  ])('?$query: the first counts, in small letters', async ({ query, status }) => {
+  ])('?$query: the first value counts, in lower case', async ({ query, status }) => {
     expect((await server.root.read(`${roles}?${query}`)).status).toBe(status)
   })
 
@@ -62,7 +62,7 @@ describe('verbs', () => {
     expect((await server.root.call('LIST', `${roles}?${query}`)).body.data).toEqual({ keys })
   })
 
-  test('a list past its end is one of nothing, a limit that is no number refused', async () => {
+  test('a list past its end is 404, and a limit that is not a number is refused', async () => {
     expect((await server.root.call('LIST', `${roles}?after=c`)).status).toBe(404)
     expect(errorText((await server.root.call('LIST', `${roles}?limit=x`)).body)).toMatch(
       /^Field validation failed: error converting input for field "limit"/,
@@ -161,7 +161,7 @@ describe('headers', () => {
     if (status === 403) expect(answer.body).toEqual(notAccepted)
   })
 
-  test('of two tokens the first counts', async () => {
+  test('the first of two tokens counts', async () => {
     for (const [lines, status] of [
       [['X-Vault-Token: root', 'X-Vault-Token: bad'], 200],
       [['X-Vault-Token: bad', 'X-Vault-Token: root'], 403],
@@ -187,7 +187,7 @@ describe('headers', () => {
     expect(bodyOf(await wire.answer())).toMatchObject({ data: { id } })
   })
 
-  test('of two namespaces the first counts, and comes back', async () => {
+  test('the first of two namespaces counts, and is echoed', async () => {
     await server.root.write('sys/namespaces/twice')
     for (const [sent, status] of [
       [['twice', 'twice'], 200],
@@ -202,7 +202,7 @@ describe('headers', () => {
     }
   })
 
-  test('of two wishes for wrapping the first counts', async () => {
+  test('the first of two wrap TTLs counts', async () => {
     for (const [sent, ttl] of [
       [['60', '90'], 60],
       [['0', '90'], undefined],
@@ -225,7 +225,7 @@ describe('headers', () => {
     if (text !== undefined) expect(errorText(answer.body)).toBe(`failed to parse X-Vault-MFA header: invalid data in header "X-Vault-MFA"; ${text}`)
   })
 
-  test.each(['root', '/', 'root/', '//', ''])('the namespace %j is the root, and comes back as it was sent', async (name) => {
+  test.each(['root', '/', 'root/', '//', ''])('the namespace %j is the root, and is echoed as sent', async (name) => {
     const answer = await server.root.read(self, { headers: { 'X-Vault-Namespace': name } })
 
     expect(answer.status).toBe(200)

@@ -41,7 +41,7 @@ describe('what sudo is for', () => {
       path: `sys/${path}/cloud/none`,
     })),
     { verb: 'POST', path: 'sys/remount' },
-  ])('$verb $path wants it, in the root and below', async ({ verb, path }) => {
+  ])('$verb $path needs sudo, in the root and below', async ({ verb, path }) => {
     for (const namespace of ['', 'ns']) {
       const at = namespace === '' ? path : `${namespace}/${path}`
       const without = await holder(plain, namespace, '*')
@@ -59,7 +59,7 @@ describe('what sudo is for', () => {
     { verb: 'POST', path: 'sys/rotate' },
     { verb: 'GET', path: 'sys/config/cors' },
     { verb: 'POST', path: 'sys/config/cors' },
-  ])('$verb $path wants it', async ({ verb, path }) => {
+  ])('$verb $path needs sudo', async ({ verb, path }) => {
     expect((await (await holder(plain, '', '*')).call(verb, path)).body).toEqual(notAllowed)
     expect((await (await holder([...plain, 'sudo'], '', '*')).call(verb, path)).status).not.toBe(403)
   })
@@ -79,7 +79,7 @@ describe('what sudo is for', () => {
     { verb: 'POST', path: 'sys/capabilities' },
     { verb: 'LIST', path: 'auth/token/roles' },
     { verb: 'LIST', path: 'identity/entity/id' },
-  ])('$verb $path does without', async ({ verb, path }) => {
+  ])('$verb $path needs no sudo', async ({ verb, path }) => {
     const client = await holder(plain, '', '*')
 
     expect((await client.call(verb, path, verb === 'POST' ? {} : undefined)).status).not.toBe(403)
@@ -213,7 +213,7 @@ describe('parameters over the wire', () => {
     expect(await judged('denied_parameters = { a = ["*bad", 5] B = [] }', raw)).toBe(status)
   })
 
-  test('a query of a read is looked at too, each spelling of it', async () => {
+  test('the parameters of a query are checked too, in each spelling', async () => {
     const name = `p${++made}`
     await server.root.write(`sys/policies/acl/${name}`, {
       policy:

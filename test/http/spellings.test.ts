@@ -56,7 +56,7 @@ describe('the rule about a thing holds in each spelling of it', () => {
     if (!asked.endsWith('/x')) expect((await caller.delete(asked)).body).toEqual(notAllowed)
   })
 
-  test('a protected thing wants sudo from that rule too', async () => {
+  test('a protected path needs sudo from that rule too', async () => {
     const caller = await holder(stanza('sys/auth/*', ...all) + stanza('sys/auth/kept', 'read'))
 
     for (const asked of ['kept', 'kept/', '%2Fkept']) expect((await caller.read(`sys/auth/${asked}`)).body).toEqual(notAllowed)

@@ -34,7 +34,7 @@ describe('what is wrapped', () => {
     },
   )
 
-  test.each(['0', '', '0s'])('%j asks for none', async (ttl) => {
+  test.each(['0', '', '0s'])('%j asks for no wrapping', async (ttl) => {
     const answer = await server.root.read('auth/token/lookup-self', wish(ttl))
 
     expect(answer.body).toMatchObject({ data: { id: 'root' }, wrap_info: null })
@@ -57,7 +57,7 @@ describe('what is wrapped', () => {
     expect(withoutRequestId(inner.text)).toBe(withoutRequestId(plain.text))
   })
 
-  test('so does whatever is stored', async () => {
+  test('stored data comes out of its wrapping byte for byte', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue(), { minKeys: 1, maxKeys: 5, noNullPrototype: true }),
@@ -208,7 +208,7 @@ describe('without a token', () => {
   })
 })
 
-describe('policies may force it', () => {
+describe('policies may require wrapping', () => {
   test.each([
     { rule: 'min_wrapping_ttl = "100s" max_wrapping_ttl = "200s"', denied: [undefined, '99', '201'], wrapped: ['100', '200'] },
     { rule: 'max_wrapping_ttl = "200s"', denied: [undefined, '201', '1000h'], wrapped: ['1', '500ms'] },

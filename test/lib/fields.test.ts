@@ -177,7 +177,7 @@ test.each(['a', 'a-b', 'a.b', '_x', 'a..b', '7', 'A_9'])('%s is a name', (name) 
 })
 
 test.each(['""', 'null', '"-a"', '"a-"', '".a"', '"a."', '"a/b"', '"a b"', '"\u{e4}"', '"a@b"', '"a\\n"', '1.5e+3', `"${'a'.repeat(1_000_000)}-"`])(
-  '%.20s is not a name',
+  '$0 is not a name',
   (json) => {
     expect(convert('name', json)).toEqual(refused('field does not match the formatting rules'))
   },

@@ -123,7 +123,7 @@ describe('templates that are refused', () => {
     [`{"a": "${'x'.repeat(65_536)}"}`, template],
     [`{"a": [${'{{time.now}},'.repeat(256)}{{time.now}}]}`, template],
     [`{"a": ${'['.repeat(80)}${']'.repeat(80)}}`, syntax],
-  ])('%.60s', (text, start) => {
+  ])('$0 is refused: $1', (text, start) => {
     expect(refusal(text).startsWith(start)).toBe(true)
   })
 

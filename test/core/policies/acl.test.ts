@@ -244,7 +244,7 @@ test.each([
   expect(aclOf(`path "${path}" { policy = "${word}" }`).capabilities(path)).toEqual(expected)
 })
 
-test('stanzas of one path add up over texts, deny ends it, and a leading slash makes no other path', () => {
+test('stanzas of one path add up across policies, deny overrides them, and a leading slash names the same path', () => {
   const acl = aclOf(
     stanza('a', 'read') + stanza('a', 'update') + stanza('b', 'read') + stanza('b', 'deny') + stanza('b', 'list') + stanza('c/*', 'read'),
     stanza('a', 'delete') + stanza('/b', 'create') + stanza('c/+', 'update') + stanza('c/*', 'sudo'),
@@ -305,7 +305,7 @@ test('the resultant ACL shows exact and prefix rules, with their parameters', ()
   })
 })
 
-test('the resultant ACL has rules of the caller in place of the shared ones they are merged with', () => {
+test('the resultant ACL shows merged rules of the caller in place of the shared ones', () => {
   const policies = [parsePolicy(stanza('u/bob', 'read') + stanza('u/{{identity.entity.name}}', 'update'))]
   const acl = buildAcl(policies, { entity: { id: '1', name: 'bob', aliases: [] }, now: 0 })
 
@@ -336,7 +336,7 @@ test.each<[string, boolean]>([
   expect(aclOf(text).mountAccess('jwt/')).toBe(expected)
 })
 
-test('a glob that ends within the mount path reaches what is below it', () => {
+test('a glob that ends within the mount path also covers what is below the mount', () => {
   expect(aclOf(stanza('+/j*', 'read')).mountAccess('auth/jwt/')).toBe(true)
   expect(aclOf(stanza('+/k*', 'read')).mountAccess('auth/jwt/')).toBe(false)
 })
@@ -461,27 +461,27 @@ test('null in a JSON policy is null in a request and nothing else', () => {
   expect(acl.decide({ operation: 'update', path: 'p', fields: { x: '' } }).allowed).toBe(false)
 })
 
-test('a stanza without parameters does not lift those of another', () => {
+test('a stanza without parameters does not lift the parameters of another', () => {
   const acl = aclOf('path "p" { capabilities = ["update"] allowed_parameters = { x = [] } }', stanza('p', 'update'))
 
   expect(acl.decide({ operation: 'update', path: 'p', fields: { y: '1' } }).allowed).toBe(false)
 })
 
-test('delete and list do not look at parameters', () => {
+test('delete and list ignore parameters', () => {
   const acl = aclOf('path "p" { capabilities = ["delete", "list"] allowed_parameters = { x = [] } required_parameters = ["z"] }')
 
   expect(acl.decide({ operation: 'delete', path: 'p', fields: { y: '1' } }).allowed).toBe(true)
   expect(acl.decide({ operation: 'list', path: 'p', fields: { y: '1' } }).allowed).toBe(true)
 })
 
-test.each<AclOperation>(['delete', 'list', 'scan', 'read', 'patch'])('wrapping TTLs hold for %s too', (operation) => {
+test.each<AclOperation>(['delete', 'list', 'scan', 'read', 'patch'])('wrapping TTLs apply to %s too', (operation) => {
   const acl = aclOf('path "p" { capabilities = ["delete", "list", "scan", "read", "patch"] min_wrapping_ttl = 10 }')
 
   expect(acl.decide({ operation, path: 'p' }).allowed).toBe(false)
   expect(acl.decide({ operation, path: 'p', wrapTtlSeconds: 10 }).allowed).toBe(true)
 })
 
-test('of the wrapping TTLs of two stanzas the smaller ones hold', () => {
+test('when two stanzas have wrapping TTLs, the smaller ones apply', () => {
   const acl = aclOf(
     'path "p" { capabilities = ["update"] min_wrapping_ttl = 100 max_wrapping_ttl = 300 }',
     'path "p" { capabilities = ["update"] min_wrapping_ttl = 50 max_wrapping_ttl = 200 }',
@@ -491,13 +491,13 @@ test('of the wrapping TTLs of two stanzas the smaller ones hold', () => {
   expect(acl.decide({ operation: 'update', path: 'p', wrapTtlSeconds: 60 }).allowed).toBe(true)
 })
 
-test('a least wrapping TTL above the greatest, after merging, allows none', () => {
+test('a minimum wrapping TTL above the maximum, after merging, allows nothing', () => {
   const acl = aclOf('path "p" { capabilities = ["update"] min_wrapping_ttl = 100 }', 'path "p" { capabilities = ["update"] max_wrapping_ttl = 50 }')
 
   for (const wrapTtlSeconds of [0, 40, 75, 120]) expect(acl.decide({ operation: 'update', path: 'p', wrapTtlSeconds }).allowed).toBe(false)
 })
 
-test('values of one parameter are joined, and any value stays any value', () => {
+test('the values of one parameter are joined, and an empty list still allows any value', () => {
   const acl = aclOf(
     'path "p" { allowed_parameters = { test = ["1", "2"] empty = [] } }',
     'path "p" { allowed_parameters = { test = ["3", "4"] empty = ["1"] } }',

@@ -50,7 +50,7 @@ test.each(defaultRights)('the default policy: %s gets %j', async (path, expected
   expect(await capabilities(store, ['default'], path, bob)).toEqual(expected)
 })
 
-test('the default policy gives a token without entity nothing of identity', async () => {
+test('the default policy grants a token without an entity nothing of identity', async () => {
   await using store = await openStore()
 
   expect(await capabilities(store, ['default'], 'identity/entity/id/e-1')).toEqual(['deny'])
@@ -68,7 +68,7 @@ test.each([
   expect(await capabilities(store, ['response-wrapping'], path)).toEqual(expected)
 })
 
-test('what a new store has, and what is written later', async () => {
+test('a new store has the built-in policies, and shows what is written later', async () => {
   await using store = await openStore()
   expect(await store.list('root')).toEqual(['default', 'root'])
 
@@ -128,7 +128,7 @@ test.each([
   await expect(store.delete('root', name)).rejects.toMatchObject({ kind: 'invalid', wrapped: false, message })
 })
 
-test('deleting what is not there is no failure', async () => {
+test('deleting a policy that does not exist succeeds', async () => {
   await using store = await openStore()
   await store.put('root', 'web', text)
 
@@ -139,7 +139,7 @@ test('deleting what is not there is no failure', async () => {
   expect(await store.has('root', 'web')).toBe(false)
 })
 
-test('the names below a folder', async () => {
+test('a folder lists the names below it', async () => {
   await using store = await openStore()
   for (const name of ['team/sub/b', 'teams', 'team', 'team/a']) await store.put('root', name, text)
 
@@ -149,7 +149,7 @@ test('the names below a folder', async () => {
   expect(await store.list('root')).toEqual(['default', 'team', 'team/a', 'team/sub/b', 'teams', 'root'])
 })
 
-test('the default policy may be changed, and stays so', async () => {
+test('the default policy can be changed, and the change is kept', async () => {
   await using store = await openStore()
   await store.put('root', 'default', text)
 
@@ -159,7 +159,7 @@ test('the default policy may be changed, and stays so', async () => {
   expect(await capabilities(later, ['default'], 'auth/token/lookup-self')).toEqual(['deny'])
 })
 
-test('a write acts on the next request, a policy that did not exist included', async () => {
+test('a write takes effect on the next request, also for a policy that did not exist', async () => {
   await using store = await openStore()
   expect(await capabilities(store, ['web'], 'a')).toEqual(['deny'])
 
@@ -173,7 +173,7 @@ test('a write acts on the next request, a policy that did not exist included', a
   expect(await capabilities(store, ['web'], 'a')).toEqual(['deny'])
 })
 
-test('what another store wrote acts when the copy has reached its age', async () => {
+test('a write by another store takes effect when the cached copy expires', async () => {
   await using core = await openCoreView()
   const store = new PolicyStore({ ...core, maxAgeMs: 2_000 })
   const other = new PolicyStore(core)
@@ -187,7 +187,7 @@ test('what another store wrote acts when the copy has reached its age', async ()
   expect(await capabilities(store, ['web'], 'a')).toEqual(['deny'])
 })
 
-test('what was read before a write is not kept after it', async () => {
+test('a copy read before a write is not kept after it', async () => {
   await using core = await openCoreView()
   const slow = new HeldReads(core.view)
   const store = await PolicyStore.open({ view: slow.view, clock: core.clock })
@@ -235,7 +235,7 @@ class HeldReads {
   }
 }
 
-test('root is everything, in the root namespace, and only as the first name', async () => {
+test('root grants everything, in the root namespace and only as the first name', async () => {
   await using store = await openStore()
   await store.ensureBuiltins('aB3xY9')
 
@@ -257,7 +257,7 @@ test('a namespace sees its own policies only', async () => {
   expect((await store.aclFor('aB3xY9', ['web'], anyone)).capabilities('cubbyhole/a')).toEqual(['read'])
 })
 
-test('names are told apart whatever they are made of', async () => {
+test('names are distinct whatever characters they contain', async () => {
   await using store = await openStore()
   await store.put('root', 'a', text)
   await store.put('root', 'b', 'path "b" { capabilities = ["read"] }')
@@ -274,7 +274,7 @@ test('rights are the union of all policies named', async () => {
   expect(await capabilities(store, ['a', 'none', 'b'], 'x')).toEqual(['read', 'update'])
 })
 
-test('an ACL is made for its caller, though the policies are shared', async () => {
+test('an ACL is built for its caller, though the policies are shared', async () => {
   await using store = await openStore()
   await store.put('root', 'own', 'path "u/{{identity.entity.name}}" { capabilities = ["read"] }')
   const acl = (name: string) => store.aclFor('root', ['own'], { entity: { id: name, name, aliases: [] }, now: 0 })
@@ -283,7 +283,7 @@ test('an ACL is made for its caller, though the policies are shared', async () =
   expect((await acl('eve')).capabilities('u/bob')).toEqual(['deny'])
 })
 
-test('fields of a record that are not known here are kept', async () => {
+test('unknown fields of a record are kept', async () => {
   await using store = await openStore()
   await store.core.view.putIfAbsent('root/web', { policy: text, version: 7 })
 
@@ -302,7 +302,7 @@ test.each([{ policy: 'path "a" { unknown = 1 }' }, { policy: 5 }, {}, null])(
   },
 )
 
-test('more policies and sets than memory is kept for', async () => {
+test('more policies and sets than the cache holds still decide correctly', async () => {
   await using store = await openStore()
   const long = (path: string) => `path "${path}" { capabilities = ["read"] }\n#${'x'.repeat(1_000_000)}`
   for (let index = 0; index < 20; index++) await store.put('root', `p${index}`, long(`a/${index}`))
@@ -346,7 +346,7 @@ test('the rights of one caller change with its entity, its groups and the time, 
   expect(await readable({ now: start + 10_000 })).toEqual(['e/bob', 'g/g-1', paths[5]])
 })
 
-test('a policy that comes with the token and with the identity counts once', async () => {
+test('a policy that comes from both token and identity counts once', async () => {
   await using store = await openStore()
   await store.put('root', 'p', 'path "x" { capabilities = ["read"] allowed_parameters = { a = ["1"] } }')
 
@@ -355,7 +355,7 @@ test('a policy that comes with the token and with the identity counts once', asy
   expect(acl.resultant()).toMatchObject({ exact_paths: { x: { allowed_parameters: { a: ['1'] } } } })
 })
 
-test('root from an identity is no policy, also when the token brings none', async () => {
+test('root from an identity is ignored, also when the token has no policies', async () => {
   await using store = await openStore()
 
   const acl = await store.aclFor('root', [], anyone, [{ namespace: 'root', names: ['root'], prefix: '' }])

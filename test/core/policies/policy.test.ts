@@ -171,7 +171,7 @@ test.each([
   ['{"path": "x"}', '1:10'],
   ['{"path": ["x"]}', '1:11'],
   ['path "a" {\n  ö = 1 }', '2:3'],
-])('a fault is shown where it stands: %j at %s', (text, place) => {
+])('an error names its position: %j at %s', (text, place) => {
   expect(refusalOf(text)).toMatch(new RegExp(`^At ${place}: `))
 })
 
@@ -219,7 +219,7 @@ test('a heredoc keeps its lines; with a dash it loses the indentation of its las
   expect(value('<<-EOF\n    a\n b\n  EOF\n')).toContain(JSON.stringify('    a\n b\n'))
 })
 
-test('a template in a text may hold quotes and line breaks', () => {
+test('a template in a string may contain quotes and line breaks', () => {
   const label = `a\${"x"\n{} }b`
 
   expect(aclOf(`path "${label}" { capabilities = ["read"] }`).capabilities(label)).toEqual(['read'])
@@ -254,12 +254,12 @@ test.each([
   ['lists', (depth: number) => `path "a" { comment = ${'['.repeat(depth)}${']'.repeat(depth)} }`],
   ['objects', (depth: number) => `path "a" { comment = ${'{ x = '.repeat(depth)}1${' }'.repeat(depth)} }`],
   ['JSON', (depth: number) => `{"path":{"a":{"comment":${'['.repeat(depth)}${']'.repeat(depth)}}}}`],
-])('nesting has an end: %s', (_name, textOf) => {
+])('nesting is limited: %s', (_name, textOf) => {
   expect(parsePolicy(textOf(40)).stanzas).toHaveLength(1)
   for (const depth of [70, 100_000]) expect(refusalOf(textOf(depth))).toMatch(/^At 1:\d+: nested more than 64 levels deep$/)
 })
 
-test('the answer to a text of unknown keys does not grow with it', () => {
+test('the error for many unknown keys stays short', () => {
   expect(refusalOf('x=1\n'.repeat(100_000)).length).toBeLessThan(10_000)
 })
 
@@ -288,7 +288,7 @@ const fragment = fc.oneof(
   fc.string({ unit: 'binary' }),
 )
 
-test('whatever the text, it is a policy or a refusal', () => {
+test('any text is either a policy or refused', () => {
   fc.assert(
     fc.property(fc.array(fragment, { maxLength: 40 }), (fragments) => {
       try {
@@ -302,7 +302,7 @@ test('whatever the text, it is a policy or a refusal', () => {
   )
 })
 
-test('a JSON policy says the same in HCL', () => {
+test('a JSON policy means the same in HCL', () => {
   const word = fc.string({ unit: 'grapheme', maxLength: 8 }).filter((text) => !/[{}]|\+\*/.test(text))
   const capabilities = fc.subarray(['create', 'read', 'update', 'delete', 'list', 'sudo', 'patch', 'scan', 'deny'])
   fc.assert(

@@ -41,13 +41,13 @@ test('denials, mounts and the rights as a whole are relative too', () => {
   expect(new RelativeAcl(rootAcl, 'ns1/').resultant()).toEqual({ root: true })
 })
 
-test('beside or above its namespace a token has nothing', () => {
+test('a token has no rights beside or above its namespace', () => {
   expect(noRights.decide({ operation: 'read', path: 'auth/token/lookup-self' })).toEqual({ allowed: false, sudo: false })
   expect(noRights.capabilities('x')).toEqual(['deny'])
   expect(noRights.mountAccess('x/')).toBe(false)
 })
 
-test('a policy of a namespace below gives rights there only, and sees the groups of that namespace only', () => {
+test('a policy of a child namespace grants rights there only, and sees only the groups of that namespace', () => {
   const theirs = policyBelow(
     parsePolicy(`
 path "x" { capabilities = ["read"] }

@@ -71,7 +71,7 @@ test.each([
   expect(acl.capabilities('plain')).toEqual(['read'])
 })
 
-test('several templates in one path, and wildcards around them stay wildcards', () => {
+test('several templates may stand in one path, and wildcards around them stay wildcards', () => {
   const acl = aclOf(
     'path "secret/{{identity.entity.name}}/*" { capabilities = ["read"] }\n' +
       'path "two/{{identity.entity.name}}/{{identity.entity.metadata.team}}" { capabilities = ["read"] }\n' +
@@ -84,13 +84,13 @@ test('several templates in one path, and wildcards around them stay wildcards', 
   expect(acl.capabilities('zz/blue')).toEqual(['list'])
 })
 
-test('an entity whose name has a slash in it', () => {
+test('a template drops its stanza when the name of the entity has a slash', () => {
   const acl = aclOf('path "secret/{{identity.entity.name}}/*" { capabilities = ["read"] }', { entity: { ...bob, name: 'a/b' } })
 
   expect(acl.capabilities('secret/a/b/x')).toEqual(['deny'])
 })
 
-test('a stanza for a group holds for its members only', () => {
+test('a stanza for a group applies to its members only', () => {
   const text = 'path "{{identity.groups.names.ops.id}}" { capabilities = ["read"] }\npath "plain" { capabilities = ["read"] }'
 
   expect(aclOf(text, { groups: [] }).capabilities('g-1')).toEqual(['deny'])
@@ -98,7 +98,7 @@ test('a stanza for a group holds for its members only', () => {
   expect(aclOf(text).capabilities('g-1')).toEqual(['read'])
 })
 
-test('without an entity every stanza with a template is gone', () => {
+test('without an entity every stanza with a template is dropped', () => {
   const acl = aclOf(
     'path "a/{{identity.entity.id}}" { capabilities = ["read"] }\npath "a/*" { capabilities = ["list"] }\n' +
       'path "{{identity.entity.name}}*" { capabilities = ["read"] }\npath "t/{{time.now}}" { capabilities = ["read"] }',
@@ -110,14 +110,14 @@ test('without an entity every stanza with a template is gone', () => {
   expect(acl.capabilities(`t/${seconds}`)).toEqual(['deny'])
 })
 
-test('a filled template is merged with the stanzas of the path it gives, deny included', () => {
+test('a resolved template is merged with the stanzas of its path, deny included', () => {
   const templated = 'path "u/{{identity.entity.name}}" { capabilities = ["update"] }\n'
 
   expect(aclOf(`${templated}path "u/bob" { capabilities = ["read"] }`).capabilities('u/bob')).toEqual(['read', 'update'])
   expect(aclOf(`${templated}path "u/bob" { policy = "deny" }`).capabilities('u/bob')).toEqual(['deny'])
 })
 
-test('a filled template competes with all other rules', () => {
+test('a resolved template competes with all other rules', () => {
   const acl = aclOf(
     'path "u/{{identity.entity.name}}/*" { capabilities = ["update"] }\npath "u/bob/x/*" { capabilities = ["read"] }\npath "u/*" { capabilities = ["list"] }',
   )
@@ -127,7 +127,7 @@ test('a filled template competes with all other rules', () => {
   expect(acl.capabilities('u/eve')).toEqual(['list'])
 })
 
-test('a stanza whose time is over does not exist', () => {
+test('an expired stanza does not exist', () => {
   const acl = aclOf(
     `path "a" { capabilities = ["read"] expiration = "2020-01-01T00:00:00Z" }
      path "b" { capabilities = ["read"] expiration = "2099-01-01T00:00:00Z" }
@@ -150,11 +150,11 @@ test.each<[string, string, number | undefined]>([
   ],
   ['this second', 'path "{{time.now.plus.1h}}" { expiration = "2099-01-01T00:00:00Z" }', (seconds + 1) * 1000],
   ['an entity does not age', 'path "{{identity.entity.id}}" {}', undefined],
-])('an ACL says how long it holds: %s', (_name, text, expected) => {
+])('an ACL tells how long it is valid: %s', (_name, text, expected) => {
   expect(aclOf(text).holdsUntil).toBe(expected)
 })
 
-test('the end of a stanza is the instant from which it does not count', () => {
+test('a stanza no longer counts from the instant of its expiration', () => {
   const text = 'path "a" { capabilities = ["read"] expiration = "2026-01-01T00:00:01Z" }'
   const end = Date.UTC(2026, 0, 1, 0, 0, 1)
 

@@ -20,7 +20,7 @@ test('an entry written again counts once, and is the newest', () => {
   expect(['a', 'b', 'c'].map((key) => cache.get(key, 0))).toEqual(['a2', undefined, 'c'])
 })
 
-test('an entry too heavy for the cache is not kept and costs no other', () => {
+test('an entry too heavy for the cache is not kept and evicts no other', () => {
   const cache = new WeightedCache<string>(3)
   cache.set('a', entry('a'))
   cache.set('b', entry('b', 4))
@@ -29,7 +29,7 @@ test('an entry too heavy for the cache is not kept and costs no other', () => {
   expect(cache.get('a', 0)).toBe('a')
 })
 
-test('an entry is given out until its time', () => {
+test('an entry is returned until it expires', () => {
   const cache = new WeightedCache<string>(3)
   cache.set('a', entry('a', 1, 100))
 
@@ -37,7 +37,7 @@ test('an entry is given out until its time', () => {
   expect(cache.get('a', 100)).toBeUndefined()
 })
 
-test('clear takes all, weight included', () => {
+test('clear removes everything, weight included', () => {
   const cache = new WeightedCache<string>(1)
   cache.set('a', entry('a'))
   cache.clear()

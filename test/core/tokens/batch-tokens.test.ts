@@ -44,7 +44,7 @@ test('a look-up shows a batch token in whole seconds', async () => {
   })
 })
 
-test('it is valid for a server that starts later', async () => {
+test('a batch token is valid for a server that starts later', async () => {
   await using house = await openTokenHouse()
   const { client_token: id } = await aBatch(house)
 
@@ -53,7 +53,7 @@ test('it is valid for a server that starts later', async () => {
   expect(await tokens.lookup(id)).toMatchObject({ type: 'batch', policies: ['default', 'web'] })
 })
 
-test('it lives through its last second', async () => {
+test('a batch token is valid through its last second', async () => {
   await using house = await openTokenHouse()
   const { client_token: id } = await aBatch(house, { ttl: '10' })
 
@@ -64,7 +64,7 @@ test('it lives through its last second', async () => {
   expect(await house.tokens.lookup(id)).toBeUndefined()
 })
 
-test('it ends with its parent, an orphan does not', async () => {
+test('a batch token ends with its parent, unless it is an orphan', async () => {
   await using house = await openTokenHouse()
   const parent = await house.lookup((await house.create({ policies: ['web'] })).auth.client_token)
   const child = await aBatch(house, {}, { caller: parent, sudo: false })
@@ -76,7 +76,7 @@ test('it ends with its parent, an orphan does not', async () => {
   expect(await house.tokens.lookup(orphan.client_token)).toMatchObject({ parent: '' })
 })
 
-test('it ends with the mount that issued it, and when that mount moves', async () => {
+test('a batch token ends with the mount that issued it, and when that mount moves', async () => {
   await using house = await openTokenHouse()
   const { auth } = await house.login({ tokenType: 'batch' })
 
@@ -135,7 +135,7 @@ test('another spelling of the same bytes is not the token', async () => {
   }
 })
 
-test('what is sealed for something else is no batch token, and one of another server neither', async () => {
+test('a value sealed for another purpose is not a batch token, nor is one of another server', async () => {
   await using core = await openCoreView()
   await using other = await openCoreView()
   const batch = new BatchTokens(core.barrier, systemRandom)
@@ -158,7 +158,7 @@ test('what is sealed for something else is no batch token, and one of another se
   expect(batch.open(`hvb.${randomBytes(300).toString('base64url')}`)).toBeUndefined()
 })
 
-test('one of a child namespace ends in its id, which cannot be taken off or changed', async () => {
+test('a batch token of a child namespace ends in the id of that namespace, which cannot be removed or changed', async () => {
   await using house = await openTokenHouse()
   const mount = { ...tokenMount, namespace: 'aB3xY9' }
   const { client_token: id } = await aBatch(house, {}, { mount })
@@ -169,7 +169,7 @@ test('one of a child namespace ends in its id, which cannot be taken off or chan
   expect(await house.tokens.lookup(id.replace('aB3xY9', 'aB3xY8'))).toBeUndefined()
 })
 
-test('one that nobody could send is not made, and one that long not opened', async () => {
+test('a batch token too long to send is not issued, and one of that length is not opened', async () => {
   await using house = await openTokenHouse()
 
   await expect(aBatch(house, { meta: { note: 'x'.repeat(60_000) } })).rejects.toMatchObject({
@@ -181,7 +181,7 @@ test('one that nobody could send is not made, and one that long not opened', asy
   expect(await house.tokens.lookup(`hvb.${'A'.repeat(70_000)}`)).toBeUndefined()
 })
 
-test('the id of a caller who may choose one is ignored', async () => {
+test('a chosen id is ignored for a batch token', async () => {
   await using house = await openTokenHouse()
 
   const made = await house.create({ type: 'batch', policies: ['web'], id: 'own.id' })
@@ -190,7 +190,7 @@ test('the id of a caller who may choose one is ignored', async () => {
   expect(made.warnings).toHaveLength(1)
 })
 
-test('it can make no tokens and cannot be renewed', async () => {
+test('a batch token cannot create tokens and cannot be renewed', async () => {
   await using house = await openTokenHouse()
   const batch = await house.lookup((await aBatch(house)).client_token)
 
@@ -220,7 +220,7 @@ test.each<{ mount: string | undefined; role: string; type: TokenType }>([
   expect(loginTokenType(mount, role)).toBe(type)
 })
 
-test('a mount of type batch drops what a role asks for and such tokens cannot have', async () => {
+test('a mount of type batch drops role fields that batch tokens cannot have', async () => {
   await using house = await openTokenHouse()
   const mount = aMount({ config: { ...aMount().config, token_type: 'batch' } })
 
@@ -230,7 +230,7 @@ test('a mount of type batch drops what a role asks for and such tokens cannot ha
   expect(await house.lookup(auth.client_token)).toMatchObject({ num_uses: 0, period: 0, entity_id: auth.entity_id })
 })
 
-test('a batch login of a known name writes nothing, of a new one the entity only', async () => {
+test('a batch login of a known name writes nothing, and of a new name only the entity', async () => {
   await using house = await openTokenHouse()
   const first = await house.login({ tokenType: 'batch' })
   const before = await house.view.listKeys('')

@@ -16,7 +16,7 @@ const refusal = async (house: House, input: Partial<CreateInput>, request: Parti
 /** A valid token made by root, as the caller of another creation. */
 const callerWith = async (house: House, input: Partial<CreateInput>) => house.lookup((await house.create(input)).auth.client_token)
 
-test('the child of root is root, without end and without warnings', async () => {
+test('a child of root is root, does not expire and gets no warnings', async () => {
   await using house = await openTokenHouse()
 
   const { auth, warnings } = await house.create()
@@ -156,7 +156,7 @@ test.each<{ input: Partial<CreateInput>; sudo?: boolean; text: string }>([
   expect(await refusal(house, input, { caller, sudo })).toMatchObject({ text, kind: 'invalid' })
 })
 
-test('a root token that ends makes none without end', async () => {
+test('an expiring root token cannot create a non-expiring one', async () => {
   await using house = await openTokenHouse()
   const caller = await callerWith(house, { ttl: '2h' })
 
@@ -165,7 +165,7 @@ test('a root token that ends makes none without end', async () => {
   expect(made.auth).toMatchObject({ policies: ['root'], lease_duration: 3600 })
 })
 
-test('create-orphan makes an orphan without sudo', async () => {
+test('create-orphan creates an orphan without sudo', async () => {
   await using house = await openTokenHouse()
   const caller = await callerWith(house, { policies: ['web'] })
 
@@ -175,7 +175,7 @@ test('create-orphan makes an orphan without sudo', async () => {
   expect((await house.lookup(auth.client_token)).path).toBe('auth/token/create-orphan')
 })
 
-test('a token with limited uses makes none; on its last use the parent is said to be gone', async () => {
+test('a token with limited uses cannot create tokens, and on its last use the error says that the parent is gone', async () => {
   await using house = await openTokenHouse()
   const caller = await callerWith(house, { policies: ['web'], num_uses: 2 })
   const first = await house.tokens.spendUse(caller)
@@ -185,7 +185,7 @@ test('a token with limited uses makes none; on its last use the parent is said t
   expect(await refusal(house, {}, { caller: last })).toMatchObject({ text: 'parent token lookup failed: no parent found' })
 })
 
-test('a child of a token that was revoked meanwhile is not made', async () => {
+test('a token that was revoked meanwhile cannot create a child', async () => {
   await using house = await openTokenHouse()
   const caller = await callerWith(house, { policies: ['web'] })
   await house.revoker.revoke(caller.accessor)
@@ -193,7 +193,7 @@ test('a child of a token that was revoked meanwhile is not made', async () => {
   expect(await refusal(house, {}, { caller })).toMatchObject({ text: 'parent token not found' })
 })
 
-test('a child whose parent ends while it is written is not given, and nothing of it is left', async () => {
+test('a child whose parent is revoked while it is written is not returned, and nothing of it is left', async () => {
   await using house = await openTokenHouse()
   const caller = await callerWith(house, { policies: ['web'] })
   const { view, revoker } = house
@@ -212,7 +212,7 @@ test('a child whose parent ends while it is written is not given, and nothing of
   expect(await view.listKeys('child/')).toEqual([])
 })
 
-test('the entity and its policies go to a child, not to an orphan', async () => {
+test('a child inherits the entity and its policies, an orphan does not', async () => {
   await using house = await openTokenHouse()
   const login = await house.login({ policies: ['web'] })
   const caller = await house.lookup(login.auth.client_token)
@@ -224,7 +224,7 @@ test('the entity and its policies go to a child, not to an orphan', async () => 
   expect(orphan.auth.entity_id).toBe('')
 })
 
-test('bound addresses go to a child, not to an orphan nor to a root token without end', async () => {
+test('a child inherits bound addresses, an orphan and a non-expiring root token do not', async () => {
   await using house = await openTokenHouse()
   const login = await house.login({ policies: ['web'], boundCidrs: ['127.0.0.1', '1.2.3.4/8'] })
   const caller = await house.lookup(login.auth.client_token)

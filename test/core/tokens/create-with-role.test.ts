@@ -99,7 +99,7 @@ test.each<{ row: string; role: TokenRoleRecord; input?: Partial<CreateInput>; au
   for (const key of absent) expect(shown).not.toHaveProperty(key)
 })
 
-test('bound addresses of a role are none for a root token without end', async () => {
+test('bound addresses of a role do not apply to a non-expiring root token', async () => {
   await using house = await openTokenHouse()
 
   const made = await house.create({}, withRole({ token_bound_cidrs: ['1.2.3.4/8'] }))
@@ -108,7 +108,7 @@ test('bound addresses of a role are none for a root token without end', async ()
   expect((await house.lookup(made.auth.client_token)).bound_cidrs).toEqual([])
 })
 
-test('with a role only its addresses count, not those of the caller', async () => {
+test('with a role only the addresses of the role count, not those of the caller', async () => {
   await using house = await openTokenHouse()
   const caller = await house.lookup((await house.login({ policies: ['web'], boundCidrs: ['127.0.0.1'] })).auth.client_token)
 
@@ -117,7 +117,7 @@ test('with a role only its addresses count, not those of the caller', async () =
   expect((await house.lookup(made.auth.client_token)).bound_cidrs).toEqual([])
 })
 
-test('a role that lists policies frees the caller from its own, one that does not leaves it bound', async () => {
+test('a role that lists policies frees the caller from its own policies, one that does not keeps it bound to them', async () => {
   await using house = await openTokenHouse()
   const caller = await house.lookup((await house.create({ policies: ['web'] })).auth.client_token)
   const asCaller = { caller, sudo: false }
@@ -137,7 +137,7 @@ test('a role that lists policies frees the caller from its own, one that does no
   })
 })
 
-test('tokens for one name have one entity, whoever asks at the same time', async () => {
+test('concurrent tokens for one name have one entity', async () => {
   await using house = await openTokenHouse()
   const request = withRole({ allowed_entity_aliases: ['al*'] })
 
@@ -151,7 +151,7 @@ test('tokens for one name have one entity, whoever asks at the same time', async
   expect(await house.lookup(made[0]?.auth.client_token ?? '')).toMatchObject({ entity_id: again.auth.entity_id })
 })
 
-test('a refusal leaves neither token nor entity behind, also of an id that is taken', async () => {
+test('a refusal leaves neither token nor entity behind, also when the id is taken', async () => {
   await using house = await openTokenHouse()
   const before = await house.view.listKeys('')
   const request = withRole({ allowed_entity_aliases: ['*'] })
@@ -198,7 +198,7 @@ test.each<{ input: Partial<CreateInput>; policies: string[] }>([
   expect(await house.tokens.lookupByAccessor(auth.accessor.slice(0, -7))).toBeUndefined()
 })
 
-test('without its role a token is not renewed; a role of that name elsewhere does not help', async () => {
+test('a token is not renewed without its role, and a role of that name elsewhere does not help', async () => {
   await using house = await openTokenHouse()
   await house.roles.change('root', 'r', () => ({}))
   await house.roles.change('aB3xY9', 'r', () => ({}))
@@ -215,7 +215,7 @@ test('without its role a token is not renewed; a role of that name elsewhere doe
   })
 })
 
-test("at renewal the role's period and explicit maximum of today count", async () => {
+test('a renewal uses the current period and explicit maximum of the role', async () => {
   await using house = await openTokenHouse()
   const role = await house.roles.change('root', 'r', () => ({ token_period: 3600 }))
   const token = await house.lookup((await house.create({ policies: ['web'], explicit_max_ttl: '10h' }, { role })).auth.client_token)

@@ -6,7 +6,7 @@ type House = Awaited<ReturnType<typeof openTokenHouse>>
 
 const isValid = async (house: House, id: string) => (await house.tokens.lookup(id)) !== undefined
 
-test('all tokens of an entity end at once, batch tokens and descendants too, nobody else', async () => {
+test('all tokens of an entity end at once, including batch tokens and descendants, and no others', async () => {
   await using house = await openTokenHouse()
   const service = await house.login()
   const batch = await house.login({ tokenType: 'batch' })
@@ -23,7 +23,7 @@ test('all tokens of an entity end at once, batch tokens and descendants too, nob
   expect(await isValid(house, other.auth.client_token)).toBe(true)
 })
 
-test('whoever logs in afterwards gets a good token, until the next cut-off, whatever the clock says', async () => {
+test('a login after a cut-off gets a valid token until the next cut-off, whatever the clock says', async () => {
   await using house = await openTokenHouse()
   const first = await house.login()
   await house.tokens.cutOffs.set([first.auth.entity_id])
@@ -37,7 +37,7 @@ test('whoever logs in afterwards gets a good token, until the next cut-off, what
   for (const { auth } of [second, third]) expect(await isValid(house, auth.client_token)).toBe(false)
 })
 
-test('a server that starts later knows', async () => {
+test('a cut-off survives a restart', async () => {
   await using house = await openTokenHouse()
   const { auth } = await house.login()
   await house.tokens.cutOffs.set([auth.entity_id])
@@ -68,7 +68,7 @@ test('no token issued before a cut-off is answered survives it, however many log
   expect(await isValid(house, (await house.login()).auth.client_token)).toBe(true)
 })
 
-test('a cut-off that could not be written still refuses the tokens here', async () => {
+test('a cut-off that could not be written still applies on this server', async () => {
   await using house = await openTokenHouse()
   const failing = { ...house.view, list: async () => [], update: () => Promise.reject(new Error('no storage')) }
   const cutOffs = await EntityCutOffs.open(failing)
@@ -78,7 +78,7 @@ test('a cut-off that could not be written still refuses the tokens here', async 
   expect(cutOffs.of('someone')).toBeGreaterThan(cutOffs.ofNewToken('someone'))
 })
 
-test('more cut-offs than a page are read', async () => {
+test('more cut-offs than fit a page are read', async () => {
   await using house = await openTokenHouse()
   await house.tokens.cutOffs.set(Array.from({ length: 1500 }, (_one, at) => `entity-${at}`))
 
@@ -89,7 +89,7 @@ test('more cut-offs than a page are read', async () => {
   expect((await house.restarted()).tokens.cutOffs.unswept().size).toBe(0)
 })
 
-test('what is set while the store is swept stays to be swept', async () => {
+test('a cut-off set during a sweep stays for the next sweep', async () => {
   await using house = await openTokenHouse()
   const { cutOffs } = house.tokens
   await cutOffs.set(['a', 'b'])

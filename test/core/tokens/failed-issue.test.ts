@@ -59,7 +59,7 @@ test.each(['storage.before-commit', 'storage.after-commit'] as const)('a creatio
   expect(await tokensOf(server)).toEqual(before)
 })
 
-test('a failed creation under an id that is taken takes nothing away', async () => {
+test('a failed creation under a taken id removes nothing', async () => {
   const faults = new StorageFaults()
   await using server = await startWithRole(faults)
   await server.root.write('auth/token/create', { id: 'mine', policies: ['default'] })

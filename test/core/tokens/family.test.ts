@@ -14,7 +14,7 @@ async function lineOf(house: House, generations: number) {
   return token
 }
 
-test('a family as long as it may be ends with its head, from the lowest up', async () => {
+test('a family of the maximum depth ends with its head, from the lowest up', async () => {
   await using house = await openTokenHouse()
   const head = await lineOf(house, 2)
   let last = head
@@ -36,7 +36,7 @@ test('a family as long as it may be ends with its head, from the lowest up', asy
   expect(house.revoked.at(-1)?.accessor).toBe(head.accessor)
 })
 
-test('a family that lost its head as an orphan may grow again', async () => {
+test('a family whose head became an orphan may grow again', async () => {
   await using house = await openTokenHouse()
   const middle = await lineOf(house, 3)
   const last = await house.lookup((await house.create({}, { caller: middle, sudo: true })).auth.client_token)
@@ -63,7 +63,7 @@ test('a server that stops between the first write of a revocation and the last e
   expect(await house.view.listKeys('token/')).toHaveLength(1)
 })
 
-test('a namespace that goes takes its tokens with it, and what was made with them, nothing else', async () => {
+test('a deleted namespace revokes its tokens and their descendants, and nothing else', async () => {
   await using house = await openTokenHouse()
   const mount = aMount({ path: 'auth/token/', plugin: 'token', namespace: 'aB3xY9', accessor: 'auth_token_2' })
   house.mounts.set(mount.accessor, mount)
@@ -77,7 +77,7 @@ test('a namespace that goes takes its tokens with it, and what was made with the
   expect(await house.view.listKeys('token/')).toHaveLength(2)
 })
 
-test('a page of tokens leaves out what cannot be read, and never ends before the last', async () => {
+test('a page of tokens skips what cannot be read, and paging never ends before the last', async () => {
   await using house = await openTokenHouse()
   for (let number = 0; number < 5; number += 1) await house.login()
   const keys = await house.view.listKeys('token/')

@@ -69,7 +69,7 @@ test.each([
   expect(mountTtl({ default_lease_ttl, max_lease_ttl }, bounds)).toEqual(ttl)
 })
 
-test('no grant ever passes a hard end', () => {
+test('no grant ever exceeds a hard limit', () => {
   const seconds = fc.nat({ max: 1000 * hour })
   const terms = fc.record({ increment: seconds, ttl: seconds, period: seconds, maxTtl: seconds, explicitMaxTtl: seconds })
   fc.assert(

@@ -5,7 +5,7 @@ import { openTokenHouse, tokenMount } from '../../support/token-house.ts'
 
 const plain = { identityPolicies: [], namespacePath: '' }
 
-test('the initial root token shows exactly its keys', async () => {
+test('the lookup of the initial root token shows exactly its keys', async () => {
   await using house = await openTokenHouse()
   const id = await createInitialRootToken({ ...house.parts, tokenMount })
 
@@ -44,7 +44,7 @@ test('a development root token looks like one made through auth/token/create, an
   })
 })
 
-test('a login token shows times, what is left, its identity policies and its namespace', async () => {
+test('the lookup of a login token shows its times, remaining TTL, identity policies and namespace', async () => {
   await using house = await openTokenHouse()
   const { auth } = await house.login({ ttl: 3600, policies: ['web'], boundCidrs: ['127.0.0.1'], explicitMaxTtl: 7200 })
   house.clock.advance(60)
@@ -77,7 +77,7 @@ test('a login token shows times, what is left, its identity policies and its nam
   })
 })
 
-test('a renewal shows when it was and leaves the TTL of the creation', async () => {
+test('the lookup after a renewal shows its time and keeps the TTL at creation', async () => {
   await using house = await openTokenHouse()
   const { auth } = await house.login({ ttl: 3600 })
   house.house.roleTerms = { ok: true, ttl: 600, maxTtl: 0, period: 0 }

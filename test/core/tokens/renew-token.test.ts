@@ -11,7 +11,7 @@ const terms = (changes: Partial<{ ttl: number; maxTtl: number; period: number }>
   ...changes,
 })
 
-test('a token made by a token keeps the smaller TTL of an increment', async () => {
+test('a renewal of a created token keeps the last increment as its TTL', async () => {
   await using house = await openTokenHouse()
   const token = await house.lookup((await house.create({ policies: ['web'], ttl: '1h' })).auth.client_token)
 
@@ -38,7 +38,7 @@ test('the explicit maximum ends a periodic token', async () => {
   await expect(house.renew(token)).rejects.toMatchObject({ message: 'past the max TTL, cannot renew', kind: 'invalid', wrapped: false })
 })
 
-test('a late renewal gets what is left, and says so', async () => {
+test('a late renewal gets the remaining time, with a warning', async () => {
   await using house = await openTokenHouse()
   house.house.roleTerms = terms({ ttl: 600, maxTtl: 1200 })
   const id = (await house.login({ ttl: 600, maxTtl: 1200 })).auth.client_token
@@ -62,7 +62,7 @@ test.each([
   expect((await house.renew(token)).auth.lease_duration).toBe(ttl)
 })
 
-test('the mount counts as it is tuned now', async () => {
+test('a renewal uses the current tuning of the mount', async () => {
   await using house = await openTokenHouse()
   const token = await house.lookup((await house.login({ ttl: 600 })).auth.client_token)
   const config = { ...aMount().config, max_lease_ttl: 120 }
@@ -71,7 +71,7 @@ test('the mount counts as it is tuned now', async () => {
   expect((await house.renew(token)).auth.lease_duration).toBe(120)
 })
 
-test('the explicit maximum of the login stays', async () => {
+test('a renewal keeps the explicit maximum of the login', async () => {
   await using house = await openTokenHouse()
   const token = await house.lookup((await house.login({ ttl: 600, explicitMaxTtl: 700 })).auth.client_token)
   house.clock.advance(200)
@@ -79,7 +79,7 @@ test('the explicit maximum of the login stays', async () => {
   expect((await house.renew(token, 600)).auth.lease_duration).toBe(500)
 })
 
-test('a role that is gone ends renewals, not the token', async () => {
+test('deleting a role ends renewals, not the token', async () => {
   await using house = await openTokenHouse()
   const { auth } = await house.login()
   house.house.roleTerms = { ok: false, reason: 'role dev does not exist during renewal' }
@@ -89,7 +89,7 @@ test('a role that is gone ends renewals, not the token', async () => {
   expect(await house.tokens.lookup(auth.client_token)).toBeDefined()
 })
 
-test('the answer is that of the login, with the uses at creation and current identity policies', async () => {
+test('a renewal answers like the login, with the uses at creation and current identity policies', async () => {
   await using house = await openTokenHouse()
   const { auth } = await house.login({ ttl: 600, numUses: 5, policies: ['web'] })
   const token = await house.tokens.spendUse(await house.lookup(auth.client_token))
@@ -131,7 +131,7 @@ test('a token that expired or was revoked meanwhile is not brought back', async 
   expect(await house.view.listKeys('token/')).toHaveLength(2)
 })
 
-test('one expiry row a token, at the end it has now', async () => {
+test('a token has one expiry row, at its current end', async () => {
   await using house = await openTokenHouse()
   const token = await house.lookup((await house.login({ ttl: 600 })).auth.client_token)
 
@@ -140,7 +140,7 @@ test('one expiry row a token, at the end it has now', async () => {
   expect(await house.view.listKeys('expire/')).toEqual([expect.stringContaining(`expire/000${house.clock.now() + 30_000}/`)])
 })
 
-test('renewals of one token at the same moment all succeed, also while its uses are spent', async () => {
+test('concurrent renewals of one token all succeed, also while its uses are spent', async () => {
   await using house = await openTokenHouse()
   const token = await house.lookup((await house.create({ policies: ['web'], ttl: '1h', num_uses: 1000 })).auth.client_token)
 

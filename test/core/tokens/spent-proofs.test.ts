@@ -35,7 +35,7 @@ test.each(['service', 'batch'])('a proof is spent with the %s token it makes, at
   expect(await outcome(house.login({ tokenType }))).toBe('ok')
 })
 
-test('a login that is refused spends nothing', async () => {
+test('a refused login spends nothing', async () => {
   await using house = await openTokenHouse()
 
   expect(await outcome(house.login({ proof, policies: ['root'] }))).toBe('auth methods cannot create root tokens')
@@ -58,7 +58,7 @@ test.each([
   { tokenType: 'service', known: false },
   { tokenType: 'batch', known: true },
   { tokenType: 'batch', known: false },
-])('of 64 uses at a time one wins: $tokenType, known name: $known', async ({ tokenType, known }) => {
+])('of 64 concurrent uses one wins: $tokenType, known name: $known', async ({ tokenType, known }) => {
   await using house = await openTokenHouse()
   if (known) await house.login()
 
@@ -68,7 +68,7 @@ test.each([
   expect(outcomes.filter((one) => one === used)).toHaveLength(63)
 })
 
-test('of two servers over one storage one wins, and both know after a restart', async () => {
+test('of two servers on one storage one wins, and both know after a restart', async () => {
   await using folder = await temporaryFolder()
   const path = folder.file('store.db')
   const sealKey = randomBytes(32)
@@ -95,7 +95,7 @@ test('of two servers over one storage one wins, and both know after a restart', 
   expect(await (await serve(storage))('d\0d')).toBe('ok')
 })
 
-test('a proof is remembered for as long as a role tolerates it and a minute, then nothing of it is left', async () => {
+test('a proof is remembered until no role accepts it, plus a minute, and then nothing of it is left', async () => {
   await using house = await openTokenHouse()
   const { view, clock, parts } = house
   const left = async () => (await Promise.all(prefixes.map((prefix) => view.listKeys(prefix)))).flat().length
@@ -119,7 +119,7 @@ test('a proof is remembered for as long as a role tolerates it and a minute, the
   expect(await outcome(house.login({ proof: { of: 'far', endsAt: 1e300 } }))).toBe(used)
 })
 
-test('tolerance is asked for only where something has ended; each mount has its own', async () => {
+test('the tolerance is read only where a proof has expired, and each mount has its own', async () => {
   await using house = await openTokenHouse()
   const { view, clock, parts } = house
   const asked: string[] = []

@@ -21,7 +21,7 @@ async function family(house: House) {
 const isValid = async (house: House, { id }: { id: string }) => (await house.tokens.lookup(id)) !== undefined
 const rowsOf = (house: House) => Promise.all(['token/', 'expire/', 'child/'].map((prefix) => house.view.listKeys(prefix)))
 
-test('a token goes with all below it, deepest first, and leaves no row', async () => {
+test('a token is revoked with all its descendants, deepest first, and leaves no row', async () => {
   await using house = await openTokenHouse()
   const before = await rowsOf(house)
   const { parent, son, daughter, grandson } = await family(house)
@@ -35,7 +35,7 @@ test('a token goes with all below it, deepest first, and leaves no row', async (
   expect(order.at(-1)).toBe(parent.token.accessor)
 })
 
-test('what is above and beside a revoked token stays', async () => {
+test('a revocation leaves ancestors and siblings', async () => {
   await using house = await openTokenHouse()
   const { parent, son, daughter, grandson } = await family(house)
 
@@ -46,7 +46,7 @@ test('what is above and beside a revoked token stays', async () => {
   expect(await isValid(house, daughter)).toBe(true)
 })
 
-test('a family of more than a page is revoked whole', async () => {
+test('a family larger than a page is revoked completely', async () => {
   await using house = await openTokenHouse()
   const before = await rowsOf(house)
   const parent = await child(house)
@@ -61,7 +61,7 @@ test('a family of more than a page is revoked whole', async () => {
   expect(house.revoked).toHaveLength(456)
 })
 
-test('nobody is revoked twice', async () => {
+test('no token is revoked twice', async () => {
   await using house = await openTokenHouse()
   const { token } = await child(house)
 
@@ -103,7 +103,7 @@ test('a clean-up that fails leaves the family unusable, and a sweep ends it late
   expect(await rowsOf(house)).toEqual(before)
 })
 
-test('a sweep deletes what has expired, with what hangs on it, and nothing else', async () => {
+test('a sweep deletes expired tokens with their descendants, and nothing else', async () => {
   await using house = await openTokenHouse()
   const short = await house.login({ ttl: 60 })
   const long = await house.login({ ttl: 600 })
@@ -123,7 +123,7 @@ test('a sweep deletes what has expired, with what hangs on it, and nothing else'
   expect(await house.tokens.lookup(long.auth.client_token)).toBeDefined()
 })
 
-test('more expired tokens than a page holds go in one sweep', async () => {
+test('one sweep deletes more expired tokens than fit a page', async () => {
   await using house = await openTokenHouse()
   for (let number = 0; number < 450; number += 1) await house.login({ ttl: 60 })
   house.clock.advance(61)
@@ -135,7 +135,7 @@ test('more expired tokens than a page holds go in one sweep', async () => {
   expect(await house.view.listKeys('expire/')).toEqual([])
 })
 
-test('an expiry row that is no longer true is dropped, the token stays', async () => {
+test('an outdated expiry row is dropped, and the token stays', async () => {
   await using house = await openTokenHouse()
   const { auth } = await house.login({ ttl: 600 })
   const [row] = await house.view.listKeys('expire/')
@@ -215,7 +215,7 @@ describe('a token whose last use is spent', () => {
   })
 })
 
-test('a record that cannot be read stops no sweep', async () => {
+test('a record that cannot be read does not stop a sweep', async () => {
   await using house = await openTokenHouse()
   const broken = await house.lookup((await house.login({ ttl: 60 })).auth.client_token)
   await house.view.write([{ key: `token/${house.tokens.keys.hashOf(broken.accessor)}`, value: 'not a token' }])
@@ -230,7 +230,7 @@ test('a record that cannot be read stops no sweep', async () => {
   expect(house.revoked.map((token) => token.accessor)).toEqual([auth.accessor])
 })
 
-test('tokens of a mount that is gone are swept when they expire', async () => {
+test('tokens of a disabled mount are swept when they expire', async () => {
   await using house = await openTokenHouse()
   await house.login({ ttl: 60 })
   house.mounts.delete(jwtMount.accessor)
@@ -242,7 +242,7 @@ test('tokens of a mount that is gone are swept when they expire', async () => {
   expect(await house.view.listKeys('expire/')).toEqual([])
 })
 
-test('tokens that end in centuries stand behind those that end today', async () => {
+test('tokens that expire in centuries sort after those that expire today', async () => {
   await using house = await openTokenHouse()
   for (let number = 0; number < 70; number += 1) await house.create({ policies: ['root'], explicit_max_ttl: '9223372036' })
   const { auth } = await house.login({ ttl: 60 })

@@ -242,7 +242,7 @@ test('a refusal of many names stays short', () => {
   expect(() => rolePolicies(ab, { requested: asked, noDefaultPolicy: false, caller: [] })).toThrow(/^.{0,2000}$/)
 })
 
-test('a role that lists nothing is no case of its own', () => {
+test('a role that lists no policies does not decide about policies', () => {
   expect(listsPolicies({ token_no_default_policy: true, allowed_policies: [] })).toBe(false)
 })
 
@@ -262,7 +262,7 @@ test.each([
   else expect(() => entityAliasOf(role, asked)).toThrow("invalid 'entity_alias' value")
 })
 
-test('without a role, or with one that names nobody, there is no name to choose', () => {
+test('without a role, or with one that allows no aliases, entity_alias is refused', () => {
   expect(() => entityAliasOf(undefined, 'a')).toThrow("'entity_alias' is only allowed in combination with token role")
   expect(() => entityAliasOf({}, 'a')).toThrow("invalid 'entity_alias' value")
 })

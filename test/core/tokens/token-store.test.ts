@@ -86,7 +86,7 @@ test('a token issued after its mount was moved is valid', async () => {
   expect(await house.tokens.lookup(auth.client_token)).toBeUndefined()
 })
 
-test('a child outlives the expiry of no ancestor', async () => {
+test('no child outlives the expiry of an ancestor', async () => {
   await using house = await openTokenHouse()
   const parent = await house.lookup((await house.create({ policies: ['web'], ttl: '60' })).auth.client_token)
   const child = await house.lookup((await house.create({ ttl: '1h' }, { caller: parent, sudo: false })).auth.client_token)
@@ -109,7 +109,7 @@ test('uses count down to −1, and then the token is refused', async () => {
   expect(await (await house.restarted()).tokens.lookup(auth.client_token)).toBeUndefined()
 })
 
-test('of many requests at once only as many as there are uses get through', async () => {
+test('of many concurrent requests, only as many as there are uses succeed', async () => {
   await using house = await openTokenHouse()
   const token = await house.lookup((await house.create({ policies: ['web'], num_uses: 3 })).auth.client_token)
 

@@ -12,7 +12,7 @@ function tidyOf(house: House, tokens = house.tokens) {
 
 const recordsOf = (house: House) => house.view.listKeys('token/')
 
-test('tokens of a mount that is gone go with all below them; good ones stay', async () => {
+test('tidy deletes the tokens of a disabled mount with their descendants, and keeps valid ones', async () => {
   await using house = await openTokenHouse()
   const before = await recordsOf(house)
   const login = await house.login({ policies: ['web'] })
@@ -33,7 +33,7 @@ test('tokens of a mount that is gone go with all below them; good ones stay', as
   expect(logged).toMatchObject([{ event: 'token_tidy', failed: 0 }])
 })
 
-test('a token whose parent is not in the store goes, and rows that lead nowhere', async () => {
+test('tidy deletes tokens whose parent is missing, and dangling rows', async () => {
   await using house = await openTokenHouse()
   const parent = await house.lookup((await house.create({ policies: ['web'] })).auth.client_token)
   await house.create({}, { caller: parent, sudo: false })
@@ -53,7 +53,7 @@ test('a token whose parent is not in the store goes, and rows that lead nowhere'
   expect(await house.view.listKeys('child/')).toEqual([])
 })
 
-test('a cut-off is cleaned up after a restart, and then it is done', async () => {
+test('a cut-off is swept after a restart, once', async () => {
   await using house = await openTokenHouse()
   const { auth } = await house.login()
   const other = await house.login({ alias: { name: 'bob', metadata: {} } })
@@ -72,7 +72,7 @@ test('a cut-off is cleaned up after a restart, and then it is done', async () =>
   expect(await tokens.lookup(auth.client_token)).toBeUndefined()
 })
 
-test('a store of several pages is gone over whole', async () => {
+test('tidy covers a store of several pages completely', async () => {
   await using house = await openTokenHouse()
   for (let number = 0; number < 150; number += 1) await house.login()
   house.mounts.delete(jwtMount.accessor)
@@ -103,7 +103,7 @@ test('a clean-up that fails leaves the cut-off to be swept', async () => {
   expect(house.tokens.cutOffs.unswept().size).toBe(0)
 })
 
-test('one that is stopped starts no more', async () => {
+test('a stopped tidy does not start again', async () => {
   await using house = await openTokenHouse()
   const { tidy } = tidyOf(house)
   tidy.startAfresh()
@@ -114,7 +114,7 @@ test('one that is stopped starts no more', async () => {
   expect(tidy.start()).toBe(false)
 })
 
-test('a token that was renewed after its page was read stays', async () => {
+test('tidy keeps a token that was renewed after its page was read', async () => {
   await using house = await openTokenHouse()
   const caller = await house.lookup((await house.create({ policies: ['web'], ttl: '10s' })).auth.client_token)
   const { tidy } = tidyOf(
@@ -132,7 +132,7 @@ test('a token that was renewed after its page was read stays', async () => {
   expect(await house.tokens.lookupByAccessor(caller.accessor)).toBeDefined()
 })
 
-test('a child that became an orphan after its page was read stays', async () => {
+test('tidy keeps a child that became an orphan after its page was read', async () => {
   await using house = await openTokenHouse()
   const parent = await house.lookup((await house.create({ policies: ['web'] })).auth.client_token)
   const child = (await house.create({}, { caller: parent, sudo: false })).auth

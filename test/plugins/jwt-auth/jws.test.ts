@@ -45,7 +45,7 @@ describe('compact form', () => {
     ['e30.e3A=.c2ln', 'illegal base64 data at input byte 3'],
     ['é.e30.c2ln', 'illegal base64 data at input byte 0'],
     ['\ufeffe30.e30.c2ln', 'illegal base64 data at input byte 0'],
-  ])('%.40s is malformed: %s', (token, text) => {
+  ])('$0 is malformed: $1', (token, text) => {
     expect(malformedIn(token)).toBe(text)
   })
 
@@ -85,7 +85,7 @@ describe('header', () => {
     ['{"alg":"ES256","kid":5}', 'failed to unmarshal kid'],
     [JSON.stringify({ alg: 'ES256', kid: 'k'.repeat(4097) }), 'kid is too long'],
     [JSON.stringify({ alg: 'ES256', kid: 'é'.repeat(2049) }), 'kid is too long'],
-  ])('%.60s is refused: %s', (header, text) => {
+  ])('$0 is refused: $1', (header, text) => {
     expect(malformedIn(tokenOf(header))).toBe(text)
   })
 
@@ -101,7 +101,7 @@ describe('header', () => {
     ['{"alg":"HS256","kid":"k"}', 'HS256', 'k'],
     [JSON.stringify({ alg: 'ES256', kid: 'k'.repeat(4096) }), 'ES256', 'k'.repeat(4096)],
     ['{"__proto__":{"alg":"ES256"}}', '', ''],
-  ])('%.60s is read: algorithm %s', (header, algorithm, keyId) => {
+  ])('$0 is read: algorithm $1', (header, algorithm, keyId) => {
     expect(parseJws(tokenOf(header), limits)).toMatchObject({ algorithm, keyId })
   })
 })

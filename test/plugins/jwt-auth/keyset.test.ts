@@ -342,7 +342,7 @@ describe('a JWKS URL', () => {
     ['{"keys":["x"]}', false],
     ['<html>', false],
     ['', false],
-  ])('the body %.30s is a set: %s', (body, ok) => {
+  ])('the body $0 is a set: $1', (body, ok) => {
     const read = () => new JwkSet(Buffer.from(body))
     if (ok) expect(read).not.toThrow()
     else expect(read).toThrow()
@@ -356,7 +356,7 @@ describe('a JWKS URL', () => {
       signedWithSecret('secret', {}),
       `${malformed}unexpected signature algorithm "HS256"; expected ["RS256" "RS384" "RS512" "ES256" "ES384" "ES512" "PS256" "PS384" "PS512" "EdDSA"]`,
     ],
-  ])('a malformed token is refused without a fetch: %.20s', async (token, text) => {
+  ])('a malformed token is refused without a fetch: $0', async (token, text) => {
     await using provider = await startProvider()
     const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
 

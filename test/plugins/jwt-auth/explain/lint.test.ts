@@ -225,7 +225,7 @@ describe('lint', () => {
     ['something_else', undefined],
     ['x', undefined],
     ['b'.repeat(4096), undefined],
-  ])('a field that is written %.40s: did you mean %s', async (name, meant) => {
+  ])('a field that is written $0: did you mean $1', async (name, meant) => {
     const mount = await house.mount()
     await house.root.write(`sys/auth/${mount}/tune`, { options: { role_lint: 'write' } })
 
