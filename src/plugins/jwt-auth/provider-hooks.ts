@@ -61,7 +61,7 @@ function namesOf(found: Groups | Refusal, claims: StrictObject, { name: groupsCl
 const saysTrue: ReadonlySet<unknown> = new Set([true, 'true'])
 
 /** A token with too many groups for itself has groups all the same: Entra ID points elsewhere, or only says that there are some. */
-const areElsewhere = (claims: StrictObject, groupsClaim: string): boolean =>
+export const areElsewhere = (claims: StrictObject, groupsClaim: string): boolean =>
   lookupClaim(claims, `/_claim_names/${groupsClaim}`) !== undefined || saysTrue.has(lookupClaim(claims, 'hasgroups'))
 
 function providerGroups(claims: StrictObject, claim: GroupsClaim, settings: ProviderSettings, reach: ProviderReach): Soon<Groups | Refusal> {

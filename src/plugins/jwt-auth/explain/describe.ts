@@ -7,6 +7,8 @@ import { tokenRules } from '../login.ts'
 import type { ReadyConfig } from '../mount-state.ts'
 import type { CheckName, Compared, Refusal } from '../refusal.ts'
 import type { StrictObject } from '../strict-json.ts'
+import { areElsewhere } from '../provider-hooks.ts'
+import { providerName } from '../provider-config.ts'
 import { shownUrl } from '../shown-url.ts'
 import { describeFlow } from './describe-flow.ts'
 import { claimNames, type Facts } from './facts.ts'
@@ -94,10 +96,10 @@ const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
       hint: 'differs_in_type',
     }
   },
-  groups: ({ role, claims }, refused) => {
+  groups: ({ ready, role, claims }, refused) => {
     const name = role?.record.groups_claim ?? ''
     const seen = name === '' ? undefined : valueAt(claims, name)
-    if (name !== '' && isMissing(seen, claims)) return missing(claims, name)
+    if (name !== '' && isMissing(seen, claims)) return missingGroups(ready, claims, name)
     return { expected: refused === undefined ? [] : ['a list of texts'], seen, detail: name, hint: nameHint(claims, name, seen) }
   },
   bound_claims: ({ role, claims }, _refused, index) => {
@@ -146,11 +148,17 @@ const missing = (claims: StrictObject | undefined, name: string): Compared => ({
   hint: nameHint(claims, name, undefined),
 })
 
+/** Entra ID leaves out groups that are too many for a token, and says so. Where the mount knows how to ask for them, it is told why that failed. */
+function missingGroups(ready: ReadyConfig | undefined, claims: StrictObject | undefined, name: string): Compared {
+  const compared = missing(claims, name)
+  const isAzure = providerName(ready?.config.provider_config ?? null) === 'azure'
+  if (claims === undefined || isAzure || !areElsewhere(claims, name)) return compared
+  return { ...compared, detail: `${name}; too many for the token (_claim_names, hasgroups): set provider_config of azure` }
+}
+
 /** Where a claim is that is not at its place: at another server, or deep in another claim. */
 function whereElse(claims: StrictObject, name: string): string {
-  if (lookupClaim(claims, `/_claim_names/${name}`) !== undefined) {
-    return '; too many for the token, which names another place (_claim_names): set provider_config of azure'
-  }
+  if (lookupClaim(claims, `/_claim_names/${name}`) !== undefined) return '; it is elsewhere (_claim_names)'
   const path = pathTo(claims, name.split(/[./]/).at(-1) ?? '')
   return path === undefined || pathsLike(name).includes(path) ? '' : `; there is one at ${path}`
 }
