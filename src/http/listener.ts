@@ -87,9 +87,10 @@ export class Listener implements AsyncDisposable {
   /** Closes addresses and idle connections and resolves when all requests are answered. */
   async close(): Promise<void> {
     for (const starting of this.#starting) starting.closeAllConnections()
-    if (this.#server === undefined) for (const starting of this.#starting) starting.close()
     const closed = this.#stop()
     this.#server?.close()
+    // after `serve` they listen no more, but until they are closed their timers keep the server that took their place in memory
+    for (const starting of this.#starting) starting.close()
     await closed
   }
 
