@@ -1,6 +1,9 @@
 import { parseArgs } from 'node:util'
 
-/** Starts a stand-in for a person, on `--port` or a free one. Words nobody knows and a port that is taken are told in one line, with exit code 2. */
+/**
+ * Starts a stand-in from the command line, on `--port` or a free port. For an unknown argument or a port in
+ * use it prints one line and exits with code 2.
+ */
 export async function startByHand<StandIn>(start: (port: number) => Promise<StandIn>): Promise<StandIn> {
   try {
     const { values } = parseArgs({ options: { port: { type: 'string', default: '0' } } })

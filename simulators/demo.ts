@@ -10,7 +10,10 @@ import { bannerForFrontEnds } from './tour/messages.ts'
 import { personLogin } from './tour/people.ts'
 import { explainedLogin, pipelineLogins } from './tour/pipelines.ts'
 
-/** `npm run demo`: a tour of the three mounts on a real server, request by request, offline. Ends 1 when an answer is not the expected one. */
+/**
+ * `npm run demo`: an offline tour of a real server, request by request. Exits with code 1 when a response is
+ * not the expected one.
+ */
 exitOnSignals()
 await tellStory()
 
@@ -39,9 +42,9 @@ async function tellStory(): Promise<void> {
   await step(survivor, 'GET', 'auth/token/lookup-self', { expect: 200, tell: ({ data }) => data })
   await cloudRevocation({ ...scene, root: { ...scene.root, url } }, directory, credential)
 
-  chapter('The job gives its token back; it opens nothing any more')
+  chapter('The job revokes its token, which is refused from then on')
   await step(survivor, 'POST', 'auth/token/revoke-self', { expect: 204 })
   await step(survivor, 'GET', 'auth/token/lookup-self', { expect: 403 })
 
-  chapter('That was all. Temporary files and processes are being removed')
+  chapter('The tour is complete. Temporary files and processes are being removed')
 }

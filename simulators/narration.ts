@@ -1,14 +1,14 @@
 import { styleText } from 'node:util'
 import { type Answer, exchange, send } from './operator.ts'
 
-/** Who sends: with a token, or a stranger. */
+/** The sender of a request; without a token, an anonymous one. */
 export type Sender = { url: string; token?: string }
 
 export type StepOptions = {
   expect: number
   body?: unknown
   headers?: Record<string, string>
-  /** The part of the answer that is told; default all of it. */
+  /** Selects the part of the response to print; default all of it. */
   tell?: (body: Record<string, unknown>) => unknown
 }
 
@@ -20,15 +20,15 @@ export type VisitOptions = Pick<StepOptions, 'expect' | 'tell'> & {
 
 export type Narration = {
   chapter(title: string): void
-  /** What happens without a request. */
+  /** Prints a remark about something that happens outside a request. */
   aside(text: string): void
-  /** Sends one request and shows it with its answer. Throws when the status is not the expected one. */
+  /** Sends one request and prints it with its response. Throws if the status is not the expected one. */
   step(sender: Sender, method: string, path: string, options: StepOptions): Promise<Answer>
-  /** The same with a service that is not ours. */
+  /** The same for a service other than Gatehouse. */
   visit(method: string, url: string, options: VisitOptions): Promise<Answer>
 }
 
-/** Shows requests and answers on standard output, with colours where it is a terminal. */
+/** Prints requests and responses on standard output, in colour on a terminal. */
 export function narrate(): Narration {
   const print = (text: string) => process.stdout.write(`${text}\n`)
   let chapters = 0
@@ -45,7 +45,7 @@ export function narrate(): Narration {
     )
     const isExpected = answer.status === expect
     if (answer.body !== undefined) print(indent(readable(isExpected ? tell(answer.body) : answer.body)))
-    if (!isExpected) throw new Error(`expected ${expect}, the answer was ${answer.status}`)
+    if (!isExpected) throw new Error(`expected status ${expect}, got ${answer.status}`)
     return answer
   }
 
@@ -65,7 +65,7 @@ export function narrate(): Narration {
   }
 }
 
-/** Of an answer's. */
+/** The response headers to print. */
 const toldHeaders = ['ETag', 'X-Next-Change-At']
 
 const shownHeaders = (headers: readonly [name: string, value: string | null][]) =>
@@ -73,7 +73,9 @@ const shownHeaders = (headers: readonly [name: string, value: string | null][]) 
 
 const indent = (text: string) => text.replaceAll(/^/gm, '    ')
 
-/** JSON over several lines, flat lists on one; members that say nothing are left out, credentials are shortened. */
+/**
+ * JSON over several lines, flat lists on one line; omits null and empty members, and shortens credentials.
+ */
 function readable(body: unknown): string {
   const text = JSON.stringify(body, (name, value: unknown) => (value === null || value === '' ? undefined : shortenText(name, value)), 2)
   return text.replaceAll(/\[\s+([^[\]{}]*?)\s+\]/g, (_, items: string) => `[${items.replaceAll(/,\s+/g, ', ')}]`)
@@ -84,5 +86,5 @@ function shortenText(name: string, value: unknown): unknown {
   return name.endsWith('client_secret') ? `${value.slice(0, 4)}… (${value.length} characters)` : shorten(value)
 }
 
-/** Tokens and JWTs are shown by their first letters only. */
+/** Shows only the first characters of tokens and JWTs. */
 const shorten = (text: string): string => (/^(hv[sb]\.|eyJ)/.test(text) ? `${text.slice(0, 10)}… (${text.length} characters)` : text)

@@ -1,4 +1,4 @@
-/** One answer of a server: the status, the headers, and the JSON body if there was one. */
+/** A response: the status, the headers, and the JSON body, if any. */
 export type Answer = { status: number; headers: Headers; body: Record<string, unknown> | undefined }
 
 export type Call = { method: string; path: string; token?: string; headers?: Record<string, string>; body?: unknown }
@@ -14,7 +14,7 @@ export async function send(url: string, { method, path, token, headers, body }: 
   })
 }
 
-/** Sends one request to any server that answers JSON. */
+/** Sends one request to any server that responds with JSON. */
 export async function exchange(url: string, request: RequestInit): Promise<Answer> {
   const response = await fetch(url, { signal: AbortSignal.timeout(patienceMs), ...request })
   const text = await response.text()
@@ -22,19 +22,19 @@ export async function exchange(url: string, request: RequestInit): Promise<Answe
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : (JSON.parse(text) as Record<string, unknown>) }
 }
 
-/** As `send`, for steps that must succeed. */
+/** As `send`, but throws for a status above 299. */
 export async function sendSuccessfully(url: string, call: Call): Promise<Answer> {
   const answer = await send(url, call)
   if (answer.status > 299) throw new Error(`${call.method} ${call.path} answered ${answer.status}: ${JSON.stringify(answer.body)}`)
   return answer
 }
 
-/** The token of a login's answer. */
+/** The token in the response to a login. */
 export function clientTokenOf(answer: Answer): string {
   return textIn(answer, 'auth', 'client_token')
 }
 
-/** A text in the answer, by the names that lead to it. Throws when there is none. */
+/** The string at the path `names` in the response body. Throws if there is none. */
 export function textIn({ status, body }: Answer, ...names: string[]): string {
   let found: unknown = body
   for (const name of names) found = typeof found === 'object' && found !== null ? Reflect.get(found, name) : undefined

@@ -8,25 +8,25 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { endWithUs } from './exit.ts'
 
 export type ServerProcessOptions = {
-  /** Holds database, seal key and root token; kept between starts. */
+  /** Holds the database, the seal key and the root token; kept between starts. */
   folder: string
-  /** The program; default `src/main.ts`. It logs that it has started, and its address, as that does. */
+  /** The program; default `src/main.ts`. It must log `started` with its address, as the default does. */
   entry?: string
-  /** Further settings, but for address and log level. */
+  /** Further settings; address and log level are fixed. */
   environment?: Record<string, string>
 }
 
-/** Gatehouse as an operator starts it: a process of its own on loopback, steered by its environment and HTTP alone. */
+/** Gatehouse as a separate process on loopback, controlled only by its environment, signals and HTTP. */
 export interface ServerProcess extends AsyncDisposable {
   readonly url: string
   readonly port: number
   readonly pid: number
   readonly rootToken: string
-  /** From the start of the process to the first 200 of `/health/ready`. */
+  /** Time from the start of the process to the first 200 of `/health/ready`. */
   readonly readyAfterMs: number
-  /** SIGTERM by default; resolves when the process is gone. */
+  /** Sends the signal, SIGTERM by default; resolves when the process has ended. */
   stop(signal?: NodeJS.Signals): Promise<void>
-  /** Resolves when the process is gone, by whatever ended it. */
+  /** Resolves when the process has ended, for whatever reason. */
   readonly ended: Promise<void>
 }
 
@@ -37,8 +37,9 @@ const startLimitMs = 60_000
 const pollEveryMs = 2
 
 /**
- * Starts the server on a free port of its own choice and waits until it is ready. Rejects with the end of its log when it ends before that. Where it listens is
- * taken from its log: a port chosen for it could be taken by another program before it listens, which would answer in its stead.
+ * Starts the server on a port that the system chooses and waits until it is ready. Rejects with the end of
+ * its log if it ends before that. The address is read from the log: if this process chose the port, another
+ * program could take it first.
  */
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
   const { folder, entry = join(sourceFolder, 'src/main.ts') } = options
@@ -57,7 +58,7 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
   const log = readLog(child.stderr)
   const limit = setTimeout(() => child.kill('SIGKILL'), startLimitMs)
   try {
-    const url = await Promise.race([log.address, ended.then(([code, signal]) => Promise.reject(new Error(`it ended: ${code ?? signal}`)))])
+    const url = await Promise.race([log.address, ended.then(([code, signal]) => Promise.reject(new Error(`the process ended: ${code ?? signal}`)))])
     await waitUntilReady(child, url)
     const readyAfterMs = performance.now() - startedAt
     const rootToken = (await readFile(join(folder, 'root-token'), 'utf8')).trim()
@@ -99,12 +100,14 @@ async function waitUntilReady(child: ChildProcess, url: string): Promise<void> {
     if (status === 200) return
     await wait(pollEveryMs)
   }
-  throw new Error('it ended')
+  throw new Error('the process ended')
 }
 
 const startedLine = /"event":"started".*?"address":"([^"]+)"/
 
-/** Reads the log all along, so that the pipe never fills: keeps its last part, and the address it tells. */
+/**
+ * Reads the log continuously, so that the pipe never fills; keeps its last 4,000 characters and the address.
+ */
 function readLog(stderr: Readable): { end: () => string; address: Promise<string> } {
   let end = ''
   const { promise: address, resolve } = Promise.withResolvers<string>()

@@ -5,6 +5,6 @@ export type ClaimsInput = {
   issuer: string
   /** Seconds since the epoch. */
   now: number
-  /** Added to the imitation; a value of undefined takes a claim out. `sub` follows from the others unless given. */
+  /** Override the default claims; undefined removes a claim. `sub` follows from the others unless given. */
   claims?: Claims
 }

@@ -4,7 +4,7 @@ import { type Provider, providers } from './providers.ts'
 import { type Algorithm, algorithms, type RotateOptions } from './signing-keys.ts'
 import { type Document, documents, type Trouble } from './trouble.ts'
 
-/** What the controls may do with the issuer. */
+/** The part of the issuer that the controls use. */
 export type Steered = {
   signPipeline(provider: Provider, claims: Claims, options: { algorithm: Algorithm }): Promise<string>
   rotate(options: RotateOptions): Promise<void>
@@ -15,8 +15,8 @@ export type Steered = {
 const bodyLimit = 65_536
 
 /**
- * The few requests a person steers the issuer with: `POST /token` answers a JWT as plain text, `POST /rotate` makes new keys, `POST /trouble` orders
- * a misbehaviour (`{}` ends it). Never rejects: what goes wrong is the answer.
+ * Controls the issuer by requests: `POST /token` returns a JWT as plain text, `POST /rotate` makes new keys,
+ * `POST /trouble` orders a fault (`{}` ends it). Never rejects: an error is the response.
  */
 export async function answerControl(issuer: Steered, path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
@@ -41,20 +41,20 @@ async function act(issuer: Steered, path: string, body: Record<string, unknown>)
   issuer.behave()
   if (body.kind === undefined) return 'behaving'
   const document = body.document === undefined ? undefined : oneOf(documents, body.document, 'document')
-  // a stand-in for developers: an unknown kind leaves the request without an answer, which is trouble too
+  // unchecked, since this is a tool for developers: with an unknown kind, requests get no response
   issuer.misbehave(body as Trouble, document)
   return 'misbehaving'
 }
 
 function oneOf<T extends string>(allowed: readonly T[], value: unknown, name: string): T {
   const found = allowed.find((one) => one === value)
-  if (found === undefined) throw new Error(`${name} is one of ${allowed.join(', ')}`)
+  if (found === undefined) throw new Error(`${name} must be one of ${allowed.join(', ')}`)
   return found
 }
 
 function givenClaims(value: unknown): Claims {
   if (value === undefined) return {}
-  if (!isObject(value)) throw new Error('claims is an object')
+  if (!isObject(value)) throw new Error('claims must be an object')
   return value
 }
 
@@ -65,7 +65,7 @@ async function readObject(request: IncomingMessage): Promise<Record<string, unkn
     if (text.length > bodyLimit) throw new Error('the body is too long')
   }
   const body: unknown = text.trim() === '' ? {} : JSON.parse(text)
-  if (!isObject(body)) throw new Error('the body is a JSON object')
+  if (!isObject(body)) throw new Error('the body must be a JSON object')
   return body
 }
 

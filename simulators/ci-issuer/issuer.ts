@@ -12,19 +12,19 @@ import { answerWrongly, type Document, documents, sendJson, type Trouble } from 
 export type IssuerOptions = {
   /** Default 0: a free port. */
   port?: number
-  /** Which keys to make; default all ten algorithms (five keys). */
+  /** The algorithms to make keys for; default all ten (five keys). */
   algorithms?: readonly Algorithm[]
   /** Serve HTTPS with this PEM pair. */
   tls?: { key: string; cert: string }
-  /** Milliseconds since the epoch; default the machine's clock. */
+  /** Milliseconds since the epoch; default the system clock. */
   now?: () => number
-  /** Serve `POST /token`, `/rotate` and `/trouble` for a person with curl. */
+  /** Serve `POST /token`, `/rotate` and `/trouble`, for use with curl. */
   controls?: boolean
 }
 
 export type SignOptions = {
   algorithm?: Algorithm
-  /** Added to the protected header; a value of undefined takes a member out (`kid: undefined` signs without one). */
+  /** Added to the protected header; undefined removes a member (`kid: undefined` signs without one). */
   header?: Record<string, unknown>
   /** Sign with the key that was current before the last rotation. */
   previousKey?: boolean
@@ -37,19 +37,19 @@ export interface Issuer extends AsyncDisposable {
   readonly discoveryUrl: string
   readonly jwksUrl: string
   readonly keys: SigningKeys
-  /** Requests so far by path, queries left out. */
+  /** Number of requests so far, by path without query. */
   readonly requestsByPath: ReadonlyMap<string, number>
   /** The public key that verifies the given algorithm, PEM. */
   publicKeyPem(algorithm: Algorithm): string
-  /** Signs exactly these claims, or this text as the payload. Default RS256. */
+  /** Signs exactly these claims, or this string as the payload. Default RS256. */
   sign(payload: Claims | string, options?: SignOptions): Promise<string>
-  /** A token as a job, a workload or a client of that provider would get it, with `claims` laid over. */
+  /** A token as a job, workload or client of the provider would get it; `claims` override the defaults. */
   signPipeline(provider: Provider, claims?: Claims, options?: SignOptions): Promise<string>
   rotate(options?: RotateOptions): Promise<void>
-  /** Misbehaves at one document, or at all, until `behave`. */
+  /** Orders a fault for one document, or for all, until `behave`. */
   misbehave(trouble: Trouble, document?: Document): void
   behave(): void
-  /** Connections are refused until `comeBack`, which takes the same port again. */
+  /** Connections are refused until `comeBack`, which listens on the same port. */
   goDown(): Promise<void>
   comeBack(): Promise<void>
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { startByHand } from '../by-hand.ts'
 import { startIssuer } from './issuer.ts'
 
-/** `node simulators/ci-issuer/main.ts [--port 9000]`: an issuer for a person with curl. Ends with Ctrl-C. */
+/** `node simulators/ci-issuer/main.ts [--port 9000]`: an issuer for use with curl. Ctrl-C ends it. */
 await using issuer = await startByHand((port) => startIssuer({ port, controls: true }))
 process.stdout.write(`Issuer: ${issuer.url}
 

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Claims, ClaimsInput } from './claims.ts'
 
-/** Who registered us there. */
+/** The client id registered for Gatehouse. */
 const clientId = 'gatehouse'
 
-/** The ID token of Microsoft Entra ID, version 2.0: people and groups by their object ids; `sub` differs with each client. */
+/**
+ * The ID token of Microsoft Entra ID v2.0: people and groups by object id; `sub` is specific to the client.
+ */
 export const entraClaims = ({ issuer, now, claims = {} }: ClaimsInput): Claims => ({
   aud: clientId,
   iss: issuer,
@@ -22,7 +24,7 @@ export const entraClaims = ({ issuer, now, claims = {} }: ClaimsInput): Claims =
   ...claims,
 })
 
-/** The ID token of an Okta authorization server whose claim `groups` is set up. */
+/** The ID token of an Okta authorization server with a `groups` claim. */
 export const oktaClaims = ({ issuer, now, claims = {} }: ClaimsInput): Claims => ({
   sub: '00u1ab2cd3EF4gh5I6j7',
   name: 'Octavia Butler',
@@ -42,7 +44,7 @@ export const oktaClaims = ({ issuer, now, claims = {} }: ClaimsInput): Claims =>
   ...claims,
 })
 
-/** The ID token of Google for a member of a Workspace: `hd` is the domain; groups are never in it. */
+/** The ID token of Google for a member of a Workspace domain (`hd`). It never contains groups. */
 export const googleClaims = ({ issuer, now, claims = {} }: ClaimsInput): Claims => ({
   iss: issuer,
   azp: clientId,
@@ -59,7 +61,7 @@ export const googleClaims = ({ issuer, now, claims = {} }: ClaimsInput): Claims 
   ...claims,
 })
 
-/** The ID token of a Keycloak realm, with the mapper for groups, not as full paths. */
+/** The ID token of a Keycloak realm with a group mapper, without full paths. */
 export const keycloakClaims = ({ issuer, now, claims = {} }: ClaimsInput): Claims => ({
   exp: now + 300,
   iat: now,
@@ -82,7 +84,10 @@ export const keycloakClaims = ({ issuer, now, claims = {} }: ClaimsInput): Claim
   ...claims,
 })
 
-/** The ID token of Auth0, where an Action adds roles under a name of its own. Its issuer ends with a slash. */
+/**
+ * The ID token of Auth0 with a namespaced roles claim, as an Action adds it. Auth0's issuer ends with a
+ * slash.
+ */
 export const auth0Claims = ({ issuer, now, claims = {} }: ClaimsInput): Claims => ({
   'https://gatehouse.example/roles': ['developer'],
   nickname: 'octavia',

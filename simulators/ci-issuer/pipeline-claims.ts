@@ -3,7 +3,10 @@ import type { Claims, ClaimsInput } from './claims.ts'
 
 const commitOf = (name: string) => createHash('sha1').update(name).digest('hex')
 
-/** The OIDC token of a GitHub Actions job: valid 6 minutes, from 10 minutes before. Numbers and booleans are strings there. */
+/**
+ * The OIDC token of a GitHub Actions job: it expires after 6 minutes, and `nbf` is 10 minutes in the past.
+ * Numbers and booleans are strings.
+ */
 export function githubClaims({ issuer, now, claims = {} }: ClaimsInput): Claims {
   const repository = textOf(claims.repository, 'acme/shop')
   const owner = textOf(claims.repository_owner, repository.split('/')[0] ?? '')
@@ -47,7 +50,7 @@ export function githubClaims({ issuer, now, claims = {} }: ClaimsInput): Claims 
   }
 }
 
-/** The ID token of a GitLab CI job: valid as long as the job may run (an hour), from 5 seconds before. */
+/** The ID token of a GitLab CI job: valid for the job timeout (an hour); `nbf` is 5 seconds in the past. */
 export function gitlabClaims({ issuer, now, claims = {} }: ClaimsInput): Claims {
   const projectPath = textOf(claims.project_path, 'acme/platform/shop')
   const namespacePath = textOf(claims.namespace_path, projectPath.split('/').slice(0, -1).join('/'))
@@ -88,7 +91,7 @@ export function gitlabClaims({ issuer, now, claims = {} }: ClaimsInput): Claims 
   }
 }
 
-/** The token a pod gets for a service account, by a projected volume: valid an hour. Its audience is a list. */
+/** The service account token of a projected volume in a pod: valid for about an hour; `aud` is a list. */
 export function kubernetesClaims({ issuer, now, claims = {} }: ClaimsInput): Claims {
   const place = {
     namespace: 'shop',

@@ -13,10 +13,10 @@ const claimsByProvider = {
   auth0: auth0Claims,
 } as const satisfies Record<string, (input: ClaimsInput) => Claims>
 
-/** Whose token is imitated: that of a pipeline or workload, or of a person's login. */
+/** A provider whose tokens are imitated, for pipelines, workloads or people. */
 export type Provider = keyof typeof claimsByProvider
-// the keys of an object of ours are the names it is written with
+// Object.keys of this literal returns exactly its names
 export const providers = Object.keys(claimsByProvider) as Provider[]
 
-/** The claims a token of the given provider would carry, with the given ones laid over them. */
+/** The claims of a token of the provider; `input.claims` override the defaults. */
 export const claimsOf = (provider: Provider, input: ClaimsInput): Claims => claimsByProvider[provider](input)

@@ -2,24 +2,24 @@ import { createHash, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { exportJWK, type JWK } from 'jose'
 
-/** The ten algorithms a verifier of pipeline JWTs may meet. */
+/** The ten algorithms that Gatehouse verifies. */
 export const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const
 export type Algorithm = (typeof algorithms)[number]
 
-/** One key pair as the issuer holds it. */
+/** A key pair of the issuer. */
 export type SigningKey = { kid: string; privateKey: KeyObject; publicKey: KeyObject; jwk: JWK }
 
 export type RotateOptions = {
-  /** False drops the keys used so far from the published set at once; true, the default, keeps publishing them. */
+  /** False removes the earlier keys from the published set at once; true, the default, keeps them in it. */
   keepOld?: boolean
 }
 
-/** The issuer's keys: one current key a family, besides those of earlier rotations that are still published. */
+/** The issuer's keys: one current key per family, and earlier keys that are still published. */
 export type SigningKeys = {
   current(algorithm: Algorithm): SigningKey
-  /** The key that signed before the last rotation, also if it is published no more. Throws when there was none. */
+  /** The key before the last rotation, even if no longer published. Throws if there was none. */
   previous(algorithm: Algorithm): SigningKey
-  /** What the JWKS path serves, newest first. */
+  /** The keys that the JWKS path serves, newest first. */
   published(): JWK[]
   rotate(options?: RotateOptions): Promise<void>
 }
@@ -59,7 +59,7 @@ function keyOf(generation: Generation | undefined, algorithm: Algorithm): Signin
   return key
 }
 
-/** Makes one key for each family that the given algorithms need (all RSA algorithms share one). */
+/** Makes one key for each key family of the algorithms (all RSA algorithms share one). */
 export async function makeSigningKeys(wanted: readonly Algorithm[] = algorithms): Promise<SigningKeys> {
   const families = [...new Set(wanted.map(familyOf))]
   let current = await makeGeneration(families)

@@ -1,46 +1,46 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { JWK } from 'jose'
 
-/** The documents that can be made to misbehave. */
+/** The documents that can be faulty. */
 export const documents = ['discovery', 'jwks'] as const
 export type Document = (typeof documents)[number]
 
-/** What the issuer does instead of answering well. */
+/** A fault of the issuer. */
 export type Trouble =
-  /** The right answer, so many milliseconds late. */
+  /** The correct response, `delayMs` milliseconds late. */
   | { kind: 'slow'; delayMs: number }
-  /** Takes the request and never answers. */
+  /** The issuer reads the request and never responds. */
   | { kind: 'silent' }
-  /** Head and one byte at once, then a byte now and then, for ever. */
+  /** The head and one byte at once, then one byte every `everyMs` milliseconds, without end. */
   | { kind: 'trickle'; everyMs: number }
-  /** The connection is cut in the middle of the body. */
+  /** The connection is closed in the middle of the body. */
   | { kind: 'cut' }
   | { kind: 'status'; status: number }
   /** A login page with status 200, as a captive proxy would send. */
   | { kind: 'html' }
   | { kind: 'broken-json' }
-  /** The right answer inside a body of at least so many bytes. `chunked` hides the length. */
+  /** The correct response in a body of at least `bytes` bytes. `chunked` hides the length. */
   | { kind: 'huge'; bytes: number; chunked?: boolean }
   /** Discovery names another issuer. */
   | { kind: 'foreign-issuer'; issuer: string }
-  /** So many well-formed keys before the real ones. */
+  /** `count` well-formed keys before the real ones. */
   | { kind: 'many-keys'; count: number }
-  /** So many redirects to the same place, then the right answer. */
+  /** `count` redirects to the same place, then the correct response. */
   | { kind: 'redirects'; count: number }
-  /** A redirect to anywhere. */
+  /** A redirect to any URL. */
   | { kind: 'redirect-to'; url: string }
 
 export type Sabotage = {
   trouble: Trouble
   request: IncomingMessage
   response: ServerResponse
-  /** The right answer. */
+  /** The correct response. */
   body: Record<string, unknown>
-  /** Ends what still waits when the issuer closes. */
+  /** Aborts pending responses when the issuer closes. */
   signal: AbortSignal
 }
 
-/** Answers in the ordered wrong way. */
+/** Responds with the ordered fault. */
 export function answerWrongly(sabotage: Sabotage): void {
   const { trouble, response, body } = sabotage
   switch (trouble.kind) {
@@ -83,7 +83,7 @@ export function answerWrongly(sabotage: Sabotage): void {
   }
 }
 
-/** A whole JSON answer. */
+/** Sends a complete JSON response. */
 export function sendJson(response: ServerResponse, body: unknown): void {
   const text = JSON.stringify(body)
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), 'cache-control': 'no-store' }).end(text)
@@ -120,7 +120,10 @@ function answerRedirects({ request, response, body }: Sabotage, count: number): 
   else sendJson(response, body)
 }
 
-/** Points that are not on the curve matter to nobody who stops at the count; these are well-formed JWKs of the right length. */
+/**
+ * Well-formed JWKs of the right length. Their points are not on the curve: they only test a limit on the
+ * count.
+ */
 function* fillerKeys(count: number): Generator<JWK> {
   const coordinate = Buffer.alloc(32)
   for (let index = 0; index < count; index++) {

@@ -1,4 +1,4 @@
-/** Key and certificate of the stand-ins, for the hosts they stand for. Made for this folder only, trusted nowhere, good until 2126. */
+/** Key and certificate of the stand-ins, for the hosts they imitate. Trusted nowhere; valid until 2126. */
 export const tls = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgNqNCqPTu0QQTbI1v

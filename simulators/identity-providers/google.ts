@@ -7,27 +7,27 @@ const groupScope = 'https://www.googleapis.com/auth/admin.directory.group.readon
 const userScope = 'https://www.googleapis.com/auth/admin.directory.user.readonly'
 const cloudScope = 'https://www.googleapis.com/auth/cloud-platform'
 
-/** Of the service account, in every stand-in of a process: making an RSA key takes longer than most of what is tried with it. */
+/** Keys of the service account, shared by all stand-ins of the process: making an RSA key is slow. */
 const keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
 
-/** What Google knows of an access token. */
+/** The data behind an access token. */
 type Grant = {
-  readonly scopes: readonly string[] /** Administrator it acts as; "" for the account itself. */
+  readonly scopes: readonly string[] /** The administrator it acts as; empty for the account itself. */
   readonly subject: string
   readonly expiresAt: number
 }
 
 /**
- * Google's token endpoint, directory and credentials service of one Workspace domain. A service account with domain-wide delegation may act as an
- * administrator; nobody else may read the directory.
+ * Google's token endpoint, directory and credentials service for one Workspace domain. Only a service account
+ * that acts as an administrator through domain-wide delegation may read the directory.
  */
 export class Google {
   readonly email = 'gatehouse@stand-in.iam.gserviceaccount.com'
   readonly keyId = 'key-1'
   readonly admin = 'admin@example.com'
-  /** Addresses of groups whose direct member a person or group is, by address. */
+  /** Addresses of the groups with a person or group as a direct member, by the member's address. */
   readonly groupsByMember = new Map<string, string[]>()
-  /** Custom schemas, by address of a person. */
+  /** Custom schemas by a person's address. */
   readonly schemasByUser = new Map<string, Record<string, object>>()
   pageSize = 200
   readonly now: () => number
@@ -46,7 +46,7 @@ export class Google {
     })
   }
 
-  /** Ends all access tokens. */
+  /** Revokes all access tokens. */
   revokeTokens(): void {
     this.#grants.clear()
   }
@@ -73,7 +73,7 @@ export class Google {
     }
   }
 
-  /** `metadata.google.internal`, of a machine that runs as the service account. */
+  /** `metadata.google.internal`, for a machine that runs as the service account. */
   readonly metadata = ({ url, headers }: Asked): Answer => {
     if (headers['metadata-flavor'] !== 'Google') return { status: 403, body: 'Missing Metadata-Flavor:Google header.' }
     if (!url.pathname.endsWith('/instance/service-accounts/default/token')) return { status: 404, body: 'not found' }
@@ -115,7 +115,7 @@ export class Google {
     const end = start + this.pageSize
     const more = end < inDomain.length ? { nextPageToken: String(end) } : {}
     const page = inDomain.slice(start, end).map((email) => ({ email }))
-    // a person without groups gets an answer without the member
+    // without groups, the response lacks `groups`
     return { status: 200, body: { ...more, ...(page.length === 0 ? {} : { groups: page }) } }
   }
 
@@ -147,5 +147,5 @@ const apiFailure = (code: number, message: string, status: string): Answer => ({
 const unauthenticated = apiFailure(401, 'Request had invalid authentication credentials.', 'UNAUTHENTICATED')
 const notAuthorized = apiFailure(403, 'Not Authorized to access this resource/api', 'PERMISSION_DENIED')
 
-/** What Google says to who asks too often. */
+/** Google's response to too many requests. */
 export const throttledByGoogle: Answer = apiFailure(429, 'Quota exceeded for quota metric', 'RESOURCE_EXHAUSTED')

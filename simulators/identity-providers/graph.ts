@@ -1,13 +1,13 @@
 import type { Answer, Asked } from './hosts.ts'
 
-/** Microsoft Graph as far as groups of people go: whose token it is decides who is asked about. */
+/** The group memberships of people in Microsoft Graph. The token determines the person, not the path. */
 export class Graph {
-  /** Object ids of groups, by access token. */
+  /** Object ids of a person's groups, by access token. */
   readonly groupsByToken = new Map<string, string[]>()
-  /** Most ids in one answer; the real one gives up to 11,000 in one, and refuses beyond. */
+  /** Greatest number of ids in one response. The real service returns up to 11,000, and refuses beyond. */
   pageSize = 11_000
 
-  /** `me/getMemberObjects`, `users/<id>/getMemberObjects`, both also behind a tenant. */
+  /** `me/getMemberObjects` and `users/<id>/getMemberObjects`, also with a tenant before them. */
   readonly handle = ({ method, url, headers, body }: Asked): Answer => {
     const groups = this.groupsByToken.get(/^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '')
     if (groups === undefined) return failure(401, 'InvalidAuthenticationToken', 'Access token is empty, or validation failure. Invalid audience.')
@@ -46,7 +46,7 @@ const failure = (status: number, code: string, message: string): Answer => ({
   body: { error: { code, message, innerError: { 'request-id': 'r1' } } },
 })
 
-/** What Graph says to who asks too often. */
+/** Graph's response to too many requests. */
 export const throttledByGraph: Answer = {
   status: 429,
   headers: { 'retry-after': '10' },

@@ -5,41 +5,41 @@ import { type AddressInfo, connect } from 'node:net'
 import { pipeline } from 'node:stream'
 import { tls } from './certificate.ts'
 
-/** A request as a stand-in sees it. */
+/** A request to a stand-in. */
 export type Asked = {
   readonly method: string
-  /** Path and query, under the host that was asked for. */
+  /** The requested URL, with the requested host. */
   readonly url: URL
   readonly headers: IncomingHttpHeaders
   readonly body: string
 }
 
-/** An answer; a `body` that is no text goes out as JSON. */
+/** A response; a `body` that is not a string is sent as JSON. */
 export type Answer = { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body: object | string }
 
 export type Handler = (asked: Asked) => Answer | Promise<Answer>
 
-/** What a host does instead of answering well. */
+/** A fault of a host. */
 export type Trouble =
   | { readonly kind: 'answer'; readonly answer: Answer }
-  /** Takes the request and never answers. */
+  /** The host reads the request and never responds. */
   | { readonly kind: 'silent' }
-  /** The connection is cut in the middle of the body. */
+  /** The connection is closed in the middle of the body. */
   | { readonly kind: 'cut' }
-  /** A body of so many bytes. */
+  /** A body of `bytes` bytes. */
   | { readonly kind: 'huge'; readonly bytes: number }
 
-/** Hosts of the outside world behind one HTTPS server on loopback. */
+/** Stand-ins for public hosts, behind one HTTPS server on loopback. */
 export interface Hosts extends AsyncDisposable {
-  /** For `HTTPS_PROXY`: whoever connects to one of the hosts through it reaches its stand-in. Any other host is refused. */
+  /** For `HTTPS_PROXY`: a connection to one of the hosts reaches its stand-in. Other hosts are refused. */
   readonly proxyUrl: string
-  /** The same server by its address. Asked so, `byAddress` answers. */
+  /** The same server by its address; `byAddress` handles these requests. */
   readonly url: string
-  /** Vouches for all of the hosts. */
+  /** The certificate to trust for all the hosts, PEM. */
   readonly caPem: string
-  /** Every request so far: `GET https://host/path?query`. */
+  /** Every request so far, as `GET https://host/path?query`. */
   readonly requests: string[]
-  /** For the next so many requests of a host. */
+  /** Orders a fault for the next `times` requests to a host. */
   misbehave(host: string, trouble: Trouble, times?: number): void
 }
 

@@ -1,6 +1,6 @@
 import type { Answer, Asked } from './hosts.ts'
 
-/** The groups of people at an Okta organisation, in pages with `Link` headers. */
+/** The groups of people in an Okta organisation, in pages with `Link` headers. */
 export class Okta {
   readonly apiToken = '00stand-in-token'
   /** Names of groups, by user id or login. */
@@ -29,7 +29,7 @@ const failure = (status: number, errorCode: string, errorSummary: string): Answe
   body: { errorCode, errorSummary, errorLink: errorCode, errorId: 'oae1', errorCauses: [] },
 })
 
-/** What Okta says to who asks too often. */
+/** Okta's response to too many requests. */
 export const throttledByOkta: Answer = {
   status: 429,
   headers: { 'x-rate-limit-limit': '500', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': '1800000000' },

@@ -1,15 +1,15 @@
-/** Where a walk through the pages of a site ended: it was sent elsewhere, or a page would post a form there. */
+/** The end of a walk through a site: a redirect to another origin, or a form that would be posted to one. */
 export type Departure = { readonly url: URL; readonly posted: URLSearchParams | undefined }
 
 type Form = { readonly action: string; readonly method: string; readonly fields: URLSearchParams }
 
 const maxSteps = 20
 
-/** As much of a browser as it takes to sign in: cookies, redirects, and forms that are filled in and sent. */
+/** The parts of a browser that signing in needs: cookies, redirects and forms. */
 export class Browser {
   readonly #cookies = new Map<string, string>()
 
-  /** Opens an URL and goes on, sending each form with what is typed into it, until the walk leaves the site. */
+  /** Opens a URL and follows redirects and forms, filled in with `typed`, until the walk leaves the site. */
   async walk(start: string, typed: Readonly<Record<string, string>>): Promise<Departure> {
     const { origin } = new URL(start)
     let url = new URL(start)
@@ -25,7 +25,7 @@ export class Browser {
       }
       const page = await answer.text()
       const form = firstForm(page, typed)
-      if (form === undefined) throw new Error(`${answer.status} a page without a form: ${page.slice(-1500)}`)
+      if (form === undefined) throw new Error(`status ${answer.status}, a page without a form: ${page.slice(-1500)}`)
       url = new URL(form.action, url)
       sent = form.fields
       if (url.origin !== origin) return { url, posted: form.fields }

@@ -1,4 +1,4 @@
-/** What is used of it. */
+/** The part of the module that is used here. */
 declare module 'oidc-provider' {
   import type { RequestListener } from 'node:http'
 

@@ -5,7 +5,10 @@ import type Provider from 'oidc-provider'
 
 export type OpenIdProvider = AsyncDisposable & { readonly url: string }
 
-/** An OpenID provider of its own make, certified as one, with a login and a consent page. `person` gives the claims of who signs in by a name. */
+/**
+ * Starts `oidc-provider`, an independent, certified OpenID provider, with a login and a consent page.
+ * `person` returns the claims of the person who signs in with a name.
+ */
 export async function startOpenIdProvider({
   clients,
   person = () => ({}),
@@ -42,7 +45,7 @@ export async function startOpenIdProvider({
   }
 }
 
-/** It warns of pages and a store that are for play only, as these are, and of any Node but one. */
+/** Without its warnings about development pages, the in-memory store and the version of Node. */
 async function makeQuietly(url: string, configuration: object): Promise<Provider> {
   const { warn } = console
   console.warn = () => {}
@@ -56,7 +59,7 @@ async function makeQuietly(url: string, configuration: object): Promise<Provider
 
 const keys = new Map<string, object>()
 
-/** One of each kind in a process: an RSA key takes long to make. */
+/** One key per algorithm and process: making an RSA key is slow. */
 function keyOf(algorithm: string): object {
   const known = keys.get(algorithm)
   if (known !== undefined) return known

@@ -3,13 +3,13 @@ import type { Sender } from '../narration.ts'
 import { textIn } from '../operator.ts'
 import type { Scene } from './scene.ts'
 
-/** What a job got of the cloud mount. */
+/** A credential that a job got from the cloud mount. */
 export type Credential = { readonly leaseId: string; readonly clientId: string; readonly clientSecret: string }
 
-/** The cloud hears of a new secret after a while, here sooner than there; what was taken away goes on for a minute. */
+/** New secrets reach the cloud's three replicas within a second; removed secrets still work for a minute. */
 export const slowToAgree = { replicas: 3, delaySeconds: { secretToToken: 1, removedSecretToToken: 60 } }
 
-/** Settings that aim a server at the stand-in. */
+/** Settings that point a server at the stand-in. */
 export const cloudEnvironment = (directory: Directory) => ({
   CLOUD_AUTHORITY_HOST: directory.authorityUrl,
   CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
@@ -19,10 +19,10 @@ export const cloudEnvironment = (directory: Directory) => ({
 
 const groupIn = (directory: Directory, name: string) => `/subscriptions/${directory.subscriptionId}/resourceGroups/${name}`
 
-/** A job asks for a credential, and does with it what its role allows. */
+/** A job requests a credential and uses it within the rights of its role. */
 export async function cloudCredential(scene: Scene, job: Sender, directory: Directory): Promise<Credential> {
   const { chapter, step, visit, root } = scene
-  chapter('The cloud: the operator says with which application the server signs in there, and asks whether its rights will do')
+  chapter('The cloud: the operator configures the application the server signs in with, and checks that its rights suffice')
   const config = {
     subscription_id: directory.subscriptionId,
     tenant_id: directory.tenantId,
@@ -32,11 +32,11 @@ export async function cloudCredential(scene: Scene, job: Sender, directory: Dire
   await step(root, 'POST', 'cloud/config', { expect: 204, body: config })
   await step(root, 'GET', 'cloud/config/check', { expect: 200, tell: ({ data }) => data })
 
-  chapter('A role says what a credential may do: read one resource group, for an hour')
+  chapter('A role defines what a credential may do: read one resource group, for an hour')
   const cloudRoles = JSON.stringify([{ role_name: 'Reader', scope: groupIn(directory, 'web') }])
   await step(root, 'POST', 'cloud/roles/shop', { expect: 204, body: { cloud_roles: cloudRoles, ttl: '1h' } })
 
-  chapter('The job asks for one. The cloud takes a while to know the new secret everywhere; the answer comes when it does')
+  chapter('The job requests a credential. The new secret needs a moment to reach all of the cloud; the response waits for that')
   const made = await step(job, 'GET', 'cloud/creds/shop?wait=ready', { expect: 200 })
   const credential = {
     leaseId: textIn(made, 'lease_id'),
@@ -44,29 +44,29 @@ export async function cloudCredential(scene: Scene, job: Sender, directory: Dire
     clientSecret: textIn(made, 'data', 'client_secret'),
   }
 
-  chapter('It works at once, for that resource group and no other')
+  chapter('The credential works at once, for that resource group and no other')
   const token = await cloudToken(scene, directory, credential, 200)
   await visit('GET', groupUrl(directory, 'web'), { expect: 200, token })
   await visit('GET', groupUrl(directory, 'data'), { expect: 403, token })
   return credential
 }
 
-/** The operator takes the credential back, and nothing of it is left. */
+/** The operator revokes the credential, and the cloud keeps no trace of it. */
 export async function cloudRevocation(scene: Scene, directory: Directory, credential: Credential): Promise<void> {
   const { chapter, aside, step, root } = scene
-  chapter('Somebody uses that credential where he should not. The operator asks whose it is, and takes it back')
+  chapter('Somebody misuses that credential. The operator asks who got it, and revokes it')
   await step(root, 'GET', `cloud/whois/${credential.clientId}`, { expect: 200, tell: ({ data }) => data })
   await step(root, 'POST', 'sys/leases/revoke', { expect: 204, body: { lease_id: credential.leaseId } })
   directory.advance(slowToAgree.delaySeconds.removedSecretToToken)
-  aside('A minute passes at the cloud, until all of it has heard.')
+  aside('A minute passes at the cloud, until the removal has reached all of it.')
   await cloudToken(scene, directory, credential, 400)
   await step(root, 'GET', 'cloud/debris', { expect: 200, tell: ({ data }) => data })
   const left = directory.debris()
   if (left.length > 0) throw new Error(`left in the directory: ${JSON.stringify(left)}`)
-  aside('In the directory, too, nothing is left of it.')
+  aside('The directory keeps no trace of it either.')
 }
 
-/** What a program of the job does first: it asks the cloud for an access token. */
+/** Requests an access token from the cloud, as a program of the job would. Empty if refusal is expected. */
 async function cloudToken({ visit }: Scene, directory: Directory, { clientId, clientSecret }: Credential, expect: number): Promise<string> {
   const form = {
     grant_type: 'client_credentials',

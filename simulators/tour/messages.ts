@@ -5,7 +5,7 @@ const planned = 'sys/config/ui/custom-messages'
 const shown = 'sys/internal/ui/unauthenticated-messages'
 const dayMs = 86_400_000
 
-/** A banner is planned, moved, and read by a front end that asks no more often than it must. */
+/** A banner is planned, rescheduled, and read by a front end that polls no more often than it must. */
 export async function bannerForFrontEnds({ chapter, aside, step, root, stranger }: Scene): Promise<void> {
   const inTwoDays = new Date(Date.now() + 2 * dayMs)
   const text = 'No logins for two hours.'
@@ -21,12 +21,16 @@ export async function bannerForFrontEnds({ chapter, aside, step, root, stranger 
   chapter('The operator plans a banner for the login page')
   const made = await step(root, 'POST', planned, { expect: 200, body: banner, tell: ({ data }) => data })
 
-  chapter('A front end asks what to show: nothing yet. The answer has a tag, with which it asks again for nothing, and says when it will change')
+  chapter(
+    'A front end asks what to show: nothing yet. With the tag of the response it asks again and gets 304; a header says when the next message starts',
+  )
   const first = await step(stranger, 'GET', shown, { expect: 200, tell: ({ data }) => data })
   const tag = first.headers.get('etag') ?? ''
   await step(stranger, 'GET', shown, { expect: 304, headers: { 'If-None-Match': tag } })
 
-  chapter('It has to be today. The front end waits for a change, the operator moves the start, and the front end has it at once')
+  chapter(
+    'The maintenance is moved to today. The front end waits for a change, the operator changes the start, and the front end gets the banner at once',
+  )
   const waiting = exchange(`${stranger.url}/v1/${shown}?wait=20s`, { headers: { 'If-None-Match': tag } })
   aside(`The front end: GET /v1/${shown}?wait=20s   If-None-Match: ${tag}`)
   const earlier = { start_time: new Date(Date.now() - 1000).toISOString() }
@@ -39,13 +43,13 @@ export async function bannerForFrontEnds({ chapter, aside, step, root, stranger 
   await step(root, 'PATCH', `${planned}/${textIn(made, 'data', 'id')}`, patch)
   const { status, body } = await waiting
   const message = textsIn(body).find((found) => found === text)
-  if (message === undefined) throw new Error(`who waited was answered ${status}: ${JSON.stringify(body)}`)
+  if (message === undefined) throw new Error(`the waiting request got ${status}: ${JSON.stringify(body)}`)
   aside(`The front end shows: ${message}`)
 }
 
-/** What a front end shows of an answer. */
+/** The message texts that a front end would show. */
 function textsIn(body: Record<string, unknown> | undefined): string[] {
-  // the answer's shape is the API's promise
+  // the API guarantees this shape
   const { key_info = {} } = (body?.['data'] ?? {}) as { key_info?: Record<string, { message: string }> }
   return Object.values(key_info).map(({ message }) => Buffer.from(message, 'base64').toString())
 }

@@ -3,7 +3,7 @@ import { startOpenIdProvider } from '../openid-provider/openid-provider.ts'
 import { clientTokenOf, textIn } from '../operator.ts'
 import type { Scene } from './scene.ts'
 
-/** Where the command line of a person waits for the browser. */
+/** The address at which a person's command line waits for the browser. */
 const redirectUri = 'http://localhost:8250/oidc/callback'
 
 const client = {
@@ -14,12 +14,12 @@ const client = {
   scope: 'openid email groups',
 }
 
-/** A person signs in at a provider's pages and comes back with a token. */
+/** A person signs in at a provider's pages and gets a token. */
 export async function personLogin({ chapter, aside, step, root, stranger }: Scene): Promise<void> {
   const person = (name: string) => ({ email: `${name}@acme.example`, email_verified: true, groups: ['developers'] })
   await using provider = await startOpenIdProvider({ clients: [client], person })
 
-  chapter('People log in through the OpenID provider of the company: a mount of its own, and a role for developers')
+  chapter('People log in through the OpenID provider of their company: the operator adds a mount for it, and a role for developers')
   await step(root, 'POST', 'sys/auth/oidc', { expect: 204, body: { type: 'oidc' } })
   const { client_id, client_secret } = client
   const config = { oidc_discovery_url: provider.url, oidc_client_id: client_id, oidc_client_secret: client_secret, default_role: 'developers' }
@@ -44,6 +44,6 @@ export async function personLogin({ chapter, aside, step, root, stranger }: Scen
   const ada = { url: stranger.url, token: clientTokenOf(login) }
   await step(ada, 'GET', 'auth/token/lookup-self', { expect: 200, tell: ({ data }) => data })
 
-  chapter('The code and the state were good for one login')
+  chapter('The code and the state are valid for one login only')
   await step(stranger, 'GET', `auth/oidc/oidc/callback?${back}`, { expect: 400 })
 }

@@ -1,6 +1,6 @@
 import type { Narration, Sender } from '../narration.ts'
 
-/** What each chapter of the demo needs: the voice, the operator, and somebody without a token. */
+/** The input of each chapter of the demo: the narration, the operator, and a sender without a token. */
 export type Scene = Narration & { readonly root: Sender; readonly stranger: Sender }
 
 /** The role that deployments log in with. */
