@@ -14,8 +14,9 @@ const requestsPerRound = 20_000
 const aimMicros = 20
 
 /**
- * What a decision costs a token with so many policies: from its list of policy names to the answer, as each request does it, and the answer alone.
- * Beside it the first request, for which everything is read, parsed and arranged.
+ * Measures an access decision for a token with many policies: from its list of policy names to the verdict,
+ * as in each request, and the verdict alone. Also the first request, which reads, parses and compiles all
+ * policies.
  */
 export async function measureAcl({ policies, rounds }: { policies: number; rounds: number }): Promise<string> {
   await using storage = await openMemory()
@@ -34,7 +35,7 @@ export async function measureAcl({ policies, rounds }: { policies: number; round
 
   const whole: number[] = []
   const alone: number[] = []
-  // round 0 is a warm-up that does not count
+  // round 0 is a warm-up and is not counted
   for (let round = 0; round <= rounds; round++) {
     const wholeMicros = await microsEach(async (request) => (await store.aclFor('root', names, context)).decide(request).allowed, requests)
     const acl = await store.aclFor('root', names, context)
@@ -49,7 +50,7 @@ export async function measureAcl({ policies, rounds }: { policies: number; round
   ].join(' ')
 }
 
-/** Paths that all kinds of rules decide about, and some that none does. */
+/** Paths matched by every kind of rule, and some matched by none. */
 function questionFor(index: number, policies: number): AclRequest {
   const team = `team-${(index * 7919) % policies}`
   const paths = [`secret/${team}/app-3/db`, `auth/jwt/role/${team}-4`, `cloud/${team}/creds/x`, `cloud/nobody/creds/${team}`, `shared/${team}/a/b/c`]
@@ -66,6 +67,6 @@ async function microsEach(decide: (request: AclRequest) => boolean | Promise<boo
     if (typeof answer === 'boolean' ? answer : await answer) allowed++
   }
   const micros = ((performance.now() - startedAt) * 1000) / requestsPerRound
-  if (allowed === 0 || allowed === requestsPerRound) throw new Error('the paths asked for do not try both answers')
+  if (allowed === 0 || allowed === requestsPerRound) throw new Error('the requested paths do not cover both verdicts')
   return micros
 }

@@ -9,7 +9,7 @@ import { jobOf, median } from './measure.ts'
 import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
 import { verdict } from './table.ts'
 
-/** Clients that hold connections and send no more than these bytes on each. */
+/** Clients that hold connections open and send only `bytes` on each. */
 type Attack = { readonly name: string; readonly count: number; readonly addresses: number; readonly bytes: Buffer }
 
 const aim = 0.8
@@ -26,11 +26,14 @@ const attacks: readonly Attack[] = [
   { name: 'idle connections, 11 addresses', count: 10_005, addresses: 11, bytes: Buffer.alloc(0) },
 ]
 
-/** Logins on new connections, alone and while others attack, in turns. Only systems whose whole 127.0.0.0/8 is loopback can run it. */
+/**
+ * Measures logins on new connections, in turns alone and during an attack. Needs a system where all of
+ * 127.0.0.0/8 is loopback.
+ */
 export async function measureAttacks({ generator, options }: { generator: Generator; options: BenchOptions }): Promise<string> {
   await using folder = await makeBenchFolder()
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
-  // a budget that a few bodies spend: what is measured is who gets it, not the bandwidth of an attacker
+  // a few bodies exhaust this budget: the bench measures who gets it, not the bandwidth of an attacker
   await using server = await startServerProcess({ folder: folder.path, environment: { GATEHOUSE_MAX_BUFFERED: '16MiB' } })
   await configureLogins(server.url, server.rootToken, issuer)
   const bodies = await signLogins(issuer, { algorithm: 'ES256', count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' })
@@ -49,7 +52,7 @@ async function measureAttack({ name, count, addresses, bytes }: Attack, { port, 
   const alone: LoadResult[] = []
   const beside: LoadResult[] = []
   const measure = async () => {
-    // the server takes in what was sent, or notices that thousands of connections are gone
+    // lets the server read what was sent, or notice that thousands of connections have closed
     await generator.run([{ ...logins, forMs: settleMs }])
     return await generator.run([logins])
   }

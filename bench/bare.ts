@@ -1,6 +1,9 @@
 import Fastify from 'fastify'
 
-/** What a Fastify JSON route costs with nothing behind it: `node bench/bare.ts` prints its port. Also one of so many bytes, and one unchanged. */
+/**
+ * Fastify JSON routes without any work, as a baseline: one small response, one of a requested size, and a
+ * 304. `node bench/bare.ts` prints its port.
+ */
 const app = Fastify()
 app.get('/', () => ({ hello: 'world' }))
 const texts = new Map<string, string>()

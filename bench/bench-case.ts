@@ -1,34 +1,34 @@
 import type { Issuer } from '../simulators/ci-issuer/issuer.ts'
 import type { Variant } from './load.ts'
 
-/** The floor program, a bare Fastify route, or our own server with an empty store. */
+/** The floor program, a bare Fastify route, or Gatehouse with an empty store. */
 export type Opponent = 'floor' | 'bare' | 'empty'
 
-/** One row of the table: the same number of connections on our server and on what it is held against. */
+/** One row of the table: the same number of connections to Gatehouse and to its opponent. */
 export type BenchCase = {
   name: string
   connections: number
   ours: Requests
   against: { contender: Opponent; requests: Requests }
-  /** The least ratio of the two rates that issue 3 asks for. */
+  /** Lowest acceptable ratio of the two rates. */
   aim?: number
-  /** The greatest p99 asked for. */
+  /** Highest acceptable p99, in milliseconds. */
   aimP99Ms?: number
 }
 
-/** What is sent in one round: variants in turn, or each once and the next ones in the next round. */
+/** The requests of one round: the variants in turn or, with `once`, each variant once across all rounds. */
 export type Requests = { method: string; path: string; variants: Variant[]; once?: boolean }
 
 export type BenchOptions = {
   seconds: number
   rounds: number
-  /** Connections of the login workload. */
+  /** Numbers of connections for the login workload. */
   connections: number[]
-  /** New subjects a round. */
+  /** New subjects per round. */
   freshSubjects: number
 }
 
-/** What a workload's file gets to make its cases: a configured server and an issuer it trusts. */
+/** The input of a workload: a configured server and an issuer that it trusts. */
 export type BenchSetup = {
   url: string
   rootToken: string
@@ -36,6 +36,6 @@ export type BenchSetup = {
   options: BenchOptions
 }
 
-/** What every read is held against. */
+/** The opponent's requests for every read. */
 export const bareRequests: Requests = { method: 'GET', path: '/', variants: [{}] }
 export const usualConnections = 32

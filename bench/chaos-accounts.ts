@@ -5,18 +5,21 @@ import type { Held } from './chaos-run.ts'
 type Books = {
   readonly world: ChaosWorld
   readonly held: readonly Held[]
-  /** Ids of the leases there are, by role. */
+  /** Ids of the existing leases, by role. */
   readonly leases: ReadonlyMap<string, ReadonlySet<string>>
-  /** Object ids of the applications that roles keep. */
+  /** Object ids of the applications that roles own, by role. */
   readonly managed: ReadonlyMap<string, string>
   readonly things: readonly Thing[]
 }
 
 const roles = ['plain', 'forgood', 'grouped', 'static', 'persisted']
-/** The current secret of the root, and one that is to follow it. */
+/** The current secret of the root application, and its successor. */
 const mostRootPasswords = 2
 
-/** What is not as it has to be: objects without an owner, leases without their object, secrets that do not work, a root that cannot sign in. */
+/**
+ * Lists the problems: objects without an owner, leases without their object, secrets that do not work, a root
+ * application that cannot sign in.
+ */
 export async function accounts(world: ChaosWorld, held: readonly Held[]): Promise<string[]> {
   const books = await read(world, held)
   const problems = [...claims(books), ...(await objects(books)), ...passwords(books), ...(await root(world))]
@@ -42,7 +45,7 @@ async function read(world: ChaosWorld, held: readonly Held[]): Promise<Books> {
   return { world, held, leases, managed, things }
 }
 
-/** What callers were told, against the leases and objects there are. */
+/** Compares the responses to callers with the existing leases and objects. */
 function claims({ held, leases, things }: Books): string[] {
   const secrets = new Set(things.flatMap(({ kind, secret }) => (kind === 'password' ? [secret] : [])))
   return held.flatMap((one) => {
@@ -55,7 +58,7 @@ function claims({ held, leases, things }: Books): string[] {
   })
 }
 
-/** Every object belongs to a role or to a lease, and each lease of a credential of its own has one. */
+/** Every object belongs to a role or to a lease, and each lease of a dedicated credential has its object. */
 async function objects({ world, managed, leases, things }: Books): Promise<string[]> {
   const problems: string[] = []
   const owners = new Map<string, string>([
@@ -83,7 +86,7 @@ async function objects({ world, managed, leases, things }: Books): Promise<strin
   return problems
 }
 
-/** As many passwords on a shared application as its role has leases. */
+/** A shared application has as many passwords as its role has leases. */
 function passwords({ world, leases, managed, things }: Books): string[] {
   const clientOfManaged = things.find(({ kind, id }) => kind === 'application' && id === managed.get('persisted'))?.clientId
   const shared: [string, string | null | undefined][] = [

@@ -5,10 +5,13 @@ import { calm, type ChaosWorld, dynamicRoles, NoAnswer, readerAt, sharedRoles, s
 
 export type ChaosOptions = { readonly operations: number; readonly seed: number; readonly folder: string; readonly say?: (line: string) => void }
 
-/** `problems` is empty when all is as it has to be. */
+/** `problems` is empty if the final state is correct. */
 export type ChaosResult = { readonly problems: string[]; readonly counts: Readonly<Record<string, number>> }
 
-/** A credential that was answered, and what its caller may say of it. `unsure`: the answer to its revocation did not come, or was a failure. */
+/**
+ * A credential that a caller received, and the state its caller expects. `unsure`: the response to its
+ * revocation was lost or was an error.
+ */
 export type Held = {
   readonly role: string
   readonly lease: string
@@ -22,8 +25,9 @@ const settleLimitMs = 120_000
 const pollMs = 200
 
 /**
- * Makes, renews and revokes credentials, changes roles and rotates the root, while the server is killed and the cloud is slow, forgetful and out of order;
- * then lets all of it come to rest and holds what exists upstream against the leases.
+ * Creates, renews and revokes credentials, changes roles and rotates the root secret, while the server is
+ * killed and the cloud is slow, inconsistent and faulty. Then waits for all work to finish and compares the
+ * objects upstream with the leases.
  */
 export async function runChaos({ operations, seed, folder, say = () => {} }: ChaosOptions): Promise<ChaosResult> {
   await using world = await startChaosWorld(folder)
@@ -48,7 +52,7 @@ export async function runChaos({ operations, seed, folder, say = () => {} }: Cha
   return { problems, counts: run.counts }
 }
 
-/** What the operations have made so far, and which comes next. */
+/** The results of the operations so far, and the choice of the next one. */
 class Run {
   readonly held: Held[] = []
   readonly counts: Record<string, number> = {}
@@ -132,12 +136,12 @@ class Run {
   }
 }
 
-/** Until nothing is left to do: what was ended is over, and what was left behind is undone. */
+/** Waits until all revocations and all cleanup are complete. */
 async function settle(world: ChaosWorld, held: readonly Held[]): Promise<void> {
   const end = performance.now() + settleLimitMs
   for (const one of held) {
     if (one.state === 'live') continue
-    // tried again now: its own next try may be minutes away
+    // retried at once: the server's own next attempt may be minutes away
     const { status } = await world.call({ method: 'PUT', path: 'sys/leases/revoke', body: { lease_id: one.lease } })
     if (status === 204) one.state = 'ended'
   }
@@ -149,7 +153,7 @@ async function settle(world: ChaosWorld, held: readonly Held[]): Promise<void> {
   }
 }
 
-/** The same numbers for the same seed; mulberry32 by its recurrence. */
+/** Pseudo-random numbers, equal for equal seeds (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed >>> 0
   return () => {

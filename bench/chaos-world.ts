@@ -4,17 +4,17 @@ import type { SettingsInput } from '../simulators/directory/settings.ts'
 import { type Answer, type Call, send, sendSuccessfully } from '../simulators/operator.ts'
 import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
 
-/** A request that nobody answered: the server was killed, or took too long. Whether it was done is not known. */
+/** A request without a response: the server was killed or took too long. It may have taken effect. */
 export class NoAnswer extends Error {}
 
-/** A server that can be killed, and the stand-in of the cloud, which lives on. */
+/** A server that can be killed, and the stand-in for the cloud, which keeps running. */
 export type ChaosWorld = AsyncDisposable & {
   readonly directory: Directory
-  /** Object id and client id of an application that was there before. */
+  /** Object id and client id of an application that existed before. */
   readonly theirs: { readonly id: string; readonly appId: string }
-  /** Waits for a server that is up. Throws NoAnswer. */
+  /** Waits until a server is up, then sends the request. Throws NoAnswer. */
   call(call: Omit<Call, 'token'>): Promise<Answer>
-  /** SIGKILL, and the next start. */
+  /** Kills the server with SIGKILL and starts the next one. */
   kill(): Promise<void>
 }
 
@@ -23,7 +23,10 @@ export const sharedRoles = ['static', 'persisted'] as const
 
 const entry = join(import.meta.dirname, '../test/support/cloud-server.ts')
 
-/** What makes the stand-in hard to live with: delays in seconds, replicas that disagree, and one request in thirty that fails in some way or is done late. */
+/**
+ * The faults of the stand-in: delays in seconds, replicas that disagree, and one request in thirty that fails
+ * in some way or takes effect late.
+ */
 export const unrest = (seed: number): SettingsInput => ({
   replicas: 3,
   delaySeconds: {
@@ -76,7 +79,7 @@ export async function startChaosWorld(folder: string): Promise<ChaosWorld> {
     CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
     CLOUD_RESOURCE_MANAGER_ENDPOINT: directory.resourceManagerUrl,
     CLOUD_CA_FILE: directory.caFile,
-    // longer than the latest of the late
+    // longer than the longest delay of a late request
     PATIENCE_MS: '2500',
   }
   const launch = () => startServerProcess({ folder, entry, environment })
@@ -108,7 +111,7 @@ export async function startChaosWorld(folder: string): Promise<ChaosWorld> {
 
 const readerRole = 'acdd72a7-3385-48ef-bd42-f606fba81ae7'
 
-/** The roles of `cloud_roles` at these resource groups. */
+/** The `cloud_roles` value that grants Reader on these resource groups. */
 export function readerAt(directory: Directory, ...groups: readonly string[]): string {
   const subscription = `/subscriptions/${directory.subscriptionId}`
   const roleId = `${subscription}/providers/Microsoft.Authorization/roleDefinitions/${readerRole}`

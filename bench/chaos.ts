@@ -4,8 +4,9 @@ import { makeBenchFolder } from './bench-folder.ts'
 import { runChaos } from './chaos-run.ts'
 
 /**
- * `npm run chaos -- --operations 2000 --seed 1`: random operations of the cloud engine against the stand-in, which is slow and fails, while the server is
- * killed again and again. Prints what was done and what is not as it has to be at the end; ends 1 if there is any of that.
+ * `npm run chaos -- --operations 2000 --seed 1`: random operations of the cloud engine against a slow and
+ * faulty stand-in, while the server is killed again and again. Prints the operations and the problems in the
+ * final state; exits with code 1 if there is a problem.
  */
 const { values } = parseArgs({ options: { operations: { type: 'string', default: '2000' }, seed: { type: 'string', default: '1' } } })
 

@@ -20,11 +20,14 @@ const knownJwts = 64
 const sliceMs = 1000
 const slicesBefore = 4
 const pollMs = 100
-/** Of the directory, while credentials end: each takes two of its calls. */
+/** Rate limit of the directory while credentials are revoked; each revocation takes two calls. */
 const upstreamPerSecond = 200
 const callsPerRevocation = 2
 
-/** So many credentials, 8 at a time, from a cloud that answers at once; then all of them end, at a rate the cloud sets, while people log in. */
+/**
+ * Issues `credentials` credentials, 8 at a time, from a cloud that responds at once. Then revokes all of
+ * them, at the rate limit of the cloud, during logins.
+ */
 export async function measureCloud({ credentials, generator }: CloudInput): Promise<string> {
   await using folder = await makeBenchFolder()
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
@@ -43,14 +46,14 @@ export async function measureCloud({ credentials, generator }: CloudInput): Prom
   const requests = { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
   const slice = async () => {
     const [result] = await generator.run([jobOf({ contender: server, requests, connections: usualConnections, forMs: sliceMs })])
-    if (result === undefined) throw new Error('the load generator gave no result')
+    if (result === undefined) throw new Error('the load generator returned no result')
     return result
   }
   await slice()
   const before = [await slice()]
   while (before.length < slicesBefore) before.push(await slice())
   const begun = performance.now()
-  // of very many the answer takes longer than anyone here waits for it
+  // not awaited: the response for very many leases would time out
   void send(server.url, { method: 'PUT', path: 'sys/leases/revoke-prefix/cloud/creds/ci', token: server.rootToken, body: { sync: false } }).catch(
     () => undefined,
   )
@@ -61,8 +64,8 @@ export async function measureCloud({ credentials, generator }: CloudInput): Prom
   const [rateBefore, rateDuring] = [rate(before), rate(during)]
   return [
     `${credentials} credentials, ${inFlight} at a time: p50 ${median(latencies).toFixed(1)} ms with the cloud's own time, server CPU ${cpuMs.toFixed(1)} ms each (${verdict(cpuMs <= 25, '≤ 25 ms')})`,
-    `${all} that end at once are gone after ${goneAfter.toFixed(1)} s; the cloud's rate allows ${((all * callsPerRevocation) / upstreamPerSecond).toFixed(1)} s`,
-    `logins before ${Math.round(rateBefore)}/s, meanwhile ${Math.round(rateDuring)}/s: ${(rateDuring / rateBefore).toFixed(2)} (${verdict(rateDuring / rateBefore >= 0.7, '≥ 0.70')})`,
+    `${all} revoked together took ${goneAfter.toFixed(1)} s; the cloud's rate limit allows ${((all * callsPerRevocation) / upstreamPerSecond).toFixed(1)} s`,
+    `logins before ${Math.round(rateBefore)}/s, during revocation ${Math.round(rateDuring)}/s: ${(rateDuring / rateBefore).toFixed(2)} (${verdict(rateDuring / rateBefore >= 0.7, '≥ 0.70')})`,
     `left upstream: ${directory.debris().length}`,
   ].join('\n')
 }
@@ -81,7 +84,7 @@ async function configureCloud({ url, rootToken: token }: ServerProcess, director
   await sendSuccessfully(url, { method: 'POST', path: 'cloud/roles/ci', token, body: { cloud_roles: readerAt(directory, 'web'), ttl: '10h' } })
 }
 
-/** Milliseconds each took. */
+/** Returns the latency of each, in milliseconds. */
 async function makeCredentials({ url, rootToken: token }: ServerProcess, count: number): Promise<number[]> {
   const latencies: number[] = []
   let begun = 0

@@ -3,12 +3,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Issuer } from '../simulators/ci-issuer/issuer.ts'
 
-/** An OpenID provider without a login page, which signs with an issuer's keys: a code is the nonce it was made for. */
+/** An OpenID provider without a login page that signs with an issuer's keys. A code is the login's nonce. */
 export interface CodeProvider extends AsyncDisposable {
   readonly url: string
-  /** Milliseconds it has had requests in hand, from head to last byte of the answer. */
+  /** Total milliseconds spent on requests, each from its head to the last byte of the response. */
   readonly busyMs: number
-  /** Signs the ID token of a code before anyone asks for it. */
+  /** Makes a code and signs its ID token in advance. */
   makeCode(nonce: string): Promise<string>
 }
 

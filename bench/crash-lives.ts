@@ -2,10 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Answer, clientTokenOf, send, sendSuccessfully } from '../simulators/operator.ts'
 import type { CredentialProvider } from '../test/support/credential-provider.ts'
 
-/** `unsure`: the answer that it ended did not arrive. */
+/** `unsure`: the response to the revocation did not arrive. */
 type State = 'alive' | 'unsure' | 'ended'
 
-/** A token that was answered, and the leases of what was read with it. */
+/** A token that was issued, and the leases of the secrets that were read with it. */
 export type Life = { readonly token: string; state: State; readonly leases: { readonly id: string; readonly credential: string; state: State }[] }
 
 const mountPath = 'practice'
@@ -20,7 +20,10 @@ export async function mountPractice(url: string, rootToken: string): Promise<voi
   await sendSuccessfully(url, { method: 'POST', path: 'sys/policies/acl/practice', token: rootToken, body: { policy } })
 }
 
-/** Makes, renews and revokes tokens and leases until the server is gone; gives back what its answers said of each. */
+/**
+ * Creates, renews and revokes tokens and leases until the server ends. Returns the acknowledged state of
+ * each.
+ */
 export async function liveUntilCut(url: string, rootToken: string): Promise<Life[]> {
   const lives: Life[] = []
   const live = async () => {
@@ -46,7 +49,8 @@ async function oneLife(url: string, rootToken: string, lives: Life[]): Promise<v
   lives.push(life)
   for (let count = 0; count < 2; count++) {
     const { status, body } = await call('GET', `${mountPath}/creds/ci`, token)
-    if (status !== 200 || typeof body?.lease_id !== 'string') throw new Error(`a secret was answered ${status}: ${JSON.stringify(body)}`)
+    if (status !== 200 || typeof body?.lease_id !== 'string')
+      throw new Error(`unexpected response to a secret request: ${status}: ${JSON.stringify(body)}`)
     life.leases.push({ id: body.lease_id, credential: credentialOf(body), state: 'alive' })
   }
   const [kept, ended] = life.leases
@@ -63,11 +67,14 @@ const credentialOf = ({ data }: Record<string, unknown>): string =>
 async function ending(one: { state: State }, call: () => Promise<Answer>): Promise<void> {
   one.state = 'unsure'
   const { status, body } = await call()
-  if (status !== 204) throw new Error(`a revocation was answered ${status}: ${JSON.stringify(body)}`)
+  if (status !== 204) throw new Error(`unexpected response to a revocation request: ${status}: ${JSON.stringify(body)}`)
   one.state = 'ended'
 }
 
-/** What a server that came back and its provider say otherwise than the answers before the kill; leases of ended tokens may take a moment to go. */
+/**
+ * Where a restarted server or its provider contradicts the responses before the kill. Leases of revoked
+ * tokens may take a moment to end.
+ */
 export async function disagreements(
   { url, rootToken, provider }: { url: string; rootToken: string; provider: CredentialProvider },
   lives: readonly Life[],
@@ -91,7 +98,7 @@ export async function disagreements(
 
 async function hasLease(url: string, rootToken: string, id: string): Promise<boolean> {
   const { status, body } = await send(url, { method: 'PUT', path: 'sys/leases/lookup', token: rootToken, body: { lease_id: id } })
-  if (status !== 200 && status !== 400) throw new Error(`a lease was answered ${status}: ${JSON.stringify(body)}`)
+  if (status !== 200 && status !== 400) throw new Error(`unexpected response to a lease request: ${status}: ${JSON.stringify(body)}`)
   return status === 200
 }
 

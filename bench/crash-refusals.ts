@@ -1,7 +1,7 @@
 import { send } from '../simulators/operator.ts'
 import type { SimulatedDisk } from '../test/support/disk/simulated-disk.ts'
 
-/** Policies by what their writer was told. */
+/** Names of policies by the response to their write. */
 export type PolicyAnswers = { readonly acknowledged: string[]; readonly refused: string[] }
 
 type Target = { url: string; rootToken: string }
@@ -9,8 +9,9 @@ type Target = { url: string; rootToken: string }
 const mostPolicies = 100
 
 /**
- * Writes policies one after the other while a sync of the log fails after `passing` more. Ends with the first refusal: the server is
- * to be killed right then, before anything else is written. Nothing is refused where nothing is synced.
+ * Writes policies one after another; a sync of the log fails after `passing` more. Returns at the first
+ * refusal: the caller must kill the server before anything else is written. Without syncs no write is
+ * refused.
  */
 export async function writeUntilRefused({ url, rootToken }: Target, disk: SimulatedDisk, prefix: string, passing: number): Promise<PolicyAnswers> {
   const answers: PolicyAnswers = { acknowledged: [], refused: [] }
@@ -20,12 +21,12 @@ export async function writeUntilRefused({ url, rootToken }: Target, disk: Simula
     const { status, body } = await send(url, { method: 'PUT', path: pathOf(name), token: rootToken, body: { policy: 'path "x" {}' } })
     if (status === 204) answers.acknowledged.push(name)
     else if (status === 503) answers.refused.push(name)
-    else throw new Error(`a policy was answered ${status}: ${JSON.stringify(body)}`)
+    else throw new Error(`unexpected response to a policy request: ${status}: ${JSON.stringify(body)}`)
   }
   return answers
 }
 
-/** How many were acknowledged and are gone, and how many were refused and are there. */
+/** Counts the acknowledged policies that are lost, and the refused ones that exist. */
 export async function compareWithAnswers(target: Target, { acknowledged, refused }: PolicyAnswers): Promise<{ lost: number; returned: number }> {
   const there = async (names: readonly string[]) => {
     let count = 0
@@ -37,7 +38,7 @@ export async function compareWithAnswers(target: Target, { acknowledged, refused
 
 async function isThere({ url, rootToken }: Target, name: string): Promise<boolean> {
   const { status, body } = await send(url, { method: 'GET', path: pathOf(name), token: rootToken })
-  if (status !== 200 && status !== 404) throw new Error(`a policy was answered ${status}: ${JSON.stringify(body)}`)
+  if (status !== 200 && status !== 404) throw new Error(`unexpected response to a policy request: ${status}: ${JSON.stringify(body)}`)
   return status === 200
 }
 

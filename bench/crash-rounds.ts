@@ -11,18 +11,18 @@ import { configureLogins, signLogins } from './pipeline-logins.ts'
 
 export type CrashOptions = {
   rounds: number
-  /** For the server's files; with `power`, for nothing else. */
+  /** Folder for the server's files; with `power` it must hold nothing else. */
   folder: string
   /** Cuts the power of a simulated disk instead of only killing the process. */
   power: boolean
-  /** Decides when, and what a power cut leaves. */
+  /** Determines the times of the crashes, and what survives a power cut. */
   seed: number
-  /** Most syncs of the disk before its power is cut, 150 unless told otherwise. */
+  /** Greatest number of disk syncs before a power cut; default 150. */
   mostSyncs?: number
   say(line: string): void
 }
 
-/** `rounds`: those in which something was acknowledged. The others are `idle` and were run again. */
+/** `rounds` counts rounds with an acknowledged write; rounds without one are `idle` and are repeated. */
 export type CrashCounts = {
   rounds: number
   idle: number
@@ -31,7 +31,7 @@ export type CrashCounts = {
   doubled: number
   lives: number
   disagreeing: number
-  /** Writes that were refused, and those of them that were there after a crash. */
+  /** Refused writes, and how many of them existed after a crash. */
   refused: number
   returned: number
 }
@@ -39,19 +39,19 @@ export type CrashCounts = {
 const connections = 32
 const subjects = 64
 const longestRoundMs = 400
-/** A round without a sync, as with a storage that never asks for one, ends after this time. */
+/** A round without a disk sync ends after this time. */
 const longestPowerRoundMs = 2_000
-/** So many rounds lie between two in which a sync fails. */
+/** A sync fails in one of this many rounds. */
 const refusalEvery = 4
 const mostPassing = 5
 const entry = join(import.meta.dirname, '../test/support/practice-server.ts')
 
-/** A login whose answer arrived whole. */
+/** A login whose complete response arrived. */
 type Acknowledged = { subject: number; token: string }
 
 /**
- * Ends a server in the middle of logins, renewals and revocations, starts it again, and asks for all that was answered. Rejects when a
- * server does not start again, or when most rounds acknowledge nothing.
+ * Crashes a server during logins, renewals and revocations, restarts it, and checks all acknowledged writes.
+ * Rejects if a server does not start again, or if most rounds acknowledge nothing.
  */
 export async function runCrashRounds({ rounds, folder, power, seed, mostSyncs = 150, say }: CrashOptions): Promise<CrashCounts> {
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
@@ -116,7 +116,10 @@ export async function runCrashRounds({ rounds, folder, power, seed, mostSyncs = 
   return counts
 }
 
-/** Resolves when the process is gone, with words for how that was. After a power cut the folder has what the disk had. */
+/**
+ * Ends the server; resolves with a description when the process has ended. After a power cut the folder holds
+ * what survived on the disk.
+ */
 async function endServer(
   server: { stop(signal: NodeJS.Signals): Promise<void>; readonly ended: Promise<void> },
   disk: SimulatedDisk | undefined,
@@ -136,7 +139,7 @@ async function endServer(
   return loss === 'all' ? 'power cut, all unsynced writes lost' : 'power cut, unsynced writes torn'
 }
 
-/** Logs in over all connections until the server is gone. An answer of any other status than 200 is an error. */
+/** Logs in over all connections until the server ends. Any status other than 200 is an error. */
 async function logInUntilCut(url: string, bodies: readonly string[]): Promise<Acknowledged[]> {
   const acknowledged: Acknowledged[] = []
   const logIn = async (connection: number) => {
@@ -152,14 +155,14 @@ async function logInUntilCut(url: string, bodies: readonly string[]): Promise<Ac
   return acknowledged
 }
 
-/** The entity a token belongs to; undefined when the token does not work. */
+/** The entity of a token; undefined if the token does not work. */
 async function entityOfToken(url: string, token: string): Promise<string | undefined> {
   const { status, body } = await send(url, { method: 'GET', path: 'auth/token/lookup-self', token })
   const data = body?.data
   return status === 200 && typeof data === 'object' && data !== null && 'entity_id' in data ? String(data.entity_id) : undefined
 }
 
-/** Maps with as many calls at a time as there are connections. */
+/** Maps with as many concurrent calls as there are connections. */
 async function inTurn<In, Out>(items: readonly In[], map: (item: In) => Promise<Out>): Promise<Out[]> {
   const results: Out[] = []
   const entries = items.entries()

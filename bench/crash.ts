@@ -5,12 +5,17 @@ import { makeBenchFolder } from './bench-folder.ts'
 import { runCrashRounds } from './crash-rounds.ts'
 
 /**
- * `npm run crash -- --rounds 50`: kill -9 in the middle of logins over 32 connections, start again, and ask for every token that was
- * answered. `lost`: it does not work any more. `doubled`: it was given out twice, or its subject has got a second entity. Meanwhile tokens
- * and leases are made, renewed and revoked; `disagreeing`: one is there that was answered to have ended, or the other way round, or its
- * provider thinks otherwise. With `--power` the disk loses its power too: what was written since the last sync is gone, or torn into
- * sectors of 512 bytes; in every fourth round a sync fails, too, and `returned` are writes that were refused then and are there after
- * kill -9. A round without an acknowledged write does not count. Ends 1 if there is a problem, 2 where it cannot run.
+ * `npm run crash -- --rounds 50`: kills the server (SIGKILL) during logins over 32 connections, restarts it,
+ * and looks up every issued token. `lost` tokens no longer work. `doubled` tokens were issued twice, or their
+ * subject has a second entity. Meanwhile tokens and leases are created, renewed and revoked; `disagreeing`
+ * are those whose state in the store or at the provider contradicts the response.
+ *
+ * With `--power` the disk loses power too: writes since the last sync are lost, or torn into sectors of 512
+ * bytes. In every fourth round a sync also fails; `returned` are writes that were refused then and exist
+ * after the kill.
+ *
+ * A round without an acknowledged write is not counted. Exits with code 1 if there is a problem, and with
+ * code 2 where it cannot run.
  */
 const options = {
   rounds: { type: 'string', default: '50' },
@@ -38,7 +43,7 @@ async function run(): Promise<number> {
     seed: Number(values.seed),
     say,
   })
-  say(`${counts.lives} tokens with two leases each, ${counts.disagreeing} disagreeing; ${counts.idle} rounds that do not count`)
+  say(`${counts.lives} tokens with two leases each, ${counts.disagreeing} disagreeing; ${counts.idle} rounds not counted`)
   if (values.power) say(`${counts.refused} refused, ${counts.returned} returned`)
   say(`${counts.rounds} rounds, ${counts.acknowledged} acknowledged, ${counts.lost} lost, ${counts.doubled} doubled`)
   return counts.lost + counts.doubled + counts.disagreeing + counts.returned > 0 ? 1 : 0

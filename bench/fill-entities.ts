@@ -9,9 +9,9 @@ import { systemRandom } from '../src/lib/random.ts'
 import { openSqlite } from '../src/storage/sqlite.ts'
 
 export type FillInput = {
-  /** Of a stopped server. */
+  /** The folder of a stopped server. */
   folder: string
-  /** Of the mount whose aliases they are. */
+  /** Accessor of the mount of the aliases. */
   mountAccessor: string
   count: number
   onProgress: (done: number) => void
@@ -19,10 +19,10 @@ export type FillInput = {
 
 const entitiesPerWrite = 1000
 
-/** The name of one of them at its mount. */
+/** The alias name of the entity with this index. */
 export const filledAlias = (index: number): string => `repo:acme/filled-${index}:ref:refs/heads/main`
 
-/** Puts so many entities into a store, each with one alias, as first logins would, but many in one commit. */
+/** Writes `count` entities into a store, each with one alias, as first logins would, but many per commit. */
 export async function fillEntities({ folder, mountAccessor, count, onProgress }: FillInput): Promise<void> {
   await using storage = await openSqlite({ path: join(folder, 'gatehouse.db') })
   const parts = { clock: systemClock, random: systemRandom }

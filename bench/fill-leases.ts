@@ -8,12 +8,12 @@ import { base62, hex, systemRandom } from '../src/lib/random.ts'
 import { openSqlite } from '../src/storage/sqlite.ts'
 
 export type FillLeasesInput = {
-  /** Of a stopped server. */
+  /** The folder of a stopped server. */
   folder: string
   mountAccessor: string
-  /** Those that end from tomorrow on, over a month. */
+  /** Number of leases that expire over a month, from tomorrow on. */
   later: number
-  /** Those that end together. */
+  /** The leases that expire together, at `at` (milliseconds since the epoch). */
   together: { count: number; at: () => number }
   onProgress: (done: number) => void
 }
@@ -23,7 +23,10 @@ const leasesPerOwner = 10
 const dayMs = 24 * 3600 * 1000
 const spreadMs = 30 * dayMs
 
-/** Puts so many leases of the practice engine into a store, as requests would, but many in one commit. Gives back the ids of those that end together. */
+/**
+ * Writes leases of the practice engine into a store, as requests would, but many per commit. Returns the ids
+ * of those that expire together.
+ */
 export async function fillLeases({ folder, mountAccessor, later, together, onProgress }: FillLeasesInput): Promise<string[]> {
   await using storage = await openSqlite({ path: join(folder, 'gatehouse.db') })
   const parts = { clock: systemClock, random: systemRandom }
@@ -53,7 +56,7 @@ export async function fillLeases({ folder, mountAccessor, later, together, onPro
   let written = Promise.resolve(true)
   const write = async (leases: readonly Lease[]) => {
     const entries = leases.flatMap(entriesOf)
-    // one batch is made while the last is being committed
+    // one batch is built while the previous one is committed
     if (!(await written)) throw new Error('a batch was refused')
     written = view.write(entries)
     onProgress(made)

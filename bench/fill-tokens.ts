@@ -7,9 +7,9 @@ import { systemRandom } from '../src/lib/random.ts'
 import { openSqlite } from '../src/storage/sqlite.ts'
 
 export type FillInput = {
-  /** Of a stopped server. */
+  /** The folder of a stopped server. */
   folder: string
-  /** A token of that store, as a login gave it out; the new ones are like it. */
+  /** A token of that store, issued by a login; the new ones are copies with their own ids and TTLs. */
   like: string
   count: number
   onProgress: (done: number) => void
@@ -19,7 +19,10 @@ const tokensPerWrite = 1000
 const shortestTtlSeconds = 24 * 3600
 const ttlSpreadSeconds = 30 * 24 * 3600
 
-/** Puts so many tokens into a store, as logins would, but many in one commit. They end at times spread over a month, from tomorrow on. */
+/**
+ * Writes `count` tokens into a store, as logins would, but many per commit. They expire over a month, from
+ * tomorrow on.
+ */
 export async function fillTokens({ folder, like, count, onProgress }: FillInput): Promise<void> {
   await using storage = await openSqlite({ path: join(folder, 'gatehouse.db') })
   const parts = { clock: systemClock, random: systemRandom }
@@ -35,7 +38,7 @@ export async function fillTokens({ folder, like, count, onProgress }: FillInput)
   for (let done = 0; done < count; ) {
     const size = Math.min(tokensPerWrite, count - done)
     const entries = Array.from({ length: size }, (_one, index) => tokens.mint(withTtl(rest, done + index)).entries).flat()
-    // one batch is made while the last is being committed
+    // one batch is built while the previous one is committed
     if (!(await written)) throw new Error('a batch was refused')
     written = view.write(entries)
     done += size

@@ -15,7 +15,9 @@ export type FilledStoreInput = { tokens: number; idleSeconds: number; generator:
 
 const knownJwts = 256
 
-/** What a store with so many tokens costs: start time, memory, and the login rate against an empty store, measured in turns. */
+/**
+ * Measures a store with many tokens: start time, memory, and the login rate against an empty store, in turns.
+ */
 export async function measureFilledStore({ tokens, idleSeconds, generator, options }: FilledStoreInput): Promise<string> {
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
   await using emptyFolder = await makeBenchFolder()
@@ -53,7 +55,7 @@ export async function measureFilledStore({ tokens, idleSeconds, generator, optio
   ].join('\n')
 }
 
-/** A store with the mount configured and one token in it; gives back that token. */
+/** Prepares a store with the configured mount and one token; returns that token. */
 async function prepare(folder: string, issuer: Issuer, bodies: readonly string[]): Promise<string> {
   await using server = await startServerProcess({ folder })
   await configureLogins(server.url, server.rootToken, issuer)

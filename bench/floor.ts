@@ -5,9 +5,10 @@ import Fastify from 'fastify'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 
 /**
- * The least a durable login can cost on this stack, as the measure of ours: Fastify, one jose verification, two sealed rows (AES-256-GCM) committed
- * durably in groups, a JSON answer. And a durable write alone: one sealed row. No roles, policies, limits or errors.
- * `node bench/floor.ts --file F --jwks URL`, which prints its port.
+ * The lowest possible cost of a durable login on this stack, as a baseline: Fastify, one jose verification,
+ * two sealed rows (AES-256-GCM) committed durably in groups, a JSON response. Also a durable write alone: one
+ * sealed row. No roles, policies, limits or errors. `node bench/floor.ts --file F --jwks URL` prints its
+ * port.
  */
 const { values } = parseArgs({
   options: { file: { type: 'string' }, jwks: { type: 'string' }, issuer: { type: 'string' } },
@@ -37,7 +38,7 @@ function seal(key: string, record: unknown): Row {
 let rows: Row[] = []
 let waiters: Waiter[] = []
 
-/** Resolves once the rows are on disk, together with those of every login that came in the same turn of the event loop. */
+/** Resolves once the rows are on disk. All rows of one turn of the event loop share a commit. */
 function commit(...added: Row[]): Promise<void> {
   if (waiters.length === 0) setImmediate(flush)
   rows.push(...added)
@@ -90,7 +91,7 @@ app.post<{ Body: { jwt: string; role: string } }>('/v1/auth/jwt/login', async (r
 
 type Sent = { title: string; message: string; start_time: string; end_time: string; link: Record<string, string> }
 
-/** The least a durable create can cost: one sealed row. */
+/** The lowest possible cost of a durable create: one sealed row. */
 app.post<{ Body: Sent }>('/v1/sys/config/ui/custom-messages', async (request) => {
   const id = randomUUID()
   const [[title, href] = []] = Object.entries(request.body.link)

@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import type { LoadJob, LoadResult } from './load.ts'
 import { runWrk } from './wrk.ts'
 
-/** Whatever puts the load on: runs jobs that were given together at the same time. */
+/** A load generator. `run` runs its jobs at the same time. */
 export interface Generator extends AsyncDisposable {
   readonly name: string
   run(jobs: readonly LoadJob[]): Promise<LoadResult[]>
 }
 
 /**
- * wrk where it is on PATH, since it takes less of the machine; else our own generator, in one process a job. Ours takes what wrk
- * can not do: a verb that its parser does not know, and requests that are sent only once (wrk runs for its whole time).
+ * wrk if it is on PATH, since it uses less CPU; otherwise our own generator, in one process per job. Ours
+ * also takes the jobs that wrk cannot do: methods it does not support, and requests that are sent only once.
  */
 export function startGenerator(wanted: 'wrk' | 'own' | undefined): Generator {
   const hasWrk = spawnSync('wrk', ['-v']).error === undefined
@@ -43,7 +43,7 @@ async function runInChild(child: ChildProcess, job: LoadJob): Promise<LoadResult
   child.send(job)
   try {
     const [result] = await Promise.race([once(child, 'message', { signal: settled.signal }), ended])
-    // what load-process.ts sends for a job
+    // load-process.ts sends one result per job
     return result as LoadResult
   } finally {
     ended.catch(() => {})

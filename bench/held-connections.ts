@@ -5,9 +5,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 export type HeldConnectionsInput = {
   port: number
   count: number
-  /** Addresses of loopback they come from, in turn. */
+  /** Loopback source addresses, used in turn. */
   from: readonly string[]
-  /** What each sends, and nothing after it. */
+  /** The only bytes that each connection sends. */
   bytes: Buffer
 }
 
@@ -15,7 +15,7 @@ const connectingAtOnce = 200
 const reopenEveryMs = 500
 const mostReopened = 50
 
-/** Connections that are held open until this is disposed. Of those that the server closes, a hundred a second are opened again. */
+/** Connections held open until disposed. Up to a hundred closed ones per second are reopened. */
 export class HeldConnections implements AsyncDisposable {
   readonly #input: HeldConnectionsInput
   readonly #sockets = new Map<number, Socket>()
@@ -26,7 +26,7 @@ export class HeldConnections implements AsyncDisposable {
     this.#input = input
   }
 
-  /** Resolves when all of them were opened, and what they send was handed to the system. */
+  /** Resolves when all connections are open and their bytes were handed to the system. */
   static async open(input: HeldConnectionsInput): Promise<HeldConnections> {
     const held = new HeldConnections(input)
     await held.#openMissing(input.count)
@@ -57,7 +57,7 @@ export class HeldConnections implements AsyncDisposable {
     return new Promise((resolve) => {
       socket.on('connect', () => (bytes.length === 0 ? resolve() : socket.write(bytes, () => resolve())))
       socket.on('error', () => {})
-      // what comes back is of no interest, but only a socket that is read notices its end
+      // the response is ignored, but a socket notices its end only while it is read
       socket.resume()
       socket.on('close', () => {
         this.#sockets.delete(index)

@@ -3,7 +3,10 @@ import type { AddressInfo } from 'node:net'
 import { parseArgs } from 'node:util'
 import { createListServer } from '../src/http/list-verb.ts'
 
-/** The least an answer can cost, behind Node's own HTTP server or ours: `node bench/hello.ts [--any-verb]`. Prints its port. */
+/**
+ * The lowest possible cost of a response, with Node's HTTP server or, with `--any-verb`, ours.
+ * `node bench/hello.ts [--any-verb]` prints its port.
+ */
 const { values } = parseArgs({ options: { 'any-verb': { type: 'boolean', default: false } } })
 
 const hello: RequestListener = (_request, response) => {

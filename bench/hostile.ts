@@ -7,11 +7,15 @@ import { readProcessFigures } from './process-figures.ts'
 import { startProgram } from './program.ts'
 
 /**
- * `npm run hostile [1000]`: sends so many requests of each hostile kind, and the same bytes to a server that only reads them, in turns. Fails
- * at another status than the one that refuses the kind, if ours usually takes many times as long as the other, or if memory does not come back.
+ * `npm run hostile [1000]`: sends this many requests of each hostile kind to Gatehouse and, in turns, to a
+ * server that only reads them. Fails at an unexpected status, if Gatehouse's median time is many times that
+ * of the other server, or if memory is not released.
  */
 
-/** A request nobody sends by mistake: its bytes, and the status that refuses it; `leave` hangs up instead of waiting for one. */
+/**
+ * A hostile request: its bytes, and the status of its refusal; with `leave` the client hangs up instead of
+ * waiting for a response.
+ */
 type Hostile = { readonly name: string; readonly bytes: Buffer; readonly status: number; readonly leave?: boolean }
 
 const MiB = 1024 * 1024
@@ -19,7 +23,7 @@ const repeats = Number(process.argv[2] ?? 1000)
 const atOnce = 2
 const turns = 10
 const mostGrowthBytes = 50 * MiB
-/** Of the median of ours to that of the server that only reads. */
+/** Highest accepted ratio of our median time to that of the server that only reads. */
 const mostRatio = 20
 
 function request(verb: string, path: string, lines: readonly string[], body: string | Buffer = ''): Buffer {
@@ -86,7 +90,7 @@ const kinds: readonly Hostile[] = [
 
 const next: Hostile = { name: 'the next request', bytes: request('GET', '/v1/sys/health', []), status: 200 }
 
-/** Sends it and reads the first line of the answer: its status, and how long it took to come. */
+/** Sends the request; resolves with the status of the response and the time until it arrived. */
 function send(port: number, { bytes, leave = false }: Hostile): Promise<{ status: number; tookMs: number }> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
@@ -95,7 +99,7 @@ function send(port: number, { bytes, leave = false }: Hostile): Promise<{ status
     socket.setEncoding('latin1')
     socket.on('data', (text: string) => {
       answer += text
-      // all is written, as by a client that does not read before it is done
+      // closes only once everything is written, as a client does that reads only after writing
       if (answer.includes('\r\n\r\n') && socket.writableLength === 0) socket.end()
     })
     socket.on('error', () => {})
@@ -108,11 +112,11 @@ function send(port: number, { bytes, leave = false }: Hostile): Promise<{ status
 
 async function rss(pid: number): Promise<number> {
   const figures = await readProcessFigures(pid)
-  if (figures === undefined) throw new Error('this system does not tell the memory of a process')
+  if (figures === undefined) throw new Error('this system does not report the memory of a process')
   return figures.rssBytes
 }
 
-/** Sends a kind so many times, and gives back how long each took, in milliseconds. Ends the process at a status that is not `wanted`. */
+/** Sends a kind `times` times; returns the milliseconds each took. Throws at a status other than `wanted`. */
 async function repeat(port: number, kind: Hostile, times: number, wanted: number | undefined): Promise<number[]> {
   let left = times
   const taken: number[] = []
@@ -120,7 +124,7 @@ async function repeat(port: number, kind: Hostile, times: number, wanted: number
     while (left-- > 0) {
       const answer = await send(port, kind)
       if (wanted !== undefined && answer.status !== wanted) throw new Error(`${kind.name}: answered ${answer.status} instead of ${wanted}`)
-      // who leaves waits for nothing: what counts is how long the next one waits
+      // a client that hangs up does not wait, so the next request is timed instead
       taken.push(kind.leave === true ? (await send(port, next)).tookMs : answer.tookMs)
     }
   }
@@ -128,12 +132,12 @@ async function repeat(port: number, kind: Hostile, times: number, wanted: number
   return taken
 }
 
-/** The two servers in turns, so that a passing disturbance meets both. */
+/** Measures the two servers in turns, so that a disturbance affects both. */
 async function compare(kind: Hostile): Promise<{ ours: number[]; reader: number[] }> {
   const ours: number[] = []
   const reader: number[] = []
   const times = Math.ceil(repeats / turns)
-  // compiled code needs some requests to become what it stays
+  // warms up the JIT compiler
   await repeat(server.port, kind, times, kind.status)
   for (let turn = 0; turn < turns; turn++) {
     ours.push(...(await repeat(server.port, kind, times, kind.status)))
@@ -148,7 +152,7 @@ const percentile99 = (values: readonly number[]) => values.toSorted((a, b) => a 
 await using folder = await makeBenchFolder()
 await using server = await startServerProcess({ folder: folder.path })
 await using onlyReads = await startProgram('only-reads.ts')
-// idle since its start, as an operator's monitor would see it first
+// the baseline is the memory of an idle server
 await wait(3000)
 const before = await rss(server.pid)
 const shown = (bytes: number) => `${(bytes / MiB).toFixed(0)} MiB`
@@ -161,7 +165,7 @@ for (const kind of kinds) {
   const times = `${figures(ours)}, only read ${figures(reader)}: ratio ${ratio.toFixed(1).padStart(5)}`
   console.log(`${kind.name.padEnd(34)} ${String(kind.status || '–').padEnd(4)} ${times}   memory ${shown(await rss(server.pid))}`)
 }
-// memory goes back once the server is idle, the last of it after ten seconds and two collections
+// an idle server releases memory; the last part after ten seconds and two collections
 await wait(20_000)
 const growth = (await rss(server.pid)) - before
 console.log(

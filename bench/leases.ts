@@ -18,12 +18,15 @@ const together = 10_000
 const knownJwts = 256
 const sliceMs = 1000
 const slicesBefore = 5
-/** From the last lease written to the moment they end: the server starts and logins are measured in between. */
+/** Time from the last written lease to expiry; the server starts and logins are measured in between. */
 const leadMs = 15_000
 const pollMs = 50
 const giveUpMs = 60_000
 
-/** A store with so many leases, 10,000 of which end in the same second: how long until they are gone, and what logins notice of it. */
+/**
+ * Measures a store with many leases, 10,000 of which expire in the same second: the time until they are
+ * revoked, and the effect on logins.
+ */
 export async function measureLeases({ leases, generator }: LeasesInput): Promise<string> {
   await using folder = await makeBenchFolder()
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
@@ -49,7 +52,7 @@ export async function measureLeases({ leases, generator }: LeasesInput): Promise
   const requests = { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
   const slice = async () => {
     const [result] = await generator.run([jobOf({ contender: server, requests, connections: usualConnections, forMs: sliceMs })])
-    if (result === undefined) throw new Error('the load generator gave no result')
+    if (result === undefined) throw new Error('the load generator returned no result')
     return result
   }
   while (Date.now() < endsAt - (slicesBefore + 1) * sliceMs) await slice()
@@ -66,8 +69,8 @@ export async function measureLeases({ leases, generator }: LeasesInput): Promise
   const rss = (await readProcessFigures(server.pid))?.rssBytes
   return [
     `${leases} leases, ready after ${Math.round(server.readyAfterMs)} ms, RSS ${megabytes(rss)} MB`,
-    `${together} that end in the same second are gone ${(goneAfterMs / 1000).toFixed(1)} s after its beginning (${verdict(goneAfterMs <= 6000, '≤ 5 s after its end')})`,
-    `logins before ${Math.round(before)}/s, meanwhile ${Math.round(during)}/s: ${share.toFixed(2)} (${verdict(share >= 0.7, '≥ 0.70')})`,
+    `${together} that expire in the same second are revoked ${(goneAfterMs / 1000).toFixed(1)} s after its beginning (${verdict(goneAfterMs <= 6000, '≤ 5 s after its end')})`,
+    `logins before ${Math.round(before)}/s, during revocation ${Math.round(during)}/s: ${share.toFixed(2)} (${verdict(share >= 0.7, '≥ 0.70')})`,
   ].join('\n')
 }
 
@@ -88,19 +91,19 @@ async function accessorOf({ url, rootToken }: ServerProcess): Promise<string> {
   return String(body?.accessor)
 }
 
-/** Milliseconds from `since` until none of the leases can be looked up any more. */
+/** Milliseconds from `since` until none of the leases can be looked up. */
 async function whenGone({ url, rootToken }: ServerProcess, ids: readonly string[], since: number): Promise<number> {
   const call = (id: string) => ({ method: 'POST', path: 'sys/leases/lookup', token: rootToken, body: { lease_id: id } })
-  // from the last to end: once one is gone it stays so
+  // from the last one on: a revoked lease does not come back
   for (const id of ids.toReversed()) {
     while ((await send(url, call(id))).status === 200) {
-      if (Date.now() - since > giveUpMs) throw new Error('leases that have ended are still there')
+      if (Date.now() - since > giveUpMs) throw new Error('expired leases still exist')
       await wait(pollMs)
     }
     if (id === ids.at(-100)) break
   }
   const goneAfterMs = Date.now() - since
   const left = await send(url, { method: 'GET', path: 'sys/leases/lookup/practice/creds/due?list=true', token: rootToken })
-  if (left.status !== 404) throw new Error('some leases that have ended are still there')
+  if (left.status !== 404) throw new Error('some expired leases still exist')
   return goneAfterMs
 }

@@ -3,7 +3,7 @@ import { type BenchCase, type BenchSetup, bareRequests, usualConnections } from 
 
 const roles = 20
 
-/** The LIST verb and its equal `GET ?list=true` over the same roles, against a bare route. */
+/** The LIST verb and the equivalent `GET ?list=true` over the same roles, against a bare route. */
 export async function listRolesCases({ url, rootToken: token }: BenchSetup): Promise<BenchCase[]> {
   const body = { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['gatehouse'] }
   for (let index = 0; index < roles; index++) await sendSuccessfully(url, { method: 'POST', path: `auth/jwt/role/listed-${index}`, token, body })

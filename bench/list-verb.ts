@@ -6,8 +6,9 @@ import { startProgram } from './program.ts'
 import { renderTable } from './table.ts'
 
 /**
- * What it costs that every verb is let through: `node bench/list-verb.ts [--seconds 3] [--rounds 5]`. A server with no work behind it, with and without
- * the feed between socket and parser, in turns. Figures in docs/decisions/0001-list-verb.md.
+ * Measures the cost of accepting any HTTP method: a server without any work, with and without the feed
+ * between socket and parser, in turns. `node bench/list-verb.ts [--seconds 3] [--rounds 5]`. Figures are in
+ * docs/decisions/0001-list-verb.md.
  */
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '3' }, rounds: { type: 'string', default: '5' } } })
 const options = { seconds: Number(values.seconds), rounds: Number(values.rounds), freshSubjects: 0, connections: [32] }
@@ -26,7 +27,7 @@ const cases: BenchCase[] = [
 ]
 
 await using cleanup = new AsyncDisposableStack()
-// wrk knows no LIST
+// wrk does not support LIST
 const wrkOrOwn = cleanup.use(startGenerator(undefined))
 const own = cleanup.use(startGenerator('own'))
 const gatehouse = cleanup.use(await startProgram('hello.ts', ['--any-verb']))

@@ -1,6 +1,9 @@
 import { type LoadJob, runLoad } from './load.ts'
 
-/** The load generator as a process of its own, so that the measured server shares no thread with it: a job a message, a result a message. */
+/**
+ * The load generator as a separate process, so that it shares no thread with the measured server. It takes
+ * one job per message and sends one result per message.
+ */
 process.on('message', (job: LoadJob) => {
   void runLoad(job).then((result) => process.send?.(result))
 })

@@ -1,23 +1,24 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * Work for the load generator. Closed loop: each connection sends its next request
- * when the answer to the last has arrived. Requests are built before the clock runs, answers are read no further than their length.
+ * Work for the load generator. Closed loop: each connection sends its next request when the response to the
+ * previous one has arrived. Requests are built before the clock starts; of responses only the length is
+ * parsed.
  */
 export type LoadJob = {
   port: number
   connections: number
-  /** Ends after so many milliseconds … */
+  /** The job ends after this many milliseconds … */
   forMs: number
   method: string
   path: string
-  /** What the requests differ in; they are sent in turn. */
+  /** The differences between the requests; variants are sent in turn. */
   variants: Variant[]
-  /** … or, if true, once each variant was sent once. */
+  /** … or, if true, when each variant was sent once. */
   once: boolean
 }
 
-/** `namespace` goes into a header; wrk is not told of it. */
+/** `namespace` is sent as a header; wrk ignores it. */
 export type Variant = { token?: string; body?: string; ifNoneMatch?: string; namespace?: string }
 
 export type LoadResult = {
@@ -26,11 +27,11 @@ export type LoadResult = {
   p50Ms: number
   p99Ms: number
   maxMs: number
-  /** Answers that were neither 2xx nor 304, by status; 0 stands for a broken connection. */
+  /** Number of responses other than 2xx and 304, by status; 0 stands for a broken connection. */
   failures: Record<string, number>
 }
 
-/** Runs one job to its end. */
+/** Runs one job. */
 export async function runLoad(job: LoadJob): Promise<LoadResult> {
   const requests = buildRequests(job)
   const latencies: number[] = []
@@ -75,7 +76,7 @@ function runConnection(
   return new Promise((resolve) => {
     let sentAt = 0
     let status = 0
-    // bytes of the current answer still to come; -1 before its head
+    // missing bytes of the current response; -1 before its head
     let missing = -1
     const send = (socket: Socket, at: number) => {
       const request = takeRequest(at)
@@ -103,14 +104,17 @@ function runConnection(
     socket.on('connect', () => send(socket, performance.now()))
     socket.on('error', () => record(0, 0))
     socket.on('close', () => resolve())
-    // the server closed first: nothing more to measure on this connection
+    // the server closed the connection: record a failure
     socket.on('end', () => record(0, 0))
   })
 }
 
 const lengthHeader = /\r\ncontent-length: (\d+)\r\n/i
 
-/** Bytes of head and body together. A head comes in one piece from servers on loopback; an answer without length ends the run. */
+/**
+ * Length of head and body together, in bytes. Assumes that a head arrives in one piece, as on loopback.
+ * Throws for a response without a length.
+ */
 function wholeLength(head: string): number {
   const body = lengthHeader.exec(head)?.[1]
   const headEnd = head.indexOf('\r\n\r\n')

@@ -4,7 +4,7 @@ import { loginPath, signLogins } from './pipeline-logins.ts'
 
 const knownJwts = 256
 
-/** Logins of one subject and of subjects never seen before, with both usual algorithms, against the floor program. */
+/** Logins of one subject and of new subjects, with RS256 and ES256, against the floor program. */
 export async function loginCases({ issuer, options }: BenchSetup): Promise<BenchCase[]> {
   const cases: BenchCase[] = []
   for (const algorithm of ['RS256', 'ES256'] as const) {
@@ -38,7 +38,7 @@ export async function loginCases({ issuer, options }: BenchSetup): Promise<Bench
 
 const requests = (bodies: readonly string[]) => ({ method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) })
 
-/** One connection alone is slower by far: it gets fewer, so that its row takes no longer. */
+/** A single connection is much slower, so it gets fewer subjects. */
 const freshShare = (connections: number, freshSubjects: number) => (connections === 1 ? Math.ceil(freshSubjects / 4) : freshSubjects)
 
 const aims = (connections: number, aim: number) => (connections === usualConnections ? { aim, aimP99Ms: 25 } : {})

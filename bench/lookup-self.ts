@@ -13,7 +13,9 @@ export async function lookupSelfCases({ url, issuer }: BenchSetup): Promise<Benc
   return [lookupSelf('lookup-self', await tokensOf(url, issuer))]
 }
 
-/** The same with many policies and groups in the store, of people who are in some of them. */
+/**
+ * The same with many policies and groups in the store, for tokens whose entities are in some of the groups.
+ */
 export async function lookupSelfInGroupsCases({ url, rootToken, issuer }: BenchSetup): Promise<BenchCase[]> {
   const write = (path: string, body: unknown) => sendSuccessfully(url, { method: 'POST', path, token: rootToken, body })
   const members = await tokensOf(url, issuer)

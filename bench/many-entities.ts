@@ -9,10 +9,13 @@ import { renderTable } from './table.ts'
 
 export type ManyEntitiesInput = { entities: number; generator: Generator; options: BenchOptions }
 
-/** How many different ones are asked for, in turn: the few there are, or so many spread over the many. */
+/** Number of different entities requested, in turn: all of the small store, or a sample of the large one. */
 const asked = 4096
 
-/** Finding an entity by its alias among so many, against a store with no more than those that are asked for, measured in turns. */
+/**
+ * Measures finding an entity by its alias in a store with many entities, in turns with a store that holds
+ * only the requested ones.
+ */
 export async function measureManyEntities({ entities, generator, options }: ManyEntitiesInput): Promise<string> {
   await using fewFolder = await makeBenchFolder()
   await using manyFolder = await makeBenchFolder()
@@ -46,7 +49,7 @@ function requests(token: string, mountAccessor: string, among: number): Requests
   return { method: 'POST', path: '/v1/identity/lookup/entity', variants }
 }
 
-/** A store with so many entities at its JWT mount, whose accessor comes back. */
+/** Prepares a store with `count` entities at its JWT mount; returns the accessor of the mount. */
 async function prepare(folder: string, count: number): Promise<string> {
   const mountAccessor = await accessorOfMount(folder)
   await fillEntities({ folder, mountAccessor, count, onProgress: (done) => process.stderr.write(`\r${done} entities`) })

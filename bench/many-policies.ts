@@ -2,7 +2,7 @@ export const pathsPerPolicy = 20
 
 export const manyPolicyNames = (count: number): string[] => Array.from({ length: count }, (_, index) => `team-${index}`)
 
-/** Policies as a big company has them: one a team, each with exact paths, prefixes, segment wildcards and a denial. */
+/** Policies as of a large company: one per team, each with exact paths, prefixes, wildcards and a denial. */
 export const manyPolicies = (count: number): { name: string; text: string }[] => manyPolicyNames(count).map((name) => ({ name, text: textOf(name) }))
 
 function textOf(team: string): string {

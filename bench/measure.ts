@@ -6,11 +6,11 @@ import { readProcessFigures } from './process-figures.ts'
 export type Contender = { port: number; pid: number }
 export type Contenders = { gatehouse: Contender } & { readonly [Name in Opponent]?: Contender }
 
-/** All rounds of one contender together. CPU and RSS are undefined where the system does not tell. */
+/** All rounds of one contender together. CPU and RSS are undefined where the system does not report them. */
 export type Measured = {
   requests: number
   perSecond: number
-  /** Median of the rounds, as p99. */
+  /** Median of the rounds; p99 too. */
   p50Ms: number
   p99Ms: number
   cpuMicrosPerRequest: number | undefined
@@ -23,13 +23,13 @@ export type MeasuredCase = { case: BenchCase; ours: Measured; theirs: Measured }
 type Round = { result: LoadResult; cpuSeconds: number | undefined; rssBytes: number | undefined }
 type Side = { contender: Contender; requests: Requests; rounds: Round[] }
 
-/** Runs a case's rounds in turns, ours and theirs, so that a passing disturbance meets both. */
+/** Runs a case's rounds in turns, ours and theirs, so that a disturbance affects both. */
 export async function measureCase(one: BenchCase, contenders: Contenders, generator: Generator, options: BenchOptions): Promise<MeasuredCase> {
   const ours: Side = { contender: contenders.gatehouse, requests: one.ours, rounds: [] }
   const opponent = contenders[one.against.contender]
   if (opponent === undefined) throw new Error(`${one.against.contender} was not started`)
   const theirs: Side = { contender: opponent, requests: one.against.requests, rounds: [] }
-  // round 0 is a warm-up that does not count
+  // round 0 is a warm-up and is not counted
   for (let round = 0; round <= options.rounds; round++) {
     for (const { contender, requests, rounds } of [ours, theirs]) {
       const forMs = requests.once === true ? onceLimitMs : Math.max(options.seconds * 1000, round === 0 ? leastWarmUpMs : 0)
@@ -41,7 +41,7 @@ export async function measureCase(one: BenchCase, contenders: Contenders, genera
   return { case: one, ours: together(ours.rounds), theirs: together(theirs.rounds) }
 }
 
-/** Compiled code needs some ten thousand requests to become what it stays. */
+/** The JIT compiler needs tens of thousands of requests until it reaches a steady state. */
 const leastWarmUpMs = 5000
 const onceLimitMs = 60_000
 
@@ -52,7 +52,7 @@ export function jobOf({ contender, requests, connections, forMs }: JobInput): Lo
   return { port: contender.port, connections, forMs, method, path, variants, once }
 }
 
-/** What is sent only once is dealt out over the rounds. */
+/** Requests that are sent only once are divided among the rounds. */
 function shareOf(requests: Requests, round: number, rounds: number): Requests {
   if (requests.once !== true) return requests
   const size = Math.floor(requests.variants.length / rounds)
@@ -63,7 +63,7 @@ async function runRound({ pid }: Contender, job: LoadJob, generator: Generator):
   const before = await readProcessFigures(pid)
   const [result] = await generator.run([job])
   const after = await readProcessFigures(pid)
-  if (result === undefined) throw new Error('the load generator gave no result')
+  if (result === undefined) throw new Error('the load generator returned no result')
   return { result, cpuSeconds: before && after && after.cpuSeconds - before.cpuSeconds, rssBytes: after?.rssBytes }
 }
 
@@ -86,5 +86,5 @@ function together(rounds: readonly Round[]): Measured {
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 
-/** The middle value; 0 of none. */
+/** The median; 0 for an empty list. */
 export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0

@@ -1,10 +1,13 @@
 import { sendSuccessfully } from '../simulators/operator.ts'
 import { type BenchCase, type BenchSetup, usualConnections } from './bench-case.ts'
 
-/** No namespace takes more. */
+/** The limit of messages per namespace. */
 const messagesEach = 100
 
-/** Creating messages, each durable before it is answered, namespace after namespace until each is full; against one sealed row and the same answer. */
+/**
+ * Durable creates of messages, filling one namespace after another, against the floor program, which writes
+ * one sealed row and sends the same response.
+ */
 export async function messageCreateCases({ url, rootToken: token, options }: BenchSetup): Promise<BenchCase[]> {
   const count = (options.rounds + 1) * options.freshSubjects
   const namespaces = Array.from({ length: Math.ceil(count / messagesEach) }, (_, index) => `messages-${index}`)

@@ -4,7 +4,7 @@ import { type BenchCase, type BenchSetup, usualConnections } from './bench-case.
 const messages = 100
 const polled = 'sys/internal/ui/unauthenticated-messages'
 
-/** What front ends poll before login, with as many messages as a namespace can have: the whole, and that it has not changed. */
+/** Front ends polling before login, with as many messages as a namespace can have: 200 and 304 responses. */
 export async function messageCases({ url, rootToken: token }: BenchSetup): Promise<BenchCase[]> {
   for (let index = 0; index < messages; index++) {
     const body = {

@@ -1,7 +1,10 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What it costs to read a request and nothing more: `node bench/only-reads.ts` prints its port. Answers when all of a request has arrived. */
+/**
+ * A server that only reads requests, as a baseline: it responds when a request has arrived completely.
+ * `node bench/only-reads.ts` prints its port.
+ */
 const server = createServer({ maxHeaderSize: 128 * 1024 }, (request, response) => {
   request.on('end', () => response.end())
   request.resume()

@@ -14,7 +14,7 @@ import { verdict } from './table.ts'
 
 export type OpenIdInput = { generator: Generator; options: BenchOptions }
 
-/** Below what one address may have under way. */
+/** Below the limit of pending logins per address. */
 const browserLogins = 600
 const warmUp = 100
 const turn = 50
@@ -24,7 +24,10 @@ const knownJwts = 256
 const clientId = 'gatehouse'
 const redirectUri = 'http://localhost:8250/oidc/callback'
 
-/** Issue 6: what a login in a browser costs us, what unknown keys cost the provider, and what logins lose while it is down. */
+/**
+ * Measures the cost of a browser login, the key fetches that unknown keys cause at the provider, and the
+ * login rate while the provider is down.
+ */
 export async function measureOpenId({ generator, options }: OpenIdInput): Promise<string> {
   await using folder = await makeBenchFolder()
   await using issuer = await startIssuer({ algorithms: ['RS256'] })
@@ -63,8 +66,9 @@ type Callback = { state: string; code: string }
 type Side = { readonly ms: number[]; cpuSeconds: number }
 
 /**
- * One after the other, on one connection, in turns of a few: callbacks (a code for tokens, userinfo) and JWT logins of the same person on the same
- * mount. On a busy machine the CPU time of the server tells more than the time that passed.
+ * Compares callbacks (code exchange and userinfo) with JWT logins of the same person on the same mount, in
+ * short turns on one connection. On a busy machine the server's CPU time is a better measure than elapsed
+ * time.
  */
 async function compareCallback(server: ServerProcess, provider: CodeProvider, issuer: Issuer): Promise<string> {
   const callbacks: Callback[] = []
@@ -110,7 +114,7 @@ async function compareCallback(server: ServerProcess, provider: CodeProvider, is
 
 const newSide = (): Side => ({ ms: [], cpuSeconds: 0 })
 
-/** CPU seconds the server used meanwhile; NaN where the system does not tell. */
+/** CPU seconds the server used during `work`; NaN where the system does not report them. */
 async function cpuOf({ pid }: ServerProcess, work: () => Promise<void>): Promise<number> {
   const before = await readProcessFigures(pid)
   await work()
@@ -128,7 +132,7 @@ async function beginLogin({ url }: ServerProcess, provider: CodeProvider): Promi
 
 type Timed = { method: string; path: string; body?: string }
 
-/** Milliseconds from the request to the last byte of its answer, which must bring a token. */
+/** Milliseconds from the request to the last byte of its response, which must contain a token. */
 function timed(agent: Agent, { port }: ServerProcess, { method, path, body }: Timed): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
@@ -154,7 +158,7 @@ function timed(agent: Agent, { port }: ServerProcess, { method, path, body }: Ti
 
 type Load = { issuer: Issuer; generator: Generator; options: BenchOptions }
 
-/** Rounds in turns: with the provider, and with nobody on its port. The keys are known from the first login on. */
+/** Rounds in turns: with the provider up and down. The keys are cached from the first login on. */
 async function compareWithoutProvider(server: ServerProcess, { issuer, generator, options }: Load): Promise<string> {
   const bodies = await signLogins(issuer, { algorithm: 'RS256', count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' })
   const requests = { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
@@ -164,13 +168,13 @@ async function compareWithoutProvider(server: ServerProcess, { issuer, generator
   const cpuMs: { up: number[]; down: number[] } = { up: [], down: [] }
   let failed = 0
   for (let round = 0; round < options.rounds; round++) {
-    // each first in turn, so that what follows a round meets both
+    // the order alternates, so that the after-effects of a round affect both
     for (const side of round % 2 === 0 ? (['up', 'down'] as const) : (['down', 'up'] as const)) {
       if (side === 'down') await issuer.goDown()
       let requests = 0
       const cpuSeconds = await cpuOf(server, async () => {
         const [result] = await generator.run([job])
-        if (result === undefined) throw new Error('the load generator gave no result')
+        if (result === undefined) throw new Error('the load generator returned no result')
         requests = result.requests
         rates[side].push(requests / result.seconds)
         failed += Object.values(result.failures).reduce((total, count) => total + count, 0)
@@ -185,7 +189,7 @@ async function compareWithoutProvider(server: ServerProcess, { issuer, generator
   return `${figures}: ratio ${ratio.toFixed(2)} (${verdict(ratio >= 0.95 && failed === 0, '≥ 0.95')}), CPU time a login ${cpuRatio.toFixed(2)}`
 }
 
-/** Tokens whose keys nobody has, each with a key id of its own. */
+/** Counts the key fetches caused by tokens with unknown, distinct key ids. */
 async function countFetches(server: ServerProcess, { issuer, generator }: Pick<Load, 'issuer' | 'generator'>): Promise<string> {
   const [body] = await signLogins(issuer, { algorithm: 'RS256', count: 1, subject: () => 'repo:acme/nobody' })
   const { jwt } = JSON.parse(body ?? '') as { jwt: string }
@@ -201,10 +205,10 @@ async function countFetches(server: ServerProcess, { issuer, generator }: Pick<L
     forMs: 60_000,
   })
   const [result] = await generator.run([job])
-  if (result === undefined) throw new Error('the load generator gave no result')
+  if (result === undefined) throw new Error('the load generator returned no result')
   const made = fetches() - before
   const refused = result.failures['400'] ?? 0
-  const slow = result.seconds <= unknownKidSeconds ? '' : `, slower than the ${unknownKidSeconds} s meant: the machine is busy`
+  const slow = result.seconds <= unknownKidSeconds ? '' : `, longer than the planned ${unknownKidSeconds} s: the machine is busy`
   const figures = `${refused} logins with unknown key ids refused in ${result.seconds.toFixed(1)} s${slow}`
   return `${figures}: ${made} fetches of the keys (${verdict(made <= 12 && refused === unknownKids, '≤ 12')})`
 }

@@ -5,7 +5,7 @@ import { clientTokenOf, send, sendSuccessfully } from '../simulators/operator.ts
 export const roleName = 'bench'
 export const loginPath = '/v1/auth/jwt/login'
 const signedAtOnce = 256
-/** Longer than any run. */
+/** Longer than any run of a bench. */
 const validSeconds = 6 * 3600
 
 /** Configures the mount, a policy and a role, as an operator of a CI platform would. */
@@ -27,7 +27,7 @@ export async function configureLogins(url: string, rootToken: string, issuer: Is
 
 export type SignLogins = { algorithm: Algorithm; count: number; subject: (index: number) => string }
 
-/** Login bodies, signed before any clock runs. */
+/** Signs the login bodies before the measurement starts. */
 export async function signLogins(issuer: Issuer, { algorithm, count, subject }: SignLogins): Promise<string[]> {
   const bodies: string[] = []
   while (bodies.length < count) {
@@ -42,7 +42,7 @@ async function signLogin(issuer: Issuer, algorithm: Algorithm, sub: string): Pro
   return JSON.stringify({ role: roleName, jwt })
 }
 
-/** Logs in once with each body and gives back the tokens. */
+/** Logs in once with each body; returns the tokens. */
 export async function logIn(url: string, bodies: readonly string[]): Promise<string[]> {
   return await Promise.all(
     bodies.map(async (text) => {

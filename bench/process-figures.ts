@@ -9,7 +9,7 @@ const ticksPerSecond = 100
 export async function readProcessFigures(pid: number): Promise<ProcessFigures | undefined> {
   const [stat, status] = await Promise.all([readProc(pid, 'stat'), readProc(pid, 'status')])
   if (stat === undefined || status === undefined) return undefined
-  // after the name in brackets: state is field 3, user and system time are 14 and 15
+  // proc(5): after the name in parentheses, field 3 is the state, 14 and 15 are user and system time
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const ticks = Number(fields[11]) + Number(fields[12])
   return { cpuSeconds: ticks / ticksPerSecond, rssBytes: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { endWithUs } from '../simulators/exit.ts'
 
-/** A program of this folder that listens on a port of loopback, and has printed which. */
+/** A running program of this folder that listens on a loopback port. */
 export interface Program extends AsyncDisposable {
   readonly port: number
   readonly pid: number
@@ -12,7 +12,7 @@ export interface Program extends AsyncDisposable {
 
 const startLimitMs = 10_000
 
-/** Starts `bench/<file> <args>` with the thread pool the server gets, and waits until it prints its port: then it takes connections. */
+/** Starts `bench/<file> <args>` with the server's thread pool size, and waits until it listens. */
 export async function startProgram(file: string, args: readonly string[] = []): Promise<Program> {
   const child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -26,11 +26,15 @@ import { measureStart } from './start.ts'
 import { megabytes, renderTable, verdict } from './table.ts'
 
 /**
- * `npm run bench`: every workload beside the floor and a bare route, in turns, as ratios. `--quick` for a first impression, `--only login,lookup-self`,
- * `--seconds 3` a round, `--rounds 3`, `--fresh 3000` new subjects a round, `--generator own|wrk`. `--only acl` is the decision alone,
- * `--only attacks` logins while others leave requests unfinished or connections idle.
- * Modes of their own: `--commit-delay 5`, a slow disk; `--fill 1000000`, a store with so many tokens; `--leases 1000000`, one with so many leases;
- * `--entities 500000`, one with so many entities; `--cloud 10000`, so many credentials of a cloud made and ended.
+ * `npm run bench`: measures every workload against the floor program and a bare route, in turns; prints
+ * ratios.
+ *
+ * Options: `--quick` for a first impression, `--only login,lookup-self`, `--seconds 3` per round, `--rounds
+ * 3`, `--fresh 3000` new subjects per round, `--generator own|wrk`. `--only acl` measures access decisions
+ * alone, `--only attacks` logins while other clients leave requests unfinished or connections idle.
+ *
+ * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
+ * 1000000` or `--entities 500000` in the store; `--cloud 10000` cloud credentials issued and revoked.
  */
 const { values } = parseArgs({
   options: {
@@ -73,7 +77,7 @@ const print = (text: string) => process.stdout.write(`${text}\n`)
 exitOnSignals()
 process.exitCode = await runAll()
 
-/** Gives back the exit code: 1 when a request was answered with a failure, whatever the figures. */
+/** Returns the exit code: 1 if any request failed, whatever the figures. */
 async function runAll(): Promise<number> {
   await using generator = startGenerator(values.generator === 'own' || values.generator === 'wrk' ? values.generator : undefined)
   print(`load by ${generator.name}, ${options.rounds} × ${options.seconds} s, node ${process.version}`)

@@ -5,7 +5,7 @@ import { openLog } from '../src/log.ts'
 import { startServer } from '../src/server.ts'
 import { StorageFaults } from '../src/storage/faults.ts'
 
-/** The server as `src/main.ts` runs it, but for commits that take `BENCH_COMMIT_DELAY_MS` longer. */
+/** The server of `src/main.ts`, with commits that take `BENCH_COMMIT_DELAY_MS` longer. */
 const config = readConfig(process.env, { dev: false, warn: () => {} })
 const faults = new StorageFaults()
 faults.delay('storage.before-commit', Number(process.env.BENCH_COMMIT_DELAY_MS ?? 0))

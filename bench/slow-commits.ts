@@ -15,8 +15,9 @@ const knownJwts = 256
 const readers = 8
 
 /**
- * A slow disk: each commit takes so much longer. Logins then are bounded by connections ÷ delay (each waits for one commit at least); reads must not
- * wait for commits at all, so lookup-self is measured while the logins go on.
+ * Measures a slow disk, where each commit takes `commitDelayMs` longer. Logins are then bounded by
+ * connections ÷ delay, since each waits for at least one commit. Reads must not wait for commits, so
+ * lookup-self is measured during the logins.
  */
 export async function measureSlowCommits({ commitDelayMs, generator, options }: SlowCommitsInput): Promise<string> {
   await using folder = await makeBenchFolder()
@@ -36,7 +37,7 @@ export async function measureSlowCommits({ commitDelayMs, generator, options }: 
   const [alone] = await generator.run([logins])
   const [beside, reading] = await generator.run([logins, lookups])
 
-  if (alone === undefined || beside === undefined || reading === undefined) throw new Error('the load generator gave no result')
+  if (alone === undefined || beside === undefined || reading === undefined) throw new Error('the load generator returned no result')
   const bound = (usualConnections * 1000) / commitDelayMs
   const share = rate(alone) / bound
   return [

@@ -7,7 +7,10 @@ export type StartFigures = { readyMs: number; rssBytes: number | undefined; idle
 
 const starts = 5
 
-/** Starts the server five times on a folder: median time to ready, and memory of the last one at once and after a while without requests. */
+/**
+ * Starts the server five times on a folder. Returns the median time to ready, and the memory of the last one
+ * at once and after `idleSeconds` without requests.
+ */
 export async function measureStart(folder: string, idleSeconds: number): Promise<StartFigures> {
   const readyMs: number[] = []
   const startOnce = async (): Promise<ServerProcess> => {

@@ -16,7 +16,7 @@ const headings = [
   'aim',
 ]
 
-/** One line a case, ours on the left, what it is held against on the right. */
+/** One line per case, ours on the left, the opponent on the right. */
 export function renderTable(measured: readonly MeasuredCase[]): string {
   const rows = [headings, ...measured.map(row)]
   const widths = headings.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)))

@@ -7,7 +7,7 @@ import type { LoadJob, LoadResult, Variant } from './load.ts'
 
 const run = promisify(execFile)
 
-/** Runs one job with wrk, one thread, for its time in whole seconds; `once` is not heeded. */
+/** Runs one job with wrk in one thread, for whole seconds; ignores `once`. */
 export async function runWrk(job: LoadJob): Promise<LoadResult> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-wrk-'))
   try {
@@ -24,7 +24,7 @@ export async function runWrk(job: LoadJob): Promise<LoadResult> {
   }
 }
 
-/** Neither tokens nor tags nor JSON bodies contain a tab or a line break. */
+/** Tab-separated: tokens, tags and JSON bodies contain no tab and no line break. */
 const asLine = ({ token, ifNoneMatch, body }: Variant) => `${token ?? ''}\t${ifNoneMatch ?? ''}\t${body ?? ''}`
 
 const script = ({ method, path }: LoadJob, variantsFile: string) => `
@@ -50,7 +50,10 @@ function done(summary, latency)
 end
 `
 
-/** The last line of the script above: requests, then microseconds. wrk does not say which statuses failed: they are listed under 400. */
+/**
+ * Parses the last line of the script's output: requests, then microseconds. wrk does not report the statuses
+ * of failures: they are counted under 400.
+ */
 export function readSummary(output: string): LoadResult {
   const line = /\nsummary (.*)\n/.exec(output)?.[1]
   if (line === undefined) throw new Error(`wrk gave no summary:\n${output}`)
