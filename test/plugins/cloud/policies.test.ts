@@ -68,9 +68,9 @@ describe('a policy of the tenant is told with 400 and the way out, and leaves no
     }
   })
 
-  test('the message says it where the code is a general one', async () => {
+  test.each(['Request_BadRequest', 'ServiceTreeValueMissing'])('the message says it where the code is %s', async (code) => {
     const message = 'ServiceManagementReference field is required for Create, but is missing in the request.'
-    house.directory.fault({ kind: 'status', operation: 'createApplication', status: 400, code: 'Request_BadRequest', message })
+    house.directory.fault({ kind: 'status', operation: 'createApplication', status: 400, code, message })
 
     const { status, text } = await errorOf(house.root.read('cloud/creds/ci'))
 
