@@ -8,11 +8,13 @@ declare global {
 export type StrictObject = { [name: string]: unknown }
 
 const maxDepth = 128
+/** Anyone may send a JWT, and each value costs time before its signature is checked. */
+const maxValues = 10_000
 const needsCare = /\d{16}|\\u[dD][89a-fA-F]/
 
 /**
- * A JSON object, or null for the text `null`; undefined for anything else, for a member name given twice in any object, and for nesting deeper than
- * 128. Integers beyond 2^53 become bigints, fractions there their integer part (those of more than 400 digits, which nothing equals, stay infinite), so that two different ones never compare equal; lone surrogates become U+FFFD, as they would on their
+ * A JSON object, or null for the text `null`; undefined for anything else, for a member name given twice in any object, for nesting deeper than
+ * 128, and for more than 10,000 values. Integers beyond 2^53 become bigints, fractions there their integer part (those of more than 400 digits, which nothing equals, stay infinite), so that two different ones never compare equal; lone surrogates become U+FFFD, as they would on their
  * way to storage. Time and memory grow with the length of the text only.
  */
 export function parseStrictObject(text: string): StrictObject | null | undefined {
@@ -38,10 +40,12 @@ function carefully(_name: string, value: unknown, context: { source?: string }):
   return whole !== undefined && (fraction === undefined || Math.abs(value) > Number.MAX_SAFE_INTEGER) ? BigInt(whole) : value
 }
 
-/** Colons outside strings; undefined when brackets nest too deep. The text need not be JSON. */
+/** Colons outside strings; undefined for too many values or too deep a nesting. The text need not be JSON. */
 function countColons(text: string): number | undefined {
   let colons = 0
   let depth = 0
+  // each container, and each value behind a comma
+  let values = 0
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case 0x22:
@@ -52,7 +56,10 @@ function countColons(text: string): number | undefined {
         break
       case 0x7b:
       case 0x5b:
-        if (++depth > maxDepth) return undefined
+        if (++depth > maxDepth || ++values > maxValues) return undefined
+        break
+      case 0x2c:
+        if (++values > maxValues) return undefined
         break
       case 0x7d:
       case 0x5d:

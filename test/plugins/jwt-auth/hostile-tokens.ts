@@ -30,6 +30,7 @@ export function hostileTokens(signer: Signer, claims: object): [name: string, to
     ['a token of 900 kB', changed({ pad: 'x'.repeat(670_000) })],
     ['sub twice', inPlaceOfSubject('"sub":"alice","sub":"root"')],
     ['sub twice, once escaped', inPlaceOfSubject('"sub":"alice","s\\u0075b":"root"')],
+    ['a payload of 100,000 numbers', withPayload(`{"sub":"alice","n":[${'1,'.repeat(100_000)}1]}`)],
     ['a payload nested 100,000 deep', withPayload(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)],
     ['a payload that is a list', withPayload('[]')],
     ['a padded signature', `${good}==`],

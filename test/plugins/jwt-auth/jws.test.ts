@@ -164,6 +164,15 @@ describe('payload', () => {
     expect(parseStrictObject(text) !== undefined).toBe(ok)
   })
 
+  test.each([
+    ['10,000 values are read', 9_998, true],
+    ['one value more is malformed', 9_999, false],
+  ])('%s, commas within texts not counted', (_name, numbers, isRead) => {
+    const text = `{"pad":"${','.repeat(20_000)}","list":[${Array.from({ length: numbers }, () => '1').join()}]}`
+
+    expect(parseStrictObject(text) !== undefined).toBe(isRead)
+  })
+
   test.each([['"'.repeat(400_000)], ['{"a":'.repeat(90_000)], [':'.repeat(400_000)], [`{"a":"${'\\'.repeat(400_000)}`]])(
     'hostile text is refused: row %#',
     (text) => {
