@@ -17,7 +17,7 @@ describe('where the root may neither give nor take rights', () => {
   const elsewhere = () => JSON.stringify([...JSON.parse(reader(house, 'web')), { role_id: house.definition(guids.reader), scope: '/' }])
   beforeEach(() => aRole(house, 'ci', { cloud_roles: elsewhere() }))
 
-  test('what it could not give is nothing to take back: the rest is undone, and the mount can go', async () => {
+  test('rights that it could not grant need no removal: the rest is undone, and the mount can be disabled', async () => {
     const answer = await creds()
 
     expect(answer.status).toBe(400)
@@ -28,7 +28,7 @@ describe('where the root may neither give nor take rights', () => {
     expect(await house.root.delete('sys/mounts/cloud')).toMatchObject({ status: 204, text: '' })
   })
 
-  test('nor is what it did not come to ask for', async () => {
+  test('rights that it never asked for need no removal', async () => {
     house.directory.fault(status('createServicePrincipal', 400, { code: 'Request_BadRequest', message: 'no', times: null }))
 
     expect((await creds()).status).toBe(502)
@@ -39,7 +39,7 @@ describe('where the root may neither give nor take rights', () => {
   })
 })
 
-test('what a subscription of another tenant refuses is nothing to take back either', async () => {
+test('rights that a subscription of another tenant refuses need no removal either', async () => {
   for (const operation of ['putRoleAssignment', 'deleteRoleAssignment'] as const) {
     house.directory.fault(status(operation, 401, { code: 'InvalidAuthenticationTokenTenant', message: 'wrong issuer', times: null }))
   }

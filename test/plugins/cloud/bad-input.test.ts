@@ -69,7 +69,7 @@ const config = fc.record(
   { requiredKeys: [] },
 )
 
-test('whatever a role is written as, it is stored or refused, and what is stored can be read', async () => {
+test('any written role is either stored or refused, and a stored one can be read', async () => {
   await fc.assert(
     fc.asyncProperty(role, async (body) => {
       const answer = await house.root.write('cloud/roles/odd', body)
@@ -81,7 +81,7 @@ test('whatever a role is written as, it is stored or refused, and what is stored
   )
 })
 
-test('whatever a configuration is changed by, it is stored or refused, and can be read', async () => {
+test('any change of a configuration is either stored or refused, and the result can be read', async () => {
   await fc.assert(
     fc.asyncProperty(config, async (body) => {
       const before = (await house.root.read('azure/config')).body['data']
@@ -95,7 +95,7 @@ test('whatever a configuration is changed by, it is stored or refused, and can b
   )
 })
 
-test('nothing a caller writes leaves the paths of the directory and the resource manager that are meant', () => {
+test('nothing a caller writes leaves the intended paths of the directory and the resource manager', () => {
   const known = house.directory.journal.entries().filter(({ operation }) => operation === 'unknown')
 
   expect(known.map(({ method, path }) => `${method} ${path}`)).toEqual([])

@@ -34,7 +34,7 @@ function ask(input: Parameters<EngineHouse['engine']['credentials']['make']>[0][
 const living = () => house.directory.inventory().filter(({ deleted, kind }) => !deleted || kind === 'role-assignment')
 const calls = () => house.directory.journal.entries({ operation: 'createApplication' }).length
 
-test('what is made for a client that is gone by then is taken away again', async () => {
+test('a credential is undone when its client has disconnected', async () => {
   house.directory.fault({ kind: 'held', operation: 'putRoleAssignment' })
   const { answer, hangUp } = ask()
   await house.directory.journal.arrived('putRoleAssignment', 1)
@@ -47,7 +47,7 @@ test('what is made for a client that is gone by then is taken away again', async
   expect(living()).toEqual([])
 })
 
-test('readiness is not waited for when the client is gone', async () => {
+test('readiness is not awaited when the client has disconnected', async () => {
   // the root's own for the directory goes through, the proof is held
   house.directory.fault({ kind: 'held', operation: 'token', skip: 1 })
   const { answer, hangUp } = ask({ wait: 'ready' })
@@ -61,7 +61,7 @@ test('readiness is not waited for when the client is gone', async () => {
   expect(living()).toEqual([])
 })
 
-test('who hangs up while others have their turn gets nothing made; who waits too long neither', async () => {
+test('nothing is created for a client that disconnects, or times out, while it waits for its turn', async () => {
   Object.assign(house.mount, { options: { max_in_flight: '1' } })
   house.directory.fault({ kind: 'held', operation: 'createApplication' })
   const [first, second, third] = [ask(), ask(), ask()]
@@ -78,7 +78,7 @@ test('who hangs up while others have their turn gets nothing made; who waits too
   expect(calls()).toBe(1)
 })
 
-test('an answer that was given is listened for no longer', async () => {
+test('after an answer its client is no longer watched', async () => {
   const { answer, listeners } = ask()
 
   expect(await answer).toBe('made')

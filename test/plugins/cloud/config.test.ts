@@ -64,7 +64,7 @@ describe("a mount of type azure shows what Azure's engine got later only when it
     expect((await server.root.read(`${mount}/config`)).body.data).toEqual(read)
   })
 
-  test('and nothing of it without a configuration, or after that was deleted', async () => {
+  test('nothing, without a configuration or after that was deleted', async () => {
     const mount = await newMount('azure')
     const empty = { subscription_id: '', tenant_id: '', client_id: '', environment: '', root_password_ttl: 0 }
     expect((await server.root.read(`${mount}/config`)).body.data).toEqual(empty)
@@ -131,7 +131,7 @@ describe('what is read after writes', () => {
     expect(answer.body['data']).toEqual(read)
   })
 
-  test('what was deleted, or never written, is read as zeros', async () => {
+  test('a deleted or never written configuration is read as zeros', async () => {
     const mount = await newMount()
     expect((await server.root.read(`${mount}/config`)).body['data']).toEqual(zeros)
     expect((await server.root.delete(`${mount}/config`)).status).toBe(204)
@@ -142,7 +142,7 @@ describe('what is read after writes', () => {
     expect(await server.root.read(`${mount}/config`)).toMatchObject({ status: 200, body: { data: zeros } })
   })
 
-  test('the configuration goes with the mount', async () => {
+  test('the configuration is deleted with the mount', async () => {
     const mount = await newMount()
     await server.root.write(`${mount}/config`, withSecret)
     await server.root.delete(`sys/mounts/${mount}`)
@@ -151,7 +151,7 @@ describe('what is read after writes', () => {
     expect((await server.root.read(`${mount}/config`)).body['data']).toEqual(zeros)
   })
 
-  test('the configuration goes with its namespace', async () => {
+  test('the configuration is deleted with its namespace', async () => {
     for (let life = 0; life < 2; life++) {
       expect((await server.root.write('sys/namespaces/team', {})).status).toBe(200)
       expect((await server.root.write('team/sys/mounts/cloud', { type: 'cloud' })).status).toBe(204)
@@ -232,7 +232,7 @@ describe('what is refused, and leaves everything as it was', () => {
     expect((await server.root.read(`${mount}/config`)).body['data']).toEqual(created)
   })
 
-  test('a period beside a stored schedule', async () => {
+  test('a period is refused beside a stored schedule', async () => {
     const mount = await newMount()
     await server.root.write(`${mount}/config`, { ...withSecret, rotation_schedule: '0 0 * * *' })
 
@@ -249,7 +249,7 @@ describe('what is refused, and leaves everything as it was', () => {
   })
 })
 
-test('ids of the environment will do, and are not shown', async () => {
+test('ids may come from the environment, and are not shown', async () => {
   const environment = { CLOUD_SUBSCRIPTION_ID: 'sub-e', CLOUD_TENANT_ID: 'tenant-e', CLOUD_CLIENT_ID: 'client-e', CLOUD_CLIENT_SECRET: 'secret-e' }
   await using other = await startTestServer({ environment })
 
@@ -258,7 +258,7 @@ test('ids of the environment will do, and are not shown', async () => {
   expect((await other.root.read('cloud/config')).body['data']).toEqual({ ...zeros, root_password_ttl: 15_724_800 })
 })
 
-test('no answer holds the secret', async () => {
+test('no answer contains the secret', async () => {
   const mount = await newMount()
   const secret = 'never-to-be-seen-again'
   const answers = [

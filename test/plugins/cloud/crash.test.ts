@@ -90,7 +90,7 @@ afterAll(() => world[Symbol.asyncDispose]())
 
 describe('kill -9 while a credential is made', () => {
   test.each(['createApplication', 'createServicePrincipal', 'addServicePrincipalPassword', 'putRoleAssignment', 'addGroupMember'] as const)(
-    'after %s was done upstream: the next start undoes it',
+    'after %s happened upstream: the next start undoes it',
     async (operation) => {
       const { directory } = world
       directory.fault({ kind: 'held', operation })

@@ -15,7 +15,7 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const everything = ['application', 'password', 'role-assignment', 'service-principal']
 
 describe('dynamic credentials', () => {
-  test('a role with two roles gives a service principal that works, and nothing else', async () => {
+  test('a role with two Cloud roles issues a working service principal, and nothing else', async () => {
     const name = newName()
     await aRole(house, name, { cloud_roles: reader(house, 'web', 'data'), tags: 'team:a, team:b' })
 
@@ -44,7 +44,7 @@ describe('dynamic credentials', () => {
     expect(await works(house, credential)).toBe(true)
   })
 
-  test('a mount of type azure does the same', async () => {
+  test('a mount of type azure issues credentials too', async () => {
     await aRole(house, 'theirs', {}, 'azure')
 
     const credential = await aCredential(house, 'azure/creds/theirs')
@@ -55,7 +55,7 @@ describe('dynamic credentials', () => {
     expect(kindsOf(house, credential.clientId)).toEqual([])
   })
 
-  test('the name of a role is lower case, the lease has the path as typed', async () => {
+  test('the name of a role is lower-cased, and the lease has the path as typed', async () => {
     const name = newName()
     await aRole(house, name)
 
@@ -75,7 +75,7 @@ const forms = [
 ]
 
 describe.each(forms)('lifetimes of a $form role', ({ body }) => {
-  test('of the role, and the explicit limit', async () => {
+  test('lifetimes come from the role, within its explicit maximum', async () => {
     const name = newName()
     const base = await body()
     await aRole(house, name, base)
@@ -111,7 +111,7 @@ describe.each(forms)('lifetimes of a $form role', ({ body }) => {
 })
 
 describe('passwords of an application', () => {
-  test('a password of its own that goes with its lease; the application stays', async () => {
+  test('a credential is a password of its own that is deleted with its lease, and the application stays', async () => {
     const { id, appId } = house.directory.hand.addApplication({ displayName: 'theirs' })
     const name = newName()
     await aRole(house, name, { application_object_id: id })
@@ -138,7 +138,7 @@ describe('passwords of an application', () => {
     expect([await works(house, first), await works(house, second)]).toEqual([false, true])
   })
 
-  test('two at the same time both work', async () => {
+  test('two concurrent credentials both work', async () => {
     const { id } = house.directory.hand.addApplication({ displayName: 'theirs' })
     house.directory.change({ strictConcurrency: true })
     const name = newName()
@@ -150,7 +150,7 @@ describe('passwords of an application', () => {
     expect(await Promise.all(both.map((one) => works(house, one)))).toEqual([true, true])
   })
 
-  test('the third secret of an application for personal accounts is refused in clear words', async () => {
+  test('the third secret of an application for personal accounts is refused with a clear error', async () => {
     const { id } = house.directory.hand.addApplication({ displayName: 'theirs', signInAudience: 'PersonalMicrosoftAccount' })
     const name = newName()
     await aRole(house, name, { application_object_id: id })
@@ -174,7 +174,7 @@ describe('passwords of an application', () => {
     expect(await works(house, await aCredential(house, name))).toBe(true)
   })
 
-  test('the engine’s own application is no target, whatever is stored', async () => {
+  test('the application of the engine is never a target, whatever is stored', async () => {
     const name = newName()
     const { id, appId } = house.directory.hand.addApplication({ displayName: 'theirs' })
     await aRole(house, name, { application_object_id: id })
@@ -191,7 +191,7 @@ describe('passwords of an application', () => {
 })
 
 describe('revocation', () => {
-  test('the application is deleted, softly, and its rights are gone', async () => {
+  test('a revocation soft-deletes the application and removes its rights', async () => {
     const name = newName()
     await aRole(house, name, { cloud_groups: '[{"group_name":"foo"}]' })
     const credential = await aCredential(house, name)
@@ -204,7 +204,7 @@ describe('revocation', () => {
     expect(await debris(house)).toEqual([])
   })
 
-  test('with permanently_delete nothing is left, also among the deleted', async () => {
+  test('with permanently_delete nothing is left, not even among the deleted objects', async () => {
     const name = newName()
     await aRole(house, name, { permanently_delete: true })
     const { clientId, lease } = await aCredential(house, name)
@@ -214,7 +214,7 @@ describe('revocation', () => {
     expect([...kindsOf(house, clientId), ...kindsOf(house, clientId, { deleted: true })]).toEqual([])
   })
 
-  test('of groups only', async () => {
+  test('a credential of groups only can be revoked', async () => {
     const name = newName()
     await aRole(house, name, { cloud_roles: '[]', cloud_groups: '[{"group_name":"foo"}]' })
     const { clientId, lease } = await aCredential(house, name)
@@ -237,7 +237,7 @@ describe('revocation', () => {
     expect(kindsOf(house, clientId)).not.toContain('application')
   })
 
-  test('an assignment that could not be removed is debris, until it is', async () => {
+  test('an assignment that could not be removed is debris until it is removed', async () => {
     const name = newName()
     await aRole(house, name, { cloud_roles: reader(house, 'web', 'data') })
     const { clientId, lease } = await aCredential(house, name)
@@ -253,7 +253,7 @@ describe('revocation', () => {
     expect(house.directory.inventory().filter((thing) => thing.clientId === clientId && thing.kind === 'role-assignment')).toEqual([])
   })
 
-  test('an assignment that was removed by hand is no matter', async () => {
+  test('an assignment that was removed by hand does not matter', async () => {
     const name = newName()
     await aRole(house, name, { cloud_roles: reader(house, 'web', 'data'), cloud_groups: '[{"group_name":"bar"}]' })
     const { clientId, lease } = await aCredential(house, name)
@@ -264,20 +264,23 @@ describe('revocation', () => {
     expect(kindsOf(house, clientId)).toEqual([])
   })
 
-  test.each([{ forGood: false }, { forGood: true }])('an application that was deleted by hand (permanently_delete $forGood)', async ({ forGood }) => {
-    const name = newName()
-    await aRole(house, name, { permanently_delete: forGood })
-    const { clientId, lease } = await aCredential(house, name)
-    const application = house.directory.inventory().find((thing) => thing.kind === 'application' && thing.clientId === clientId)
-    house.clock.advance(3600)
-    house.directory.hand.remove(application?.id ?? '')
+  test.each([{ forGood: false }, { forGood: true }])(
+    'an application that was deleted by hand does not stop it (permanently_delete $forGood)',
+    async ({ forGood }) => {
+      const name = newName()
+      await aRole(house, name, { permanently_delete: forGood })
+      const { clientId, lease } = await aCredential(house, name)
+      const application = house.directory.inventory().find((thing) => thing.kind === 'application' && thing.clientId === clientId)
+      house.clock.advance(3600)
+      house.directory.hand.remove(application?.id ?? '')
 
-    expect(await revoke(house, lease)).toMatchObject({ status: 204 })
+      expect(await revoke(house, lease)).toMatchObject({ status: 204 })
 
-    await cleared(house)
-    expect(kindsOf(house, clientId)).toEqual([])
-    expect(kindsOf(house, clientId, { deleted: true }).includes('application')).toBe(!forGood)
-  })
+      await cleared(house)
+      expect(kindsOf(house, clientId)).toEqual([])
+      expect(kindsOf(house, clientId, { deleted: true }).includes('application')).toBe(!forGood)
+    },
+  )
 
   test('a new application that a part of the directory does not know yet is looked for again', async () => {
     const name = newName()
@@ -318,7 +321,7 @@ describe('revocation', () => {
     expect(kindsOf(house, clientId, { deleted: true })).toEqual([])
   })
 
-  test('later than a revocation waits for, it is purged in the background', async () => {
+  test('what turns up later than a revocation waits is purged in the background', async () => {
     const name = newName()
     await aRole(house, name, { permanently_delete: true })
     const { clientId, lease } = await aCredential(house, name)
@@ -349,7 +352,7 @@ describe('revocation', () => {
 })
 
 describe('renewal', () => {
-  test('by the role as it is now, and of a role that is gone nothing happens', async () => {
+  test('renewal follows the current role, and is a no-op after the role was deleted', async () => {
     const name = newName()
     await aRole(house, name, { ttl: 100, max_ttl: 1000 })
     const { lease } = await aCredential(house, name)
@@ -362,7 +365,7 @@ describe('renewal', () => {
     expect(await revoke(house, lease)).toMatchObject({ status: 204 })
   })
 
-  test('makes no call upstream', async () => {
+  test('renewal makes no call upstream', async () => {
     const name = newName()
     await aRole(house, name, { ttl: 100 })
     const { lease } = await aCredential(house, name)
@@ -374,7 +377,7 @@ describe('renewal', () => {
   })
 })
 
-test('each role of a role becomes an assignment of its definition', async () => {
+test('each Cloud role of a role becomes an assignment of its definition', async () => {
   const name = newName()
   const roles = [
     { role_name: 'Storage Blob Data Owner', scope: house.scope('web') },

@@ -15,8 +15,8 @@ const creds = () => house.root.read('cloud/creds/ci')
 const calls = (operation: Parameters<typeof house.directory.journal.arrived>[0]) => house.directory.journal.entries({ operation }).length
 const leases = async () => (await house.root.list('sys/leases/lookup/cloud/creds/ci')).status
 
-describe('what is not everywhere yet is waited for', () => {
-  test('the local tenant, three times', async () => {
+describe('what is not replicated yet is awaited', () => {
+  test('three refusals because of the local tenant are retried', async () => {
     const message = 'When using this permission, the backing application of the service principal being created must in the local tenant'
     house.directory.fault(status('createServicePrincipal', 403, { code: 'Authorization_RequestDenied', message, times: 3 }))
 
@@ -37,7 +37,7 @@ describe('what is not everywhere yet is waited for', () => {
     expect(calls('createServicePrincipal')).toBe(3)
   })
 
-  test('a right that is missing is not waited for, is named, and leaves nothing', async () => {
+  test('a missing permission fails at once, is named, and leaves nothing', async () => {
     const message = 'Insufficient privileges to complete the operation.'
     house.directory.fault(status('createServicePrincipal', 403, { code: 'Authorization_RequestDenied', message, times: null }))
 
@@ -52,14 +52,14 @@ describe('what is not everywhere yet is waited for', () => {
     expect([living(house), await leases()]).toEqual([[], 404])
   })
 
-  test('an assignment whose principal is not known yet', async () => {
+  test('an assignment whose principal is not known yet is retried', async () => {
     house.directory.fault(status('putRoleAssignment', 400, { code: 'PrincipalNotFound', message: 'not yet', times: 2 }))
 
     expect((await creds()).status).toBe(200)
     expect(calls('putRoleAssignment')).toBe(4)
   })
 
-  test('until the time is over, with the last words of upstream', async () => {
+  test('retries end with the time, and with the last error of upstream', async () => {
     const message = 'PrincipalNotFound - service principal not replicated'
     house.directory.fault(status('putRoleAssignment', 400, { code: 'PrincipalNotFound', message, times: null }))
     const begun = house.clock.now()
@@ -78,7 +78,7 @@ describe('what is not everywhere yet is waited for', () => {
     expect(living(house)).toEqual([])
   })
 
-  test('a right that is missing at the assignments', async () => {
+  test('a missing permission for assignments is named', async () => {
     const message = 'Insufficient privileges'
     house.directory.fault(status('putRoleAssignment', 403, { code: 'AuthorizationFailed', message, times: null }))
 
@@ -90,7 +90,7 @@ describe('what is not everywhere yet is waited for', () => {
     expect(calls('putRoleAssignment')).toBeLessThanOrEqual(2)
   })
 
-  test('a password that fails for a while belongs to the one service principal there is', async () => {
+  test('retries of a password use the one service principal', async () => {
     house.directory.fault(status('addServicePrincipalPassword', 404, { code: 'Request_ResourceNotFound', message: 'not there', times: 3 }))
 
     expect((await creds()).status).toBe(200)
@@ -99,14 +99,14 @@ describe('what is not everywhere yet is waited for', () => {
 })
 
 describe('a failure leaves nothing behind', () => {
-  test('upstream refuses the application', async () => {
+  test('a refused application is an error', async () => {
     house.directory.fault(status('createApplication', 403, { code: 'Directory_QuotaExceeded', message: 'the directory is full' }))
 
     expect(await creds()).toMatchObject({ status: 400, body: { errors: ['Directory_QuotaExceeded: the directory is full'] } })
     expect([await debris(house), await leases(), living(house)]).toEqual([[], 404, []])
   })
 
-  test('the time of the request is over while the application is made', async () => {
+  test('a timeout while the application is created leaves nothing', async () => {
     await using slow = await startCloudHouse({ clock: systemClock, cloudTimes: { requestLimitMs: 400 } })
     await aRole(slow, 'ci')
     slow.directory.fault({ kind: 'slow', operation: 'createApplication', delayMs: 800 })
@@ -134,7 +134,7 @@ describe('a failure leaves nothing behind', () => {
     },
   )
 
-  test('a right that is missing is named where the rest is told of: debris, and a lease that cannot be revoked', async () => {
+  test('a missing permission is named in the debris and in a lease that cannot be revoked', async () => {
     const made = await creds()
     house.directory.fault(status('putRoleAssignment', 400, { code: 'Request_BadRequest', message: 'no', times: null }))
     house.directory.fault(status('deleteApplication', 403, { code: 'Authorization_RequestDenied', message: 'no', times: null }))
@@ -146,7 +146,7 @@ describe('a failure leaves nothing behind', () => {
     expect(String(revoked.body['errors']?.[0])).toContain(named)
   })
 
-  test('while upstream is away it is debris, told with its tries; when it comes back it is gone', async () => {
+  test('what cannot be undone during an outage is listed as debris with its tries, and undone afterwards', async () => {
     house.directory.fault(status('putRoleAssignment', 400, { code: 'Request_BadRequest', message: 'no', times: null }))
     house.directory.fault(status('deleteApplication', 500, { code: 'InternalServerError', message: 'down', times: null }))
     await creds()
@@ -193,7 +193,7 @@ describe('answers that were lost', () => {
     expect([living(house), await leases()]).toEqual([[], 404])
   })
 
-  test('an application that was made twice by who passed the request on: neither stays', async () => {
+  test('when a proxy repeats the creation of an application, neither stays', async () => {
     house.directory.fault({ kind: 'lost', operation: 'createApplication' })
     house.directory.fault({ kind: 'late', operation: 'listApplications' })
     const asked = creds()
@@ -211,7 +211,7 @@ describe('answers that were lost', () => {
     expect([living(house), await leases()]).toEqual([[], 404])
   })
 
-  test('of a password: exactly one is there', async () => {
+  test('after a lost answer of a password, exactly one exists', async () => {
     const { id, appId } = house.directory.hand.addApplication({ displayName: 'theirs' })
     await aRole(house, 'static', { application_object_id: id })
     house.directory.fault({ kind: 'lost', operation: 'addApplicationPassword' })
@@ -223,7 +223,7 @@ describe('answers that were lost', () => {
     expect(await works(house, credential)).toBe(true)
   })
 
-  test('of all its tries: none is there', async () => {
+  test('after lost answers of all tries, none exists', async () => {
     const { id, appId } = house.directory.hand.addApplication({ displayName: 'theirs' })
     await aRole(house, 'static', { application_object_id: id })
     house.directory.fault({ kind: 'lost', operation: 'addApplicationPassword', times: null })
@@ -249,7 +249,7 @@ describe('throttling', () => {
     },
   )
 
-  test('too long for the request: at once, and told how long', async () => {
+  test('a wait too long for the request fails at once and tells how long it is', async () => {
     house.directory.fault({ kind: 'throttled', operation: 'createApplication', retryAfterSeconds: 600, times: null })
     const begun = house.clock.now()
 
@@ -262,7 +262,7 @@ describe('throttling', () => {
   })
 })
 
-test('at most so many are made at a time, and all come in turn', async () => {
+test('concurrent creations are limited, and all get their turn', async () => {
   await house.root.write('sys/mounts/cloud/tune', { options: { max_in_flight: '2' } })
   house.directory.fault({ kind: 'held', operation: 'createApplication', times: 2 })
   const asked = Array.from({ length: 5 }, creds)
@@ -282,7 +282,7 @@ test.each([
   { what: 'an assignment of a credential', operation: 'putRoleAssignment', ask: () => creds() },
   { what: 'an assignment of a role', operation: 'putRoleAssignment', ask: () => aKeptRole({}) },
   { what: 'a membership of a role', operation: 'addGroupMember', ask: () => aKeptRole({ cloud_groups: '[{"group_name":"foo"}]' }) },
-] as const)('$what that was asked for without an answer is looked for during a minute', async ({ operation, ask }) => {
+] as const)('$what requested without an answer is looked for during a minute', async ({ operation, ask }) => {
   house.directory.fault({ kind: 'dropped', operation, times: null })
 
   expect((await ask()).status).toBe(502)

@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => house[Symbol.asyncDispose]())
 
 describe('whois', () => {
-  test('tells the lease and who asked; not a stranger, nor what has ended', async () => {
+  test('tells the lease and who asked, but nothing of strangers or ended leases', async () => {
     await house.root.write('sys/policies/acl/ci', { policy: 'path "cloud/creds/*" { capabilities = ["read"] }' })
     const { body } = await house.root.write('auth/token/create', { policies: ['ci'], display_name: 'pipeline' })
     const answer = await house.server.as(String(body.auth?.client_token)).read('cloud/creds/ci')
@@ -34,7 +34,7 @@ describe('whois', () => {
     expect((await house.root.read(`cloud/whois/${clientId}`)).status).toBe(404)
   })
 
-  test('not what was forced out of the records', async () => {
+  test('tells nothing of what was dropped by force', async () => {
     const { clientId } = await aCredential(house, 'ci')
     house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest', times: null })
     expect((await house.root.write('sys/leases/revoke-force/cloud/creds/ci')).status).toBe(204)
@@ -74,7 +74,7 @@ describe('reap', () => {
     expect((await revoke(house, lease)).status).toBe(204)
   })
 
-  test('spares what is being made at this moment', async () => {
+  test('spares what is being created at this moment', async () => {
     await aCredential(house, 'ci')
     house.directory.fault({ kind: 'held', operation: 'addServicePrincipalPassword' })
     const asked = house.root.read('cloud/creds/ci')
@@ -86,7 +86,7 @@ describe('reap', () => {
     expect((await asked).status).toBe(200)
   })
 
-  test('what cannot be deleted keeps nothing else from it', async () => {
+  test('what cannot be deleted does not stop the rest', async () => {
     await aCredential(house, 'ci')
     const prefix = tagged()
     for (const name of ['a', 'b', 'c']) house.directory.hand.addApplication({ displayName: name, tags: [`${prefix}${name}`] })
@@ -100,7 +100,7 @@ describe('reap', () => {
 })
 
 describe('config/check', () => {
-  test('an end of the secret that is no time is none', async () => {
+  test('an invalid expiration of the secret counts as none', async () => {
     const passwordCredentials = [{ keyId: 'k', hint: house.directory.rootClientSecret.slice(0, 3), endDateTime: 'soon' }]
     const own = { id: house.directory.rootApplicationId, appId: house.directory.rootClientId, displayName: 'root', passwordCredentials }
     house.directory.fault({ kind: 'status', operation: 'listApplications', status: 200, body: { value: [own] } })
@@ -116,7 +116,7 @@ describe('config/check', () => {
     (await house.root.read('cloud/config/check')).body.data as unknown as { ok: boolean; checks: { name: string; ok: boolean; detail: string }[] }
   const byName = async (name: string) => (await check()).checks.find((one) => one.name === name)
 
-  test('all is well', async () => {
+  test('reports no problem when all is well', async () => {
     const { ok, checks } = await check()
 
     expect(checks.map(({ name }) => name)).toEqual([

@@ -4,7 +4,7 @@ import { type CloudHouse, startCloudHouse } from './cloud-house.ts'
 const foo = '[{"group_name":"foo"}]'
 const alive = ({ directory }: CloudHouse) => directory.inventory().filter(({ deleted }) => !deleted)
 
-test('with a mount go its roles and the applications they keep', async () => {
+test('disabling a mount deletes its roles and the applications they keep', async () => {
   await using house = await startCloudHouse()
   await house.root.write('cloud/roles/kept', { persist_app: true, cloud_groups: foo })
   await house.root.write('cloud/roles/plain', { cloud_groups: foo })
@@ -37,7 +37,7 @@ test.each(['sys/mounts/cloud', 'cloud/config'])('with DELETE %s goes a root secr
   expect((await house.root.read('azure/config/check')).body.data?.['checks']).toContainEqual(expect.objectContaining({ name: 'sign_in', ok: true }))
 })
 
-test('with a namespace go the mounts in it', async () => {
+test('deleting a namespace disables its mounts', async () => {
   await using house = await startCloudHouse()
   await house.root.write('sys/namespaces/team', {})
   await house.root.write('team/sys/mounts/clouds', { type: 'azure' })
@@ -51,7 +51,7 @@ test('with a namespace go the mounts in it', async () => {
   expect(alive(house)).toEqual([])
 })
 
-test('what cannot be removed does not hold up the end of the mount', async () => {
+test('an application that cannot be removed does not stop the mount from being disabled', async () => {
   await using house = await startCloudHouse()
   await house.root.write('cloud/roles/kept', { persist_app: true, cloud_groups: foo })
   house.directory.fault({ kind: 'status', status: 403, code: 'Authorization_RequestDenied', message: 'Insufficient privileges.', times: null })

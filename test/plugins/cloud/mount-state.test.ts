@@ -28,7 +28,7 @@ describe('the client of upstream', () => {
         await house.engine.rotation.look()
       },
     },
-  ])('is made anew after $name', async ({ change }) => {
+  ])('is created again after $name', async ({ change }) => {
     await using house = await openEngineHouse()
     const first = await house.state.upstream()
 
@@ -37,7 +37,7 @@ describe('the client of upstream', () => {
     expect(await house.state.upstream()).not.toBe(first)
   })
 
-  test('is none after the configuration is deleted', async () => {
+  test('is missing after the configuration is deleted', async () => {
     await using house = await openEngineHouse()
     await house.state.upstream()
 
@@ -46,7 +46,7 @@ describe('the client of upstream', () => {
     await expect(house.state.upstream()).rejects.toMatchObject({ kind: 'invalid', message: 'subscription_id is required' })
   })
 
-  test('settings of the environment alone will do', async () => {
+  test('works with settings of the environment alone', async () => {
     const operator = { subscriptionId: 's', tenantId: 't', clientId: 'c', clientSecret: 'x' }
     await using house = await openEngineHouse({ operator })
     await house.engine.deleteConfig(house.mount)
@@ -71,7 +71,7 @@ describe('records', () => {
     expect(await house.view.get('role/a')).toMatchObject({ later: [2], ttl: 7 })
   })
 
-  test.each(['config', 'role/a'])('a damaged %s is a failure of ours, never nothing', async (key) => {
+  test.each(['config', 'role/a'])('a damaged %s is an internal error, never treated as absent', async (key) => {
     await using house = await openEngineHouse()
     await house.view.write([{ key, value: { broken: true } }])
     const reading = key === 'config' ? house.state.findConfig() : house.state.findRole('a')
@@ -79,7 +79,7 @@ describe('records', () => {
     await expect(reading).rejects.toMatchObject({ kind: 'internal', message: 'internal error' })
   })
 
-  test('a failed reading is not remembered', async () => {
+  test('a failed read is not cached', async () => {
     await using house = await openEngineHouse()
     const good = await house.config()
     await house.view.write([{ key: 'config', value: 7 }])
@@ -89,7 +89,7 @@ describe('records', () => {
     expect(await house.state.findConfig()).toEqual(good)
   })
 
-  test('changes of the configuration at the same time all happen', async () => {
+  test('concurrent changes of the configuration all take effect', async () => {
     await using house = await openEngineHouse()
     const changes = [
       { tenant_id: 'a' },
@@ -121,7 +121,7 @@ describe('effective settings', () => {
     })
   })
 
-  test('what the environment says comes first', () => {
+  test('the environment takes precedence', () => {
     const operator = { subscriptionId: 'S', tenantId: 'T', clientId: 'C', clientSecret: 'X', environment: 'AzureChinaCloud' }
 
     expect(effectiveSettings({ ...config, environment: 'AzurePublicCloud' }, operator)).toMatchObject({
@@ -145,7 +145,7 @@ describe('effective settings', () => {
   })
 })
 
-test('both types have the same values, each in its own words', () => {
+test('both types have the same values, each under its own names', () => {
   expect([...fieldNames.cloud.audiences]).toEqual([
     ['CloudADMyOrg', 'AzureADMyOrg'],
     ['CloudADMultipleOrgs', 'AzureADMultipleOrgs'],

@@ -42,7 +42,7 @@ async function persisted(name: string, more: object = {}): Promise<string> {
 }
 
 describe('a role that keeps its application', () => {
-  test('it is made with all it may do, named and tagged, and with no secret', async () => {
+  test('the application is created with all its rights, named and tagged, and without a secret', async () => {
     const name = newName()
     const id = await persisted(name, { tags: 'team:a', sign_in_audience: 'CloudADMultipleOrgs' })
 
@@ -67,7 +67,7 @@ describe('a role that keeps its application', () => {
     expect(await debris()).toEqual([])
   })
 
-  test('other rights for the same application; what stays is not touched', async () => {
+  test('a change of rights keeps the application and does not touch rights that stay', async () => {
     const name = newName()
     const id = await persisted(name)
     const kept = thingsOf(id).find(({ name: right }) => right === 'Reader')
@@ -151,7 +151,7 @@ describe('a role that keeps its application', () => {
     expect(house.directory.inventory().filter(({ deleted }) => !deleted)).toEqual(before)
   })
 
-  test('an application upstream refuses to make leaves nothing to look for', async () => {
+  test('an application that upstream refuses to create leaves nothing to look for', async () => {
     house.directory.fault({
       kind: 'status',
       status: 403,
@@ -167,7 +167,7 @@ describe('a role that keeps its application', () => {
     expect(await debris()).toEqual([])
   })
 
-  test('it waits for what is not known everywhere yet', async () => {
+  test('it waits for what is not replicated yet', async () => {
     await using slow = await startCloudHouse({
       directory: { settings: { delaySeconds: { applicationToServicePrincipal: 12, servicePrincipalToGroup: 9 } } },
     })
@@ -186,7 +186,7 @@ describe('a role that keeps its application', () => {
 
 const together = 'application_object_id cannot be set together with persist_app'
 
-describe('what cannot go together', () => {
+describe('fields that exclude each other', () => {
   test.each([
     { name: 'another application', body: { application_object_id: '11111111-2222-3333-4444-555555555555' }, text: together },
     { name: 'to end it', body: { persist_app: false }, text: 'persist_app cannot be disabled; delete the role instead' },
@@ -243,7 +243,7 @@ describe('the end of a role that keeps its application', () => {
     expect((await house.root.read(`cloud/roles/${name}`)).status).toBe(404)
   })
 
-  test('the application was deleted by hand', async () => {
+  test('an application that was deleted by hand does not matter', async () => {
     const name = newName()
     const id = await persisted(name)
     house.directory.hand.remove(id)
@@ -298,7 +298,7 @@ describe('the end of a role that keeps its application', () => {
   })
 })
 
-test('writes of one role at the same time make one application', async () => {
+test('concurrent writes of one role create one application', async () => {
   const name = newName()
   const before = house.directory.inventory().filter(({ kind }) => kind === 'application').length
 

@@ -13,7 +13,7 @@ const remove = (name: string, query = '') => house.root.delete(`cloud/roles/${na
 const leases = async (name: string) => (await house.root.list(`sys/leases/lookup/cloud/creds/${name}`)).status
 
 describe('a role with live leases', () => {
-  test('is deleted with a warning that counts them; they go on', async () => {
+  test('is deleted with a warning that counts them, and they stay valid', async () => {
     await aRole(house, 'ci')
     await aRole(house, 'other')
     const made = [await aCredential(house, 'ci'), await aCredential(house, 'cloud/creds/CI')]
@@ -59,7 +59,7 @@ describe('a role with live leases', () => {
     expect(living(house)).toEqual([])
   })
 
-  test('that was deleted before can have them revoked still', async () => {
+  test('that was deleted earlier can still have them revoked', async () => {
     await aRole(house, 'ci')
     const credential = await aCredential(house, 'ci')
     await remove('ci')
@@ -81,7 +81,7 @@ describe('a role with live leases', () => {
     expect(await leases('kept')).toBe(404)
   })
 
-  test('that has none any longer is deleted without a word', async () => {
+  test('that has none left is deleted without a warning', async () => {
     await aRole(house, 'ci')
     const { lease } = await aCredential(house, 'ci')
     await house.root.write('sys/leases/revoke', { lease_id: lease })

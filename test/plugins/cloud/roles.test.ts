@@ -36,8 +36,8 @@ const empty = {
   ttl: 0,
 }
 
-describe('what is written is read', () => {
-  test('all fields, and all of them again', async () => {
+describe('a role is read as written', () => {
+  test('all fields can be written, and written again', async () => {
     const name = newName()
     const first = { cloud_roles: [owner('web'), contributor('data')], cloud_groups: [group('foo'), group('bar')] }
     const more = { permanently_delete: true, sign_in_audience: 'CloudADMyOrg', tags: ['project:vault_test'] }
@@ -52,7 +52,7 @@ describe('what is written is read', () => {
     expect(await read(name)).toEqual({ ...empty, ...more, ...second, ...ttls })
   })
 
-  test('an existing application with empty lists', async () => {
+  test('an existing application needs no rights', async () => {
     const { id } = house.directory.hand.addApplication({ displayName: 'theirs' })
     const name = newName()
     const body = {
@@ -69,7 +69,7 @@ describe('what is written is read', () => {
     expect(await read(name)).toEqual({ ...empty, ...body, cloud_roles: [], cloud_groups: [] })
   })
 
-  test('one role alone', async () => {
+  test('one Cloud role alone is enough', async () => {
     const name = newName()
 
     expect((await write(name, { cloud_roles: granted(owner()) })).status).toBe(204)
@@ -77,7 +77,7 @@ describe('what is written is read', () => {
     expect(await read(name)).toEqual({ ...empty, cloud_roles: [owner()] })
   })
 
-  test('names and ids are those of upstream', async () => {
+  test('names and ids are completed from upstream', async () => {
     const name = newName()
     const cloud_roles = granted({ ...owner(), role_id: '' }, { ...contributor(), role_name: 'will be replaced' })
     const cloud_groups = JSON.stringify([{ group_name: 'foo' }, { group_name: 'will be replaced', object_id: house.directory.groupIds['bar'] }])
@@ -87,7 +87,7 @@ describe('what is written is read', () => {
     expect(await read(name)).toEqual({ ...empty, cloud_roles: [owner(), contributor()], cloud_groups: [group('foo'), group('bar')] })
   })
 
-  test('the same role on two scopes', async () => {
+  test('the same Cloud role may be given on two scopes', async () => {
     const name = newName()
 
     expect((await write(name, { cloud_roles: granted(owner('web'), owner('data')) })).status).toBe(204)
@@ -101,7 +101,7 @@ describe('what is written is read', () => {
     expect(await read(name)).toEqual({ ...empty, cloud_groups: [group('foo')] })
   })
 
-  test('null is no list, and unknown members are nothing', async () => {
+  test('null counts as no list, and unknown members are ignored', async () => {
     const name = newName()
 
     expect((await write(name, { cloud_roles: 'null', cloud_groups: '[{"group_name":"foo","object_id":null,"colour":7}]' })).status).toBe(204)
@@ -109,7 +109,7 @@ describe('what is written is read', () => {
     expect(await read(name)).toEqual({ ...empty, cloud_groups: [group('foo')] })
   })
 
-  test('what is not sent stays, permanently_delete too', async () => {
+  test('fields that are not sent keep their value, also permanently_delete', async () => {
     const name = newName()
     const body = { cloud_roles: granted(owner()), ttl: 60, max_ttl: 600, permanently_delete: true, tags: 'b,a', sign_in_audience: 'CloudADMyOrg' }
     await write(name, body)
@@ -119,7 +119,7 @@ describe('what is written is read', () => {
     expect(await read(name)).toEqual({ ...empty, ...body, cloud_roles: [owner()], tags: ['a', 'b'], explicit_max_ttl: 3600 })
   })
 
-  test('a name with an apostrophe and an ampersand', async () => {
+  test('a name with an apostrophe and an ampersand is found', async () => {
     const roleName = "Bob's R&D #1 + 100 %"
     const { id } = house.directory.hand.addRoleDefinition({ roleName })
     const { id: object_id } = house.directory.hand.addGroup(roleName)
@@ -138,7 +138,7 @@ describe('what is written is read', () => {
     })
   })
 
-  test('names of roles are the same in capitals', async () => {
+  test('names of roles are case-insensitive', async () => {
     const name = newName()
     await write(name.toUpperCase(), { cloud_roles: granted(owner()) })
 
@@ -172,7 +172,7 @@ describe('ttls', () => {
     else expect(answer).toMatchObject(refusal(text))
   })
 
-  test('what is stored counts too', async () => {
+  test('the stored TTLs count too', async () => {
     const name = newName()
     await write(name, { cloud_roles: granted(owner()), max_ttl: 10 })
 
@@ -186,7 +186,7 @@ const audiences =
 
 type Refused = { row: string; body: () => object; text: () => string; isPart?: boolean }
 
-describe('what is refused, and stores nothing', () => {
+describe('a refused write stores nothing', () => {
   const notThere = '11111111-2222-3333-4444-555555555555'
   test.each<Refused>([
     {
@@ -320,7 +320,7 @@ describe('what is refused, and stores nothing', () => {
     expect((await house.root.read(`cloud/roles/${name}`)).status).toBe(404)
   })
 
-  test('the application is looked at before the lists are read', async () => {
+  test('the application is checked before the lists are parsed', async () => {
     const { id } = house.directory.hand.addApplication({ displayName: 'known' })
     const name = newName()
 
@@ -335,7 +335,7 @@ describe('what is refused, and stores nothing', () => {
     }
   })
 
-  test('a role that was stored stays as it was', async () => {
+  test('a refused update leaves the stored role unchanged', async () => {
     const name = newName()
     await write(name, { cloud_roles: granted(owner()), ttl: 5 })
 
@@ -389,12 +389,12 @@ describe('a mount of type azure', () => {
     expect(String(answer.body['errors']?.[0])).toContain(text)
   })
 
-  test("a mount of type cloud knows nothing of Azure's names", async () => {
+  test('a mount of type cloud does not accept the names of Azure', async () => {
     expect(await write(newName(), { azure_roles: granted(owner()) })).toMatchObject(refusal(noTarget))
   })
 })
 
-test('list and delete', async () => {
+test('roles are listed and deleted', async () => {
   await using other = await startCloudHouse()
   const roles = (method: 'list' | 'delete' | 'read', name?: string): Promise<Answer> =>
     other.root[method](`cloud/roles${name === undefined ? '' : `/${name}`}`)
@@ -436,7 +436,7 @@ describe('without a configuration', () => {
   })
 })
 
-test('what the environment says counts, what is stored is shown', async () => {
+test('settings of the environment apply, and stored ones are shown', async () => {
   await using other = await startCloudHouse({ configured: false })
   const { tenantId, subscriptionId, rootClientId, rootClientSecret, authorityUrl, directoryUrl, resourceManagerUrl, caFile } = other.directory
   await using server = await startCloudHouse({
@@ -463,7 +463,7 @@ describe('when upstream refuses', () => {
     { operation: 'listRoleDefinitions', body: { cloud_roles: '[{"role_name":"Owner","scope":"/"}]' }, text: 'unable to lookup Cloud role by name: ' },
     { operation: 'listGroups', body: { cloud_groups: '[{"group_name":"foo"}]' }, text: 'unable to lookup Cloud group: ' },
     { operation: 'getApplication', body: { application_object_id: '11111111-2222-3333-4444-555555555555' }, text: 'error loading Application: ' },
-  ] as const)('$operation: 403 names the missing permission, another status is ours to say', async ({ operation, body, text }) => {
+  ] as const)('$operation: 403 names the missing permission, and any other status is 502', async ({ operation, body, text }) => {
     house.directory.fault({
       kind: 'status',
       status: 403,

@@ -12,7 +12,7 @@ const untilNothingIsLeft = (house: EngineHouse) => expect.poll(() => house.state
 const names = async (house: EngineHouse) => (await house.rootPasswords()).map(({ displayName }) => displayName)
 const ownName = expect.stringMatching(/^gatehouse-root-cloud_1234abcd-[0-9a-f-]{36}$/)
 
-test('the new secret waits beside the current one', async () => {
+test('a rotation keeps the new secret as pending beside the current one', async () => {
   await using house = await openEngineHouse({ config: { root_password_ttl: 3600 } })
 
   await rotate(house)
@@ -35,7 +35,7 @@ test('without a lifetime a new secret lasts 182 days', async () => {
   expect(Date.parse((await house.config()).pending?.expiration_date ?? '')).toBe(house.clock.now() + 15_724_800_000)
 })
 
-test.each([{ age: 1 }, { age: 5 }, { age: 30 }, { age: 50 }, { age: 59.999 }])('after $age s nothing is switched', async ({ age }) => {
+test.each([{ age: 1 }, { age: 5 }, { age: 30 }, { age: 50 }, { age: 59.999 }])('after $age s the pending secret is not promoted', async ({ age }) => {
   await using house = await openEngineHouse()
   await rotate(house)
   const before = await house.config()
@@ -47,7 +47,7 @@ test.each([{ age: 1 }, { age: 5 }, { age: 30 }, { age: 50 }, { age: 59.999 }])('
   expect(house.lines).toEqual([])
 })
 
-test('after 60 s it counts, the typed-in one is gone, and its end is shown', async () => {
+test('after 60 s it is promoted, the configured one is deleted, and its expiration is shown', async () => {
   await using house = await openEngineHouse()
   await rotate(house)
   const { pending } = await house.config()
@@ -68,7 +68,7 @@ test('after 60 s it counts, the typed-in one is gone, and its end is shown', asy
   expect(JSON.stringify(house.lines)).not.toContain(pending?.client_secret)
 })
 
-test('the next rotation removes the one before; a stranger stays', async () => {
+test('the next rotation removes the previous secret, and keeps foreign ones', async () => {
   await using house = await openEngineHouse()
   const stranger = house.directory.hand.addPassword(house.directory.rootApplicationId, { displayName: 'gatehouse-root-cloud_other-1' })
   for (let turn = 0; turn < 3; turn++) {
@@ -102,7 +102,7 @@ test('a typed-in secret that another mount signs in with stays until that has ro
   expect(await house.rootPasswords()).toHaveLength(2)
 })
 
-test('of two rotations the first pending secret is removed at once', async () => {
+test('a second rotation removes the first pending secret at once', async () => {
   await using house = await openEngineHouse()
   await rotate(house)
   const first = (await house.config()).pending
@@ -116,7 +116,7 @@ test('of two rotations the first pending secret is removed at once', async () =>
   expect(keys).not.toContain(first?.key_id)
 })
 
-test('a secret that does not work yet is waited for, with a look every 15 s', async () => {
+test('a secret that does not work yet is checked every 15 s', async () => {
   await using house = await openEngineHouse({ directory: { settings: { delaySeconds: { secretToToken: 100 } } } })
   await rotate(house)
   const old = house.directory.rootClientSecret
@@ -139,7 +139,7 @@ test('a secret that does not work yet is waited for, with a look every 15 s', as
   expect((await house.config()).client_secret).not.toBe(old)
 })
 
-test('one login replica that knows it is not enough: it must work twice in a row', async () => {
+test('a secret is promoted only after it worked twice in a row', async () => {
   await using house = await openEngineHouse()
   await rotate(house)
   house.clock.advance(60)
@@ -156,7 +156,7 @@ test('one login replica that knows it is not enough: it must work twice in a row
   expect((await house.config()).pending).toBeDefined()
 })
 
-test('the old secret was removed by an operator, the pending one saves the engine', async () => {
+test('when an operator removed the old secret, the pending one takes over', async () => {
   await using house = await openEngineHouse()
   await rotate(house)
   house.directory.hand.remove(house.directory.rootSecretKeyId)
@@ -169,7 +169,7 @@ test('the old secret was removed by an operator, the pending one saves the engin
   expect(await names(house)).toEqual([ownName])
 })
 
-test('what could not be removed after the promotion is removed by the next life of the server', async () => {
+test('what could not be removed after the promotion is removed after a restart', async () => {
   await using house = await openEngineHouse()
   await rotate(house)
   house.clock.advance(60)
@@ -197,7 +197,7 @@ test('a lost answer leaves no password behind', async () => {
   expect(await names(house)).toEqual(['typed in by an operator'])
 })
 
-test('a password upstream refuses to add leaves nothing to look for', async () => {
+test('a password that upstream refuses to add leaves nothing to look for', async () => {
   await using house = await openEngineHouse()
   house.directory.change({ directoryPermissions: ['Application.Read.All'] })
 
@@ -227,7 +227,7 @@ test.each([
   expect((await house.config()).client_secret).toBe(change.client_secret ?? house.directory.rootClientSecret)
 })
 
-test('other settings, written meanwhile, change nothing of it', async () => {
+test('other settings, written meanwhile, do not affect it', async () => {
   await using house = await openEngineHouse()
   await rotate(house)
 
@@ -267,7 +267,7 @@ describe('what is refused over a socket', () => {
     expect(String(answer.body['errors']?.[0])).toContain(text)
   })
 
-  test('an application that cannot be found, or is found twice', async () => {
+  test('an application that cannot be found, or is found twice, is an error', async () => {
     await using house = await startCloudHouse()
     const rotated = () => house.root.write('cloud/rotate-root')
     house.directory.fault({ kind: 'status', status: 200, body: { value: [] }, operation: 'listApplications' })
@@ -278,7 +278,7 @@ describe('what is refused over a socket', () => {
     expect(await rotated()).toMatchObject({ status: 400, body: { errors: ['multiple applications found - double check your client_id'] } })
   })
 
-  test('a rotation answers 204, and what is read shows nothing of it yet', async () => {
+  test('a rotation answers 204, and the configuration does not show it yet', async () => {
     await using house = await startCloudHouse()
     const before = (await house.root.read('cloud/config')).body['data']
 
@@ -288,8 +288,8 @@ describe('what is refused over a socket', () => {
   })
 })
 
-describe('rotations that begin by themselves', () => {
-  test('a period counts from the last rotation, whoever asked for it', async () => {
+describe('automatic rotations', () => {
+  test('a period counts from the last rotation, manual or not', async () => {
     await using house = await openEngineHouse({ config: { rotation_period: 600 } })
     house.clock.advance(599)
     await look(house)
@@ -309,7 +309,7 @@ describe('rotations that begin by themselves', () => {
     expect(await house.config()).toHaveProperty('pending')
   })
 
-  test('one that fails is tried again, not at every look', async () => {
+  test('a failed rotation is retried, but not at every check', async () => {
     await using house = await openEngineHouse({ config: { rotation_period: 600 } })
     house.directory.change({ directoryPermissions: 'None' })
     house.clock.advance(600)
@@ -352,7 +352,7 @@ describe('rotations that begin by themselves', () => {
     expect((await house.config()).client_secret_key_id).not.toBe('')
   })
 
-  test('a clock that was set back does not leave the new secret waiting', async () => {
+  test('a clock that was set back does not delay the promotion', async () => {
     await using house = await openEngineHouse()
     await rotate(house)
     house.clock.advance(-86_400)
@@ -403,7 +403,7 @@ describe('rotations that begin by themselves', () => {
     { name: 'the same period', change: { rotation_period: 600 }, restarts: false },
     { name: 'something else', change: { root_password_ttl: 5 }, restarts: false },
     { name: 'a schedule instead', change: { rotation_period: 0, rotation_schedule: '0 0 * * *' }, restarts: true },
-  ])('$name: counted anew is $restarts', async ({ change, restarts }) => {
+  ])('$name: the period restarts is $restarts', async ({ change, restarts }) => {
     await using house = await openEngineHouse({ config: { rotation_period: 600 } })
     const { rotation_counts_from: before } = await house.config()
     house.clock.advance(100)
@@ -413,7 +413,7 @@ describe('rotations that begin by themselves', () => {
     expect((await house.config()).rotation_counts_from).toBe(restarts ? house.clock.now() : before)
   })
 
-  test('switched off and on again, the period begins anew', async () => {
+  test('turning rotation off and on restarts the period', async () => {
     await using house = await openEngineHouse({ config: { rotation_period: 600 } })
     house.clock.advance(500)
     await house.engine.putConfig(house.mount, { disable_automated_rotation: true })

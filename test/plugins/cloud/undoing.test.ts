@@ -24,8 +24,8 @@ async function anApplication(displayName: string, tags = [tag]) {
 const applications = () => house.directory.inventory().filter(({ kind }) => kind === 'application')
 const meant = (intent: Intent) => house.state.intents.record(intent, undefined)
 
-describe('what an earlier life of the server has meant', () => {
-  test('is undone at the next start; what this one means is left alone', async () => {
+describe('what the server intended before a restart', () => {
+  test('is undone at the next start, and new intentions are left alone', async () => {
     await anApplication('gatehouse-ci-1')
     await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })
     expect(await left()).toEqual([])
@@ -40,7 +40,7 @@ describe('what an earlier life of the server has meant', () => {
     expect(await house.state.intents.all()).toMatchObject([{ intent: { display_name: 'gatehouse-ci-2' } }])
   })
 
-  test('is found by name and tag: a look-alike stays', async () => {
+  test('is found by name and tag, and a look-alike stays', async () => {
     await anApplication('gatehouse-ci-1')
     await anApplication('gatehouse-ci-1', ['gatehouse:cloud_ffffffff:1'])
     house.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])

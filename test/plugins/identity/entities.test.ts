@@ -25,7 +25,7 @@ async function anEntity(fields: object = {}): Promise<{ id: string; name: string
 
 const read = async (id: string) => (await server.root.read(`identity/entity/id/${id}`)).body.data
 
-test('an entity is made once, then updated', async () => {
+test('an entity is created once, then updated', async () => {
   const name = fresh('bob')
 
   const first = await server.root.write('identity/entity', { name })
@@ -96,7 +96,7 @@ describe('refusals of entities', () => {
   })
 })
 
-test('a name is taken over in its new spelling, and belongs to one entity', async () => {
+test('a name takes its new spelling, and belongs to one entity', async () => {
   const { id, name } = await anEntity()
   const other = await anEntity()
   const spelt = name.toUpperCase()
@@ -235,7 +235,7 @@ test.each<[string, string, string]>([
 describe('effects on tokens', () => {
   const lookUp = async (token: string) => verdict(await server.as(token).read('auth/token/lookup-self'))
 
-  test('policies of an entity act on the next request of a token there is', async () => {
+  test('policies of an entity take effect on the next request of an existing token', async () => {
     await server.root.write('sys/policies/acl/secret-a', { policy: 'path "sys/mounts" { capabilities = ["read"] }' })
     const { client, entityId } = await people.login(fresh('eve'))
     expect((await client.read('sys/mounts')).status).toBe(403)
@@ -249,7 +249,7 @@ describe('effects on tokens', () => {
     expect((await client.read('sys/mounts')).status).toBe(403)
   })
 
-  test('tokens and logins of a disabled entity are refused, and good again afterwards', async () => {
+  test('tokens and logins of a disabled entity are refused until it is enabled again', async () => {
     const sub = fresh('dis')
     const { token, entityId } = await people.login(sub)
 
@@ -263,34 +263,37 @@ describe('effects on tokens', () => {
     expect((await people.login(sub)).entityId).toBe(entityId)
   })
 
-  test.each(['by id', 'by name', 'in a batch'])('tokens of an entity deleted %s are refused, the next login makes another', async (how) => {
-    const sub = fresh('del')
-    const { token, entityId } = await people.login(sub)
-    const entity = await read(entityId)
-    const [alias] = Object.values(entity?.aliases ?? {})
+  test.each(['by id', 'by name', 'in a batch'])(
+    'tokens of an entity deleted %s are refused, and the next login creates another entity',
+    async (how) => {
+      const sub = fresh('del')
+      const { token, entityId } = await people.login(sub)
+      const entity = await read(entityId)
+      const [alias] = Object.values(entity?.aliases ?? {})
 
-    const gone =
-      how === 'by id'
-        ? await server.root.delete(`identity/entity/id/${entityId}`)
-        : how === 'by name'
-          ? await server.root.delete(`identity/entity/name/${String(entity?.name)}`)
-          : await server.root.write('identity/entity/batch-delete', { entity_ids: [nobody, entityId, entityId] })
+      const gone =
+        how === 'by id'
+          ? await server.root.delete(`identity/entity/id/${entityId}`)
+          : how === 'by name'
+            ? await server.root.delete(`identity/entity/name/${String(entity?.name)}`)
+            : await server.root.write('identity/entity/batch-delete', { entity_ids: [nobody, entityId, entityId] })
 
-    expect(gone.status).toBe(204)
-    expect(await lookUp(token)).toBe('403 permission denied')
-    expect((await server.root.read(`identity/entity-alias/id/${String(alias?.id)}`)).status).toBe(404)
-    const again = await people.login(sub)
-    expect(again.entityId).not.toBe(entityId)
-    expect(await lookUp(again.token)).toBe('200')
-    expect(await lookUp(token)).toBe('403 permission denied')
-  })
+      expect(gone.status).toBe(204)
+      expect(await lookUp(token)).toBe('403 permission denied')
+      expect((await server.root.read(`identity/entity-alias/id/${String(alias?.id)}`)).status).toBe(404)
+      const again = await people.login(sub)
+      expect(again.entityId).not.toBe(entityId)
+      expect(await lookUp(again.token)).toBe('200')
+      expect(await lookUp(token)).toBe('403 permission denied')
+    },
+  )
 
   test('batch-delete needs ids', async () => {
     expect(verdict(await server.root.write('identity/entity/batch-delete', { entity_ids: [] }))).toBe('400 missing entity ids to delete')
   })
 })
 
-test('of a mount that is gone the alias stays, without its path', async () => {
+test('an alias of a disabled mount stays, without its path', async () => {
   const gone = await aLoginMount(server, 'gone')
   const { token, entityId } = await gone.login('ida')
 

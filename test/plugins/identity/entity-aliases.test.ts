@@ -49,7 +49,7 @@ test('an alias is read with its mount', async () => {
   })
 })
 
-test('a login finds the entity an alias was made for beforehand', async () => {
+test('a login finds the entity of an alias that was created beforehand', async () => {
   const entity = await anEntity()
   const { name } = await anAlias(entity)
 
@@ -179,7 +179,7 @@ test('a write that changes nothing is 204, one that changes the spelling 200', a
   expect((await here.login(name)).entityId).toBe(entityId)
 })
 
-test('an alias moved to another entity: old tokens stay with the old one, logins go to the new one, and back', async () => {
+test('when an alias moves to another entity, old tokens stay with the old one and logins go to the new one', async () => {
   const sub = fresh('mov')
   const first = await here.login(sub)
   const [own] = Object.values((await server.root.read(`identity/entity/id/${first.entityId}`)).body.data?.aliases ?? {})
@@ -221,7 +221,7 @@ test('a deleted alias leaves entity and tokens; the next login makes another ent
   expect((await here.login(sub)).entityId).not.toBe(entityId)
 })
 
-test('the list has all aliases in order, those of logins and those made by hand, moved ones too', async () => {
+test('the list has all aliases in order: those of logins, those written by hand, and moved ones', async () => {
   await using other = await startTestServer()
   const a = await aLoginMount(other, 'a')
   const b = await aLoginMount(other, 'b')
@@ -296,7 +296,7 @@ describe('lookup/entity', () => {
   })
 })
 
-test('an alias whose mount is gone: any change needs a mount, moving it to another entity does not', async () => {
+test('an alias of a disabled mount needs a mount for any change, except a move to another entity', async () => {
   const gone = await aLoginMount(server, fresh('gone'))
   const { id, name } = await anAlias(await anEntity(), fresh('alias'), gone)
   const path = `identity/entity-alias/id/${id}`

@@ -5,7 +5,7 @@ const unknown = '00000000-0000-0000-0000-000000000000'
 const time = expect.stringMatching(/^\d{4}-.*Z$/)
 
 describe('group aliases', () => {
-  test('made, read, listed, changed, removed', async () => {
+  test('a group alias is created, read, listed, changed and deleted', async () => {
     await using house = await openGroupHouse()
     const accessor = await house.mount('jwt')
     const group = await house.make('group', { name: 'g', type: 'external' })
@@ -51,7 +51,7 @@ describe('group aliases', () => {
     expect((await house.root.read(`identity/group/name/${String(group.name)}`)).status).toBe(200)
   })
 
-  test('every refusal of the table', async () => {
+  test('invalid writes of a group alias are refused', async () => {
     await using house = await openGroupHouse()
     const mount_accessor = await house.mount('jwt')
     const internal = await house.make('group', { name: 'int' })
@@ -93,7 +93,7 @@ describe('group aliases', () => {
     expect([status, body.errors]).toEqual([400, [`mount accessor "${mount_accessor}" is a local mount`]])
   })
 
-  test('with its group an alias ends, and its name is free', async () => {
+  test('an alias ends with its group, and its name is free', async () => {
     await using house = await openGroupHouse()
     const mount_accessor = await house.mount('jwt')
     const group = await house.make('group', { name: 'g', type: 'external', policies: 'p' })
@@ -154,7 +154,7 @@ describe('group aliases', () => {
     expect(await house.read('entity', entity)).toMatchObject({ direct_group_ids: [h] })
   })
 
-  test('of many that claim one name at once, one gets it', async () => {
+  test('of many concurrent claims of one name, one succeeds', async () => {
     await using house = await openGroupHouse()
     const mount_accessor = await house.mount('jwt')
 
@@ -167,7 +167,7 @@ describe('group aliases', () => {
   })
 })
 
-test('lookup goes by exactly one thing', async () => {
+test('a lookup takes exactly one criterion', async () => {
   await using house = await openGroupHouse()
   const accessor = await house.mount('jwt')
   const id = await house.make('group', { name: 'Team', type: 'external' })

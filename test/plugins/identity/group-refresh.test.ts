@@ -13,7 +13,7 @@ const renew = (house: GroupHouse, { token }: Login) => house.root.write('auth/to
 const identityPolicies = async ({ client }: Login) => (await client.read('auth/token/lookup-self')).body.data?.identity_policies
 
 describe('logins and renewals refresh external groups', () => {
-  test('in with the name, out without it, and rights go along at once', async () => {
+  test('a group name in a login adds the member, its absence removes it, and rights follow at once', async () => {
     await using house = await openGroupHouse()
     const accessor = await house.mount('jwt')
     const eng = await external(house, accessor, 'Eng', { policies: 'web' })
@@ -60,7 +60,7 @@ describe('logins and renewals refresh external groups', () => {
     expect(await groupsOf(house, withB)).toEqual([b])
   })
 
-  test('once its alias is deleted, a renewal ends membership', async () => {
+  test('a renewal ends membership once the alias is deleted', async () => {
     await using house = await openGroupHouse()
     const accessor = await house.mount('jwt')
     const eng = await external(house, accessor, 'eng')
@@ -74,7 +74,7 @@ describe('logins and renewals refresh external groups', () => {
     expect(await groupsOf(house, login)).toEqual([])
   })
 
-  test('groups of other mounts and internal groups stay as they are', async () => {
+  test('groups of other mounts and internal groups do not change', async () => {
     await using house = await openGroupHouse()
     const [here, there] = [await house.mount('jwt'), await house.mount('jwt2')]
     const [g, h] = [await external(house, here, 'eng'), await external(house, there, 'eng')]
@@ -106,7 +106,7 @@ describe('logins and renewals refresh external groups', () => {
     expect([joined, await index()]).toEqual([start + 1, start + 2])
   })
 
-  test('logins of many people at once all join, and all are counted', async () => {
+  test('concurrent logins of many people all join and are all counted', async () => {
     await using house = await openGroupHouse()
     const accessor = await house.mount('jwt')
     const eng = await external(house, accessor, 'eng')
@@ -119,7 +119,7 @@ describe('logins and renewals refresh external groups', () => {
     expect(group.modify_index).toBe(start + 60)
   })
 
-  test('logins of one person with other groups at once end in one of the two', async () => {
+  test('concurrent logins of one person with different groups end with the groups of one', async () => {
     await using house = await openGroupHouse()
     const accessor = await house.mount('jwt')
     const [a, b] = [await external(house, accessor, 'a'), await external(house, accessor, 'b')]
@@ -147,7 +147,7 @@ describe('logins and renewals refresh external groups', () => {
     expect((await house.read('group', eng)).alias).not.toHaveProperty('mount_path')
   })
 
-  test('tens of thousands of names nobody knows here do not keep anyone', async () => {
+  test('tens of thousands of unknown names delay nobody', async () => {
     await using house = await openGroupHouse({ settings: { MAX_JSON_STRINGS: '100000' } })
     const accessor = await house.mount('jwt')
     const eng = await external(house, accessor, 'eng')

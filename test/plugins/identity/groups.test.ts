@@ -6,7 +6,7 @@ const uuid = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const time = expect.stringMatching(/^\d{4}-.*Z$/)
 
 describe('groups', () => {
-  test('a group is read whole, with what was never set as null', async () => {
+  test('a group is read completely, with unset fields as null', async () => {
     await using house = await openGroupHouse()
     const entity = await house.make('entity', { name: 'bob' })
 
@@ -37,7 +37,7 @@ describe('groups', () => {
     expect(await house.read('group', bare)).toMatchObject({ name: expect.stringMatching(/^group_[0-9a-f]{8}$/), policies: null, metadata: null })
   })
 
-  test('what is not sent stays, what is sent replaces; each write counts', async () => {
+  test('fields that are not sent stay, sent ones replace, and each write counts', async () => {
     await using house = await openGroupHouse()
     const [one, two] = [await house.make('entity', { name: 'one' }), await house.make('entity', { name: 'two' })]
     const id = await house.make('group', { name: 'team', policies: 'p', member_entity_ids: one })
@@ -72,7 +72,7 @@ describe('groups', () => {
     expect(await house.make('group', { name: 'old' })).not.toBe(id)
   })
 
-  test('every refusal of the table', async () => {
+  test('invalid writes of a group are refused', async () => {
     await using house = await openGroupHouse()
     const entity = await house.make('entity', { name: 'bob' })
     const g = await house.make('group', { name: 'int' })
@@ -115,7 +115,7 @@ describe('groups', () => {
     expect((await house.root.read('identity/group/name/x')).status).toBe(404)
   })
 
-  test('an empty type of a new group is none, of another one a change', async () => {
+  test('an empty type of a new group counts as unset, of an existing one as a change', async () => {
     await using house = await openGroupHouse()
     const [empty, none] = [await house.make('group', { name: 'e', type: '' }), await house.make('group', { name: 'n', type: null })]
 
@@ -123,7 +123,7 @@ describe('groups', () => {
     expect((await house.root.write('identity/group', { id: empty, type: '' })).body.errors).toEqual(['group type cannot be changed'])
   })
 
-  test('what is not there: 404 to read, 400 to write, 204 to delete', async () => {
+  test('a missing group is 404 to read, 400 to write and 204 to delete', async () => {
     await using house = await openGroupHouse()
     const path = `identity/group/id/${unknown}`
 
@@ -164,7 +164,7 @@ describe('groups', () => {
 })
 
 describe('groups in groups', () => {
-  test('policies flow down, and stop when the chain is cut', async () => {
+  test('policies are inherited, until the chain is cut', async () => {
     await using house = await openGroupHouse()
     await house.mount('jwt')
     const { entity, client } = await house.login([])
@@ -202,7 +202,7 @@ describe('groups in groups', () => {
     expect(await house.read('group', c)).toMatchObject({ parent_group_ids: [a, b].sort(), member_group_ids: null })
   })
 
-  test('of writes that would make a circle at the same moment, one fails', async () => {
+  test('of concurrent writes that would form a cycle, one fails', async () => {
     await using house = await openGroupHouse()
     for (let round = 0; round < 10; round += 1) {
       const ids = [await house.make('group', {}), await house.make('group', {}), await house.make('group', {})]
@@ -214,7 +214,7 @@ describe('groups in groups', () => {
     }
   })
 
-  test('a group that ends is out of its parents and children', async () => {
+  test('a deleted group leaves its parents and children', async () => {
     await using house = await openGroupHouse()
     const child = await house.make('group', { name: 'child' })
     const middle = await house.make('group', { name: 'middle', member_group_ids: child })

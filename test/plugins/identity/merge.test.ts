@@ -59,7 +59,7 @@ test('tokens of a merged entity act as the target; its aliases and groups move, 
   expect((await there.login(sub)).entityId).toBe(a.entityId)
 })
 
-test('A into B, B into C: tokens of all are C’s; then C is deleted', async () => {
+test('after merging A into B and B into C all tokens belong to C, until C is deleted', async () => {
   const subs = [fresh('a'), fresh('b'), fresh('c')]
   const c = await anEntity()
   const a = await here.login(subs[0] ?? '')

@@ -109,7 +109,7 @@ test('an id that is no UUID is asked for, and is gone', async () => {
 })
 
 describe('a service principal', () => {
-  test('that is there already is given back', async () => {
+  test('that already exists is returned', async () => {
     await using aimed = await aim()
     const { appId, servicePrincipalId } = aimed.directory.hand.addApplication({ displayName: 'a' })
 
@@ -147,7 +147,7 @@ describe('members of a group', () => {
     })
   })
 
-  test('twice are no failure', async () => {
+  test('added twice are not an error', async () => {
     await using aimed = await aim()
     const { servicePrincipalId } = aimed.directory.hand.addApplication({ displayName: 'a' })
     const add = () => aimed.upstream.directory.addGroupMember(aimed.directory.groupIds['foo'] ?? '', servicePrincipalId, aimed.call())
@@ -157,7 +157,7 @@ describe('members of a group', () => {
     await expect(add()).resolves.toBeUndefined()
   })
 
-  test('are waited for, their group is not', async () => {
+  test('are awaited, their group is not', async () => {
     await using aimed = await aim()
     const { servicePrincipalId } = aimed.directory.hand.addApplication({ displayName: 'a' })
     const nowhere = '44444444-4444-4444-8444-444444444444'
@@ -169,7 +169,7 @@ describe('members of a group', () => {
   })
 })
 
-test('a password that is not there any more is as good as removed; an application that is not there is not', async () => {
+test('a missing password counts as removed, a missing application does not', async () => {
   await using aimed = await aim()
   const { id } = aimed.directory.hand.addApplication({ displayName: 'a' })
   const nobody = '55555555-5555-4555-8555-555555555555'
@@ -179,7 +179,7 @@ test('a password that is not there any more is as good as removed; an applicatio
   expect(classify(await failureOf(aimed.upstream.directory.removeApplicationPassword(nobody, nobody, aimed.call()))).kind).toBe('gone')
 })
 
-test('an assignment that is not there any more is as good as deleted', async () => {
+test('a missing assignment counts as deleted', async () => {
   await using aimed = await aim()
   const id = `/subscriptions/${aimed.directory.subscriptionId}/providers/Microsoft.Authorization/roleAssignments/66666666-6666-4666-8666-666666666666`
 
@@ -277,7 +277,7 @@ test('how far the clock of the cloud is ahead is known after the first answer', 
   expect([before, Math.abs(offset - 120_000) <= 1_000]).toEqual([undefined, true])
 })
 
-test('a refusal no row knows is reported once', async () => {
+test('an unclassified refusal is reported once', async () => {
   const reported: string[] = []
   await using aimed = await aim({ parts: { unclassified: ({ operation, code }) => reported.push(`${operation} ${code}`) } })
   aimed.directory.fault({ kind: 'status', status: 400, code: 'Odd', operation: 'getGroup', times: null })

@@ -11,7 +11,7 @@ const id = '0f6e1f3a-0000-4000-8000-000000000001'
 
 // docs/contract/cloud.md#service-principals
 describe('a service principal', () => {
-  test('three refusals because of the "local tenant", then it is there: four requests', async () => {
+  test('three refusals because of the "local tenant" are retried: four requests', async () => {
     await using aimed = await aim()
     const { appId } = await made(aimed)
     const message = 'When using this permission, the backing application of the service principal being created must in the local tenant'
@@ -44,7 +44,7 @@ describe('a service principal', () => {
     expect(aimed.directory.journal.entries({ operation: 'createServicePrincipal' })).toHaveLength(3)
   })
 
-  test('insufficient privileges end it at once, the message stays', async () => {
+  test('insufficient privileges end the retries at once, with their message', async () => {
     await using aimed = await aim()
     const { appId } = await made(aimed)
     const message = 'Insufficient privileges to complete the operation.'
@@ -81,7 +81,7 @@ describe('a service principal', () => {
     await expect(added).resolves.toMatchObject({ secretText: expect.any(String) })
   })
 
-  test('a name that is in use by what is not visible yet is waited for', async () => {
+  test('a name in use by an object that is not visible yet is awaited', async () => {
     await using aimed = await aim({ settings: { delaySeconds: { changeToRead: 10 } } })
     const { appId } = await made(aimed)
     aimed.clock.advance(20)
@@ -102,7 +102,7 @@ describe('a role assignment', () => {
   }
   const notYet = { kind: 'status', status: 400, code: 'PrincipalNotFound', operation: 'putRoleAssignment' } as const
 
-  test('PrincipalNotFound, twice, is waited for', async () => {
+  test('PrincipalNotFound, twice, is retried', async () => {
     await using aimed = await aim()
     aimed.directory.fault({ ...notYet, times: 2 })
 
@@ -111,7 +111,7 @@ describe('a role assignment', () => {
     expect(aimed.directory.journal.entries({ operation: 'putRoleAssignment' })).toHaveLength(3)
   })
 
-  test('PrincipalNotFound without end ends with the window, the message stays', async () => {
+  test('PrincipalNotFound is retried until the window ends, with its message', async () => {
     await using aimed = await aim()
     aimed.directory.fault({ ...notYet, message: 'PrincipalNotFound - service principal not replicated', times: null })
 
@@ -123,7 +123,7 @@ describe('a role assignment', () => {
     expect(aimed.directory.journal.entries({ operation: 'putRoleAssignment' }).length).toBeGreaterThan(1)
   })
 
-  test('insufficient privileges end it at once, the message stays', async () => {
+  test('insufficient privileges end the retries at once, with their message', async () => {
     await using aimed = await aim()
     aimed.directory.fault({ ...notYet, status: 403, code: 'AuthorizationFailed', message: 'Insufficient privileges', times: null })
 
@@ -133,7 +133,7 @@ describe('a role assignment', () => {
     expect(aimed.directory.journal.entries({ operation: 'putRoleAssignment' })).toHaveLength(1)
   })
 
-  test('the deadline of the request ends it, the last message stays', async () => {
+  test('the deadline of the request ends the retries, with the last message', async () => {
     await using aimed = await aim()
     aimed.directory.fault({ ...notYet, message: 'not yet', times: null })
 
@@ -142,7 +142,7 @@ describe('a role assignment', () => {
     expect(error.message).toBe('retry failed: PrincipalNotFound: not yet: context deadline exceeded')
   })
 
-  test('that is there already under its name is no failure', async () => {
+  test('that already exists under its name is not an error', async () => {
     await using aimed = await aim()
     aimed.directory.fault({ kind: 'lost', operation: 'putRoleAssignment' })
 
@@ -150,7 +150,7 @@ describe('a role assignment', () => {
   })
 })
 
-test('a new member is waited for', async () => {
+test('a new member is awaited', async () => {
   await using aimed = await aim({ settings: { delaySeconds: { servicePrincipalToGroup: 10 } } })
   const { appId } = await made(aimed)
   const { id: principalId } = await principalOf(aimed, appId)

@@ -40,7 +40,7 @@ function waiting(random = 0.5) {
 }
 
 // docs/contract/cloud.md#ready-when-returned
-describe('until it is replicated', () => {
+describe('retries until replication', () => {
   const step = 'putRoleAssignment'
 
   test('what succeeds at once is done once', async () => {
@@ -52,7 +52,7 @@ describe('until it is replicated', () => {
     expect([operation.calls, time.elapsed()]).toEqual([1, 0])
   })
 
-  test('what succeeds the third time is done three times', async () => {
+  test('what succeeds the third time is tried three times', async () => {
     const time = waiting()
     const operation = failing(notYet(), notYet())
 
@@ -61,7 +61,7 @@ describe('until it is replicated', () => {
     expect(operation.calls).toBe(3)
   })
 
-  test('a final error comes back as it is, after one try', async () => {
+  test('a final error is returned unchanged after one try', async () => {
     const time = waiting()
     const error = failed({ status: 403, code: 'AuthorizationFailed', text: 'Insufficient privileges' })
     const operation = failing(error)
@@ -71,7 +71,7 @@ describe('until it is replicated', () => {
     expect([operation.calls, time.pauses]).toEqual([1, []])
   })
 
-  test.each([10, 5, 1])('what never succeeds ends with its deadline after %i s and keeps the last message', async (seconds) => {
+  test.each([10, 5, 1])('what never succeeds ends at its deadline after %i s with the last message', async (seconds) => {
     const time = waiting()
     const operation = never(notYet)
 
@@ -81,7 +81,7 @@ describe('until it is replicated', () => {
     expect([time.elapsed(), error.code, operation.calls > 0]).toEqual([seconds, 'PrincipalNotFound', true])
   })
 
-  test('a caller that goes away ends it, with the reason as the cause', async () => {
+  test('a caller that disconnects ends the retries, with the reason as the cause', async () => {
     const time = waiting()
     const caller = new AbortController()
     const reason = new Error('the client hung up')
@@ -93,7 +93,7 @@ describe('until it is replicated', () => {
     expect(error.cause).toBe(reason)
   })
 
-  test('without a deadline near it goes on for 80 s', async () => {
+  test('without a near deadline retries go on for 80 s', async () => {
     const time = waiting()
 
     await failureOf(untilReplicated(time.waiting, step, time.call(3600), never(notYet)))
@@ -122,7 +122,7 @@ describe('until it is replicated', () => {
     expect(deadlines).toEqual([time.waiting.clock.now() + 80_000])
   })
 
-  test('… and when the last try is cut off by the end of the time, which may have been done', async () => {
+  test('the last try may have succeeded when the deadline cuts it off', async () => {
     const time = waiting()
     const cut = failed({ status: 0, code: 'no_answer', text: 'time limit exceeded', lost: true })
     const operation = failing(notYet(), cut)
@@ -147,7 +147,7 @@ describe('until it is replicated', () => {
     expect(error.message).toBe('retry failed: PrincipalNotFound: service principal not replicated: context deadline exceeded')
   })
 
-  test('an error of another step ends it, were it one to wait for there', async () => {
+  test('an error of another step ends the retries, even one that is retried there', async () => {
     const time = waiting()
     const error = failed({ service: 'directory', operation: 'createServicePrincipal', status: 404 })
 
@@ -173,7 +173,7 @@ describe('the pause before another try', () => {
     expect([1, 2, 15].map((tries) => pauseBefore(failed({ status: 429, retryAfterMs: 2_000 }), tries, 0.9))).toEqual([2_000, 2_000, 2_000])
   })
 
-  test('a Retry-After of 0 is no reason to spin', () => {
+  test('a Retry-After of 0 does not cause a busy loop', () => {
     expect(pauseBefore(failed({ status: 429, retryAfterMs: 0 }), 1, 0)).toBe(200)
   })
 
@@ -254,7 +254,7 @@ describe('tries of one call', () => {
     expect(operation.calls).toBe(1)
   })
 
-  test('a bug is not tried again', async () => {
+  test('a bug is not retried', async () => {
     const time = waiting()
     const operation = failing(new TypeError('a bug'))
 
