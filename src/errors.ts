@@ -1,4 +1,4 @@
-/** Why a request failed, in the core's terms; `http/error-reply.ts` alone knows the statuses. */
+/** Why a request failed. Only `http/error-reply.ts` maps kinds to HTTP statuses. */
 export type ErrorKind =
   | 'invalid'
   | 'denied'
@@ -14,17 +14,23 @@ export type ErrorKind =
   | 'overloaded'
 
 export type ServiceErrorOptions = ErrorOptions & {
-  /** True when something failed (the text goes out as a list of causes on authenticated paths), false when a handler refused. docs/contract/http.md#errors */
+  /**
+   * True for a failure, whose text is sent as a list of causes on authenticated paths; false for a refusal.
+   * docs/contract/http.md#errors
+   */
   wrapped?: boolean
-  /** Stable word for logs, audit and metrics. docs/explain.md#reasons. Never part of the answer. */
+  /** Stable identifier for logs, audit and metrics; never sent to the client. docs/explain.md#reasons */
   reason?: string
-  /** The cause in words for the operator: in the log and in `failures`. Never part of the answer to the caller. */
+  /** The cause as text for the operator, in the log and in `failures`; never sent to the client. */
   operatorText?: string | undefined
-  /** When another try makes sense, where that is known. */
+  /** Seconds after which a retry makes sense, if known. */
   retryAfterSeconds?: number | undefined
 }
 
-/** A failure the caller is told about. Anything else thrown is a bug and answers 500 without detail. */
+/**
+ * An error that is reported to the client. Any other error is a bug and results in a 500 response without
+ * details.
+ */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   readonly kind: ErrorKind
@@ -43,22 +49,23 @@ export class ServiceError extends Error {
   }
 }
 
-/** Several causes as one text, in the form clients match. docs/contract/http.md#errors, `M(x)`. */
+/** Joins several causes in the form that clients match. docs/contract/http.md#errors, `M(x)` */
 export function causeList(...causes: string[]): string {
   const head = causes.length === 1 ? '1 error occurred:' : `${causes.length} errors occurred:`
   return `${head}\n${causes.map((cause) => `\t* ${cause}\n`).join('')}\n`
 }
 
-/** A handler's refusal: bare text. */
+/** A refusal by a handler; its text is sent as it is. */
 export const refuse = (kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) => new ServiceError(kind, message, options)
 
-/** Something failed: the text goes out wrapped on authenticated paths. */
+/** A failure; its text is sent as a list of causes on authenticated paths. */
 export const fail = (kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) =>
   new ServiceError(kind, message, { ...options, wrapped: true })
 
 /**
- * Why the server does not start: its process prints the text and ends with the code. docs/settings.md: 2 setting, 3 held, 4 too new, 5 seal key;
- * 1 is a store that is damaged where nothing works without it.
+ * The server cannot start: the process prints the text and exits with the code. 1: an essential part of the
+ * store is damaged, 2: setting, 3: storage in use, 4: storage of a later version, 5: seal key.
+ * docs/settings.md
  */
 export class StartError extends Error {
   override readonly name = 'StartError'

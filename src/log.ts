@@ -8,8 +8,9 @@ export type Log = Logger
 const maxWaitingBytes = 1 << 20
 
 /**
- * One JSON object a line on standard error: `time` (RFC 3339), `level` (word), `event`, `msg`, `replica`. A reader that does not keep up loses
- * lines, it never holds the server up; nor does a log that cannot be written, on a full disk or a closed terminal. docs/operations.md#metrics.
+ * Logs to standard error, one JSON object per line: `time` (RFC 3339), `level` (word), `event`, `msg`,
+ * `replica`. Neither a slow reader nor a failing write (full disk, closed terminal) blocks the server; lines
+ * are lost instead. docs/operations.md#metrics
  */
 export async function openLog(config: Pick<Config, 'logFormat' | 'replicaName'> & Partial<Pick<Config, 'logLevel'>>): Promise<Log> {
   const destination = standardError()
@@ -27,13 +28,13 @@ export async function openLog(config: Pick<Config, 'logFormat' | 'replicaName'> 
   return log
 }
 
-/** Of logs that are open. */
+/** The destinations of open logs. */
 const destinations = new WeakMap<Log, Destination>()
 type Destination = ReturnType<typeof pino.destination>
 
 /**
- * The end of the log: resolves when its last line is written, or after so many milliseconds. What nobody has read by then is dropped, but the
- * write that waits for a reader keeps the process alive.
+ * Closes the log. Resolves when the last line is written, or after `withinMs` milliseconds; lines not written
+ * by then are dropped. A write that is blocked by a slow reader still keeps the process alive.
  */
 export async function closeLog(log: Log, withinMs: number): Promise<void> {
   const destination = destinations.get(log)
@@ -50,7 +51,8 @@ export async function closeLog(log: Log, withinMs: number): Promise<void> {
 
 function standardError(): Destination {
   const destination = pino.destination({ fd: 2, sync: false, maxLength: maxWaitingBytes })
-  // there is nowhere to tell it: lines wait for the next one, and do not hold up the end of the process
+  // a failed write cannot be reported: its lines wait for the next write and do not delay the end of the
+  // process
   destination.once('error', () => process.once('beforeExit', () => destination.destroy()))
   return destination.on('error', () => {})
 }
@@ -61,7 +63,7 @@ async function readable(destination: Destination): Promise<DestinationStream> {
   return { write: (line) => void destination.write(format(line)) }
 }
 
-/** Type, code and message of a failure, and of its causes; the stack only of what is no ServiceError. */
+/** Type, code and message of an error and its causes, with the stack unless it is a ServiceError. */
 function errorFields(error: unknown): object {
   if (!(error instanceof Error)) return { type: typeof error }
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}

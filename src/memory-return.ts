@@ -1,22 +1,33 @@
 import { performance } from 'node:perf_hooks'
 
 const intervalMs = 1000
-/** Share of a second in which the event loop had work: below this nobody waits for the pause a collection makes. */
+/**
+ * Event loop utilisation of a second below which the server counts as idle, so that no request waits for a
+ * collection.
+ */
 const idleShare = 0.05
-/** A shorter rest is not worth what follows: about a second of CPU until the code that the collection drops is compiled anew. */
+/**
+ * Idle time before a collection. A collection drops compiled code, which costs about a second of CPU to
+ * compile again.
+ */
 const restSeconds = 10
-/** A server that has worked less, in milliseconds, has no such code yet: what starting has left goes at its first rest. */
+/**
+ * A server with less active time, in milliseconds, has no such code yet and collects at its first idle time.
+ */
 const freshMs = 3000
-/** Growth since the last collection, in bytes, that is worth one. */
+/** Growth in bytes since the last collection that justifies another one. */
 const worthBytes = 48 * 1024 * 1024
-/** A collection that gave back so much is followed by another: what one gives up is often free only after the next. */
+/**
+ * After freeing this many bytes, another collection follows, because memory is often returned only by the
+ * next one.
+ */
 const muchBytes = 16 * 1024 * 1024
-/** Above this a collection takes too long, and the memory is in use anyway. */
+/** Above this heap size a collection takes too long, and the memory is in use anyway. */
 const mostHeapBytes = 256 * 1024 * 1024
 
 /**
- * Gives memory back to the system once a burst is over: the engine itself keeps for good what a flood of large bodies once made it take. Only in a
- * process started with `--expose-gc`; in any other nothing happens.
+ * Returns memory to the operating system after a burst; V8 alone would keep it. No-op unless the process was
+ * started with `--expose-gc`.
  */
 export function returnMemoryWhenIdle(): void {
   const collect = globalThis.gc

@@ -12,17 +12,18 @@ import { gatehouseVersion } from './version.ts'
 
 const exitCodes = { bug: 1, setting: 2, stopTimeout: 6 } as const
 
-/** How long the last lines of the log may take. */
+/** Time limit for writing the last lines of the log. */
 const logEndMs = 250
 const lookForParentMs = 500
 
-/** The server's process: settings from the environment, one server, a signal, an orderly end. Its exit codes are in docs/operations.md */
+/** Runs the server until a signal stops it, and exits the process. Exit codes: docs/operations.md */
 export async function run(args: readonly string[], environment: NodeJS.ProcessEnv, stopping: AbortController): Promise<void> {
   const log = await openLog(logSettings(environment, isDev(args)))
   logWhatNodeWouldPrint(log)
   await runWith(log, args, environment, stopping)
   await closeLog(log, logEndMs)
-  // a line that nobody reads would keep the process alive, and a signal that comes while Node.js tidies up would count as the end
+  // exit explicitly: a blocked log line would keep the process alive, and a signal during the clean-up of
+  // Node.js would change the exit status
   process.exit()
 }
 
@@ -31,25 +32,25 @@ async function runWith(log: Log, args: readonly string[], environment: NodeJS.Pr
   if (config === undefined) return
   whenToStop(stopping, config, environment, log)
   try {
-    // loaded once the settings are known to be usable: a wrong one is told at once
+    // load the server after the settings are validated, so that an invalid one is reported at once
     const { startServer } = await import('./server.ts')
-    // a signal that came meanwhile is noticed here
+    // lets a pending signal be handled
     await nextTurn()
     if (!stopping.signal.aborted) await serve(startServer, config, log, stopping.signal)
     log.info({ event: 'stopped', exit_code: 0 }, 'stopped')
   } catch (error) {
     const code = error instanceof StartError ? error.exitCode : exitCodes.bug
     process.exitCode = code
-    // an operator can fix what one line says; a bug needs its cause
+    // a StartError is explained by its text; log the cause of a bug only
     const cause = code === exitCodes.bug ? { err: error } : {}
     log.fatal({ event: 'stopped', exit_code: code, ...cause }, error instanceof StartError ? error.message : 'the server failed')
   }
 }
 
-/** One server, until it is asked to stop. */
+/** Runs one server until `stopping` is aborted. */
 async function serve(start: typeof startServer, config: Config, log: Log, stopping: AbortSignal): Promise<void> {
   const server = await start(config, { log, rootToken: rootTokenTeller(config) })
-  if (config.dev) log.warn('Development mode: everything here is for trying out, do not use it in production.')
+  if (config.dev) log.warn('Development mode: for trials only; do not use it in production.')
   returnMemoryWhenIdle()
   log.info(
     { event: 'started', address: server.url, version: gatehouseVersion, reported_version: config.reportedVersion },
@@ -59,24 +60,24 @@ async function serve(start: typeof startServer, config: Config, log: Log, stoppi
   await stop(server, config)
 }
 
-/** Listens for what asks the process to stop. From then on it ends within DRAIN_DELAY and STOP_TIMEOUT, whatever it is waiting for. */
+/** Handles requests to stop the process, which then ends within DRAIN_DELAY plus STOP_TIMEOUT in any case. */
 function whenToStop(stopping: AbortController, config: Config, environment: NodeJS.ProcessEnv, log: Log): void {
-  // npm sends a second signal after Ctrl-C: it must not cut off what the first one lets finish
+  // npm sends a second signal after Ctrl-C; it must not cut off the requests in progress
   void aborted(stopping.signal).then(() => {
     log.info({ event: 'stopping' }, 'stopping')
     setTimeout(() => void endNow(log, exitCodes.stopTimeout), config.drainDelayMs + config.stopTimeoutMs).unref()
   })
   const stop = () => stopping.abort()
-  // the machine may have been copied while the process stood still
+  // the machine may have been cloned while the process was stopped
   process.on('SIGCONT', () => systemRandom.discard())
-  // by itself it would end the process in the middle of its requests, under `nohup` too: Node.js takes back that it is ignored
-  process.on('SIGHUP', () => (config.dev ? stop() : log.info({ event: 'hangup' }, 'SIGHUP: nothing is read anew before a restart')))
-  // npm passes on SIGTERM and SIGINT only, and ends of any other signal: nobody would be left to stop this process
+  // without a handler SIGHUP would kill the process, even under `nohup`: Node.js resets ignored signals
+  process.on('SIGHUP', () => (config.dev ? stop() : log.info({ event: 'hangup' }, 'SIGHUP ignored: settings are read at start only')))
+  // npm forwards only SIGTERM and SIGINT; any other signal ends npm, and this process would be orphaned
   const npm = environment['NPM_PID']
   if (npm !== undefined) whenOrphaned(Number(npm), stop)
 }
 
-/** `parent` was there when bin/gatehouse began, and may be gone by now. */
+/** Calls `tell` once the parent is no longer `parent`, the process id when bin/gatehouse started. */
 function whenOrphaned(parent: number, tell: () => void): void {
   const looking = setInterval(() => {
     if (process.ppid === parent) return
@@ -85,17 +86,17 @@ function whenOrphaned(parent: number, tell: () => void): void {
   }, lookForParentMs).unref()
 }
 
-/** The last resort: requests, connections and lines of the log that are still waiting are dropped. */
+/** Exits without waiting for requests and connections; log lines get a short time. */
 async function endNow(log: Log, code: number): Promise<void> {
   process.exitCode = code
-  if (code === exitCodes.stopTimeout) log.error({ event: 'stopped', exit_code: code }, 'requests still running at the end of GATEHOUSE_STOP_TIMEOUT')
+  if (code === exitCodes.stopTimeout) log.error({ event: 'stopped', exit_code: code }, 'requests were still running after GATEHOUSE_STOP_TIMEOUT')
   await closeLog(log, logEndMs)
   process.exit()
 }
 
 const isDev = (args: readonly string[]): boolean => args.includes('--dev')
 
-/** Node prints warnings and the exception that ends the process as plain text, which no reader of a JSON log expects. */
+/** Logs warnings and uncaught exceptions, which Node.js would print as plain text into the JSON log. */
 function logWhatNodeWouldPrint(log: Log): void {
   process.removeAllListeners('warning')
   process.on('warning', (warning) => log.warn({ event: 'runtime_warning', type: warning.name }, warning.message))
@@ -122,7 +123,7 @@ function configOf(args: readonly string[], environment: NodeJS.ProcessEnv, log: 
   }
 }
 
-/** What becomes of the first root token: kept in its file before it is valid, told once on standard output when it is. */
+/** Delivers the first root token: to its file before it becomes valid, or to standard output afterwards. */
 function rootTokenTeller({ rootTokenFile }: Config): RootTokenTeller {
   if (rootTokenFile === undefined) return { check: checkStandardOutput, keep: () => {}, tell: (token) => print(`Root token: ${token}\n`) }
   return {
@@ -138,7 +139,10 @@ function rootTokenTeller({ rootTokenFile }: Config): RootTokenTeller {
   }
 }
 
-/** Node.js puts /dev/null in the place of a closed standard output: what is printed there is gone, and no error says so. */
+/**
+ * Refuses a closed standard output, which Node.js replaces with /dev/null: printed text would be lost without
+ * an error.
+ */
 function checkStandardOutput(): void {
   const output = fstatSync(1)
   const isNowhere = output.isCharacterDevice() && output.rdev === statSync(devNull).rdev
@@ -163,7 +167,7 @@ const nowhere = (why: string, cause: unknown) =>
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })))
 
-/** Not ready at once, a pause for load balancers, then the end. */
+/** Reports not ready, waits for load balancers, then stops. */
 async function stop(server: Server, config: Config): Promise<void> {
   await server.drain(config.drainDelayMs)
   await server[Symbol.asyncDispose]()

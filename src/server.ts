@@ -199,7 +199,7 @@ function keepTime(clock: MachineClock, { config, log, core, metrics, sweepLogins
       // whoever waits for a moment would wait for the wrong one
       core.messageWaits.lookAgain()
     },
-    onError: (err) => log.error({ err }, 'what had expired could not be ended before the clock was set back'),
+    onError: (err) => log.error({ err }, 'could not end expired leases before the clock was set back'),
   })
 }
 
@@ -230,7 +230,7 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
   await using staging = isNew ? await openMemory() : undefined
   const barrier = await openBarrier({
     ...(await sealKeys(config, log, storage)),
-    sealKeyChanged: () => log.info({ event: 'key_rotated' }, 'the seal key was changed: the former one does not open this store any more'),
+    sealKeyChanged: () => log.info({ event: 'key_rotated' }, 'the seal key was changed: the previous key no longer opens this store'),
     storage,
     clock,
     random,
@@ -263,8 +263,8 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
       isLive: (namespace) => namespaces.isLive(namespace),
       onFailure: (mount, error) => log.error({ err: error, mount: mount.path }, 'a mount could not be removed or moved'),
       onMoveEnd: ({ migration_id, migration_info }) => {
-        log.info({ migration_id, ...migration_info }, 'a move of a mount is over')
-        leases.sweepOwners().catch((err: unknown) => log.error({ err }, 'leases of ended tokens stay until those are gone'))
+        log.info({ migration_id, ...migration_info }, 'a mount move has ended')
+        leases.sweepOwners().catch((err: unknown) => log.error({ err }, 'leases of ended tokens could not be revoked early'))
       },
     }),
   )
@@ -380,14 +380,14 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
       { name: 'policies', remove: (id) => policies.removeNamespace(id) },
       { name: 'mounts', remove: (id) => mounts.removeNamespace(id, { abandon: isAbandoned(id) }) },
     ],
-    onFailure: ({ id, path }, step, err) => log.error({ err, namespace: id, path, step }, 'a namespace could not be removed; it is tried again'),
-    onRemoved: ({ id, path }) => log.info({ event: 'namespace_removed', namespace: id, path }, 'a namespace is removed'),
+    onFailure: ({ id, path }, step, err) => log.error({ err, namespace: id, path, step }, 'could not remove a namespace; will retry'),
+    onRemoved: ({ id, path }) => log.info({ event: 'namespace_removed', namespace: id, path }, 'a namespace was removed'),
   })
   mounts.resume()
   namespaceLife.resume()
   const cors = await CorsStore.open({
     view: core,
-    onFailure: (err) => log.error({ err }, 'which origins are served can not be read: none is until it is written anew'),
+    onFailure: (err) => log.error({ err }, 'cannot read the CORS settings: no origin is allowed until they are written again'),
   })
   const access = new Access({ tokens, identities, policies, namespaces, clock })
   const clusterId = await clusterIdOf(root)
@@ -451,9 +451,9 @@ async function told(teller: RootTokenTeller, id: string, isKept: boolean): Promi
 async function logRootTokenNote(core: View, log: Log): Promise<void> {
   try {
     const time = await takeRootTokenNote(core)
-    if (time !== undefined) log.warn({ event: 'root_token_made', made_at: time }, 'a new root token was made by the command root-token')
+    if (time !== undefined) log.warn({ event: 'root_token_made', made_at: time }, 'the root-token command created a new root token')
   } catch (err) {
-    log.error({ err }, 'whether a root token was made can not be read')
+    log.error({ err }, 'cannot read whether a root token was created')
   }
 }
 
@@ -508,7 +508,7 @@ async function migrateIdentityNames(view: View, random: Random, log: Log): Promi
   const onFailure = (key: string, err: unknown) => log.error({ err, key }, 'a name of an identity cannot be moved')
   const moved = await migrateNames({ view, keys, onFailure })
   if (moved !== undefined && moved > 0)
-    log.info({ event: 'migrated', names: moved }, 'names of identities are told apart by case folding alone from now on')
+    log.info({ event: 'migrated', names: moved }, 'migrated identity names: they are now compared by case folding only')
 }
 
 const unknownCluster = '00000000-0000-0000-0000-000000000000'
@@ -670,7 +670,7 @@ async function buildApp(
       const namespace = call.namespace?.id ?? 'root'
       // a login is paid for with a credential; a look at what is wrapped is not
       if (call.wrapsForStranger && accessor === undefined && !strangersWraps.take(countedAddress(call.remoteAddress)))
-        throw refuse('throttled', 'too many answers were wrapped for a client without a token')
+        throw refuse('throttled', 'too many responses were wrapped for a client without a token')
       try {
         return await wrapper.wrap({ namespace, path: call.path, ttl: call.wrapTtl, body, wrappedAccessor })
       } catch (error) {
@@ -680,7 +680,7 @@ async function buildApp(
         if (leaseId !== undefined) {
           await leases
             .revoke({ namespace, id: leaseId }, { sync: true })
-            .catch((err: unknown) => log.error({ err }, 'a secret nobody got stays until its lease ends'))
+            .catch((err: unknown) => log.error({ err }, 'an undelivered secret remains valid until its lease ends'))
         }
         throw error
       }
@@ -702,7 +702,7 @@ async function buildApp(
       await checkSudo(access, request, call)
       core.barrier.seal()
       core.messageWaits.lookAgain()
-      log.warn({ event: 'sealed' }, 'sealed: nothing can be read until the next start')
+      log.warn({ event: 'sealed' }, 'sealed: no data can be read until the next start')
     },
     stepDown: async () => {},
   })

@@ -2,12 +2,12 @@ import type { Log } from './log.ts'
 import { StorageTallies } from './metrics/storage-tallies.ts'
 import type { StorageEvents } from './storage/storage-events.ts'
 
-/** What the storage tells, as log lines, figures and state. */
+/** Turns storage events into log lines, metrics and state. */
 export class StorageWatch {
   readonly tallies = new StorageTallies()
   readonly events: StorageEvents
   readonly #log: Log
-  /** A call has met damage since the start: only a restart on a sound database ends that. */
+  /** Damage was found since the start; only a restart resets this. */
   #isDamaged = false
   #isFileLost = false
 
@@ -35,18 +35,18 @@ export class StorageWatch {
       },
       fileLost: (reason) => {
         this.#isFileLost = reason !== undefined
-        if (reason === undefined) this.#log.info({ event: 'storage_back' }, 'the database is again the one that was opened')
-        else this.#log.error({ event: 'storage_lost', reason }, 'the database is not the one that was opened: writes are refused')
+        if (reason === undefined) this.#log.info({ event: 'storage_back' }, 'the opened database is in place again')
+        else this.#log.error({ event: 'storage_lost', reason }, 'the database file was replaced: writes are refused')
       },
     }
   }
 
-  /** The database is the one that was opened, and nothing has found it damaged. */
+  /** Whether the database is the opened one and no damage was found. */
   isSound(): boolean {
     return !this.#isDamaged && !this.#isFileLost
   }
 
-  /** A record that does not open under the keys of the store. The barrier has logged it. */
+  /** Counts a record that cannot be decrypted; the barrier has logged it. */
   recordUnreadable(): void {
     this.tallies.failed('record')
   }

@@ -145,7 +145,7 @@ describe('a wrong value is refused in one line that names the setting', () => {
   })
 
   test('the message does not contain the secret', () => {
-    expect(refusal({ ROOT_TOKEN: 'hvs.secret' }, { dev: true })).toBe('GATEHOUSE_ROOT_TOKEN: must have no blanks and no dots')
+    expect(refusal({ ROOT_TOKEN: 'hvs.secret' }, { dev: true })).toBe('GATEHOUSE_ROOT_TOKEN: must not contain spaces or dots')
   })
 
   test.each<[file: string, settings: Record<string, string>]>([
@@ -154,7 +154,7 @@ describe('a wrong value is refused in one line that names the setting', () => {
     ['/keys/old', { SEAL_PREVIOUS_KEY_FILE: '/keys/old' }],
     ['/a.db.lock', { STORAGE: 'sqlite:/a.db' }],
   ])('the root token file must not overwrite what opens the store: %s', (file, settings) => {
-    expect(refusal({ ...settings, ROOT_TOKEN_FILE: file })).toBe(`GATEHOUSE_ROOT_TOKEN_FILE: ${file} is a file of the store or its seal key`)
+    expect(refusal({ ...settings, ROOT_TOKEN_FILE: file })).toBe(`GATEHOUSE_ROOT_TOKEN_FILE: ${file} is a database file or a seal key file`)
   })
 
   test('the default lifetime must not exceed the maximum', () => {
@@ -256,7 +256,7 @@ describe('names', () => {
 
 describe('dangerous settings are refused', () => {
   test('a given root token is refused outside development mode', () => {
-    expect(refusal({ ROOT_TOKEN: 'root' })).toBe('GATEHOUSE_ROOT_TOKEN: only npm run dev takes a root token from outside')
+    expect(refusal({ ROOT_TOKEN: 'root' })).toBe('GATEHOUSE_ROOT_TOKEN: only npm run dev accepts a root token from the environment')
     expect(refusal({ ROOT_TOKEN: 'root' }, { dev: true })).toBe('accepted')
   })
 

@@ -1,17 +1,20 @@
 import { SettingError } from '../config.ts'
 import { StartError } from '../errors.ts'
 
-/** The command can not do what it was asked for; its text is for the operator. */
+/** The command failed; the text is for the operator. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
 
-/** The arguments are not those of the command. */
+/** The arguments are invalid. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Runs a command to its exit code: 0 done, 1 failed, 2 usage or setting, 3 storage held. Failures are one line on standard error. docs/operations.md#commands */
+/**
+ * Runs a command and sets the exit code: 0 done, 1 failed, 2 invalid usage or setting, 3 storage in use.
+ * Prints a failure as one line on standard error. docs/operations.md#commands
+ */
 export async function runCommand(work: () => Promise<void>): Promise<void> {
   try {
     await work()

@@ -16,13 +16,14 @@ import type { Storage } from '../storage/storage.ts'
 import { CommandError, runCommand, UsageError } from './command.ts'
 
 /**
- * `npm run root-token -- [--out FILE]`: a new root token for who lost theirs, with the settings of the server, which must be stopped. Old ones stay valid.
- * The next start says in its log that it was made. docs/storage.md#seal-key, docs/operations.md#commands.
+ * `npm run root-token -- [--out FILE]` creates a new root token if the first one was lost. It uses the
+ * settings of the server, which must be stopped. Existing tokens remain valid. The next start logs that the
+ * token was created. docs/storage.md#seal-key, docs/operations.md#commands
  */
 await runCommand(async () => {
   const { out } = readArguments(process.argv.slice(2))
   const config = readConfig(process.env, { dev: false, warn: (text) => process.stderr.write(`warning: ${text}\n`) })
-  if (out !== undefined && isOfTheStore(config, out)) throw new UsageError(`${out} is a file of the store or its seal key`)
+  if (out !== undefined && isOfTheStore(config, out)) throw new UsageError(`${out} is a database file or a seal key file`)
   await using storage = await openStore(config)
   const sealer = await openSealed(config, storage)
   const root = sealer.view('')
@@ -39,9 +40,9 @@ function readArguments(args: string[]): { out?: string | undefined } {
   }
 }
 
-/** The server's storage, never a new one. */
+/** Opens the server's storage; never creates one. */
 async function openStore({ storage, allowNetworkDisk }: Config): Promise<Storage & AsyncDisposable> {
-  if (storage.kind === 'memory') throw new UsageError('GATEHOUSE_STORAGE: what is in memory: has no root token to replace')
+  if (storage.kind === 'memory') throw new UsageError('GATEHOUSE_STORAGE: memory: storage has no root token to replace')
   const { path } = storage
   await access(path).catch((cause: unknown) => {
     throw new CommandError(`cannot open ${path}: ${systemCode(cause)}`, { cause })
@@ -63,7 +64,7 @@ async function tokenMountOf(root: View): Promise<Mount> {
   return found
 }
 
-/** Shown before it is valid: a token nobody got must not be left behind. */
+/** Outputs the token before it becomes valid, so that no token remains that nobody received. */
 function keep(token: string, out: string | undefined): void {
   if (out === undefined) {
     process.stdout.write(`Root token: ${token}\n`)

@@ -2,7 +2,10 @@ import { makeSealKeyFile } from '../core/barrier/seal.ts'
 import { systemCode } from '../lib/private-file.ts'
 import { CommandError, runCommand, UsageError } from './command.ts'
 
-/** `npm run seal:key -- FILE`: makes a seal key that only its owner can read; never overwrites. docs/operations.md#commands */
+/**
+ * `npm run seal:key -- FILE` creates a seal key file that only its owner can read; never overwrites a file.
+ * docs/operations.md#commands
+ */
 await runCommand(async () => {
   const [file, ...more] = process.argv.slice(2)
   if (file === undefined || file.startsWith('-') || more.length > 0) throw new UsageError('usage: npm run seal:key -- FILE')
@@ -10,7 +13,7 @@ await runCommand(async () => {
     makeSealKeyFile(file)
   } catch (cause) {
     const code = systemCode(cause)
-    throw new CommandError(code === 'EEXIST' ? `${file} exists, and is left as it is` : `cannot write ${file}: ${code}`, { cause })
+    throw new CommandError(code === 'EEXIST' ? `${file} already exists; not overwritten` : `cannot write ${file}: ${code}`, { cause })
   }
   process.stdout.write(`Seal key written to ${file}\n`)
 })

@@ -51,7 +51,7 @@ test.each(['data/seal.key', './data/gatehouse.db', 'data/gatehouse.db-wal'])('ro
 
   const refused = await rootToken(folder.path, ['--out', out])
 
-  expect(refused).toEqual({ code: 2, stdout: '', stderr: `${out} is a file of the store or its seal key\n` })
+  expect(refused).toEqual({ code: 2, stdout: '', stderr: `${out} is a database file or a seal key file\n` })
   expect(await readFile(folder.file('data/seal.key'), 'utf8')).toBe(before)
 })
 
@@ -103,7 +103,7 @@ test.each<{ name: string; args: string[]; settings: Record<string, string>; says
     name: 'a store in memory',
     args: [],
     settings: { STORAGE: 'memory:' },
-    says: 'GATEHOUSE_STORAGE: what is in memory: has no root token to replace',
+    says: 'GATEHOUSE_STORAGE: memory: storage has no root token to replace',
   },
 ])('root-token exits with 2 with $name', async ({ args, settings, says }) => {
   await using folder = await temporaryFolder()

@@ -23,7 +23,7 @@ test('seal:key never overwrites', async () => {
 
   const refused = await sealKey(folder.path, 'old.key')
 
-  expect(refused).toEqual({ code: 1, stdout: '', stderr: 'old.key exists, and is left as it is\n' })
+  expect(refused).toEqual({ code: 1, stdout: '', stderr: 'old.key already exists; not overwritten\n' })
   expect(await readFile(folder.file('old.key'), 'utf8')).toBe('precious')
 })
 

@@ -181,7 +181,7 @@ describe('without a token', () => {
 
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429])
     const refused = await ask('2001:db8:1:2:3:4:5:6')
-    expect(refused.body).toEqual(errors('too many answers were wrapped for a client without a token'))
+    expect(refused.body).toEqual(errors('too many responses were wrapped for a client without a token'))
     expect(refused.headers['retry-after']).toBeDefined()
     expect((await ask('2001:db8:1:3::1')).status).toBe(200)
     clock.advance(6)

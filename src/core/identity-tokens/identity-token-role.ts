@@ -50,5 +50,5 @@ export function readIdentityTokenRole(value: unknown): ReadyRole {
     const role = value as IdentityTokenRole
     return { role, claims: parseClaimTemplate(role.template) }
   }
-  throw new Error('a stored role of identity tokens has not the shape of one')
+  throw new Error('a stored role of identity tokens has an invalid shape')
 }

@@ -120,5 +120,5 @@ export function readNamedKey(value: unknown): NamedKey {
     // sealed as one: only its presence is checked
     return value as NamedKey
   }
-  throw new Error('a stored key of identity tokens has not the shape of one')
+  throw new Error('a stored key of identity tokens has an invalid shape')
 }

@@ -45,7 +45,7 @@ export type Entity = {
  * the record. Throws `internal`.
  */
 export function readEntity(value: unknown): Entity {
-  if (!looksLikeEntity(value)) throw fail('internal', 'internal error', { cause: new Error('a stored entity has not the shape of one') })
+  if (!looksLikeEntity(value)) throw fail('internal', 'internal error', { cause: new Error('a stored entity has an invalid shape') })
   return value
 }
 

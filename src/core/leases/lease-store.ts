@@ -87,7 +87,7 @@ export class LeaseStore implements AsyncDisposable {
   constructor(parts: LeaseStoreParts) {
     const { view, clock, random, tokens, log } = parts
     this.#parts = parts
-    this.#count = new LeaseCount(view, (count) => log.warn({ event: 'many_leases', count }, 'there are very many leases'))
+    this.#count = new LeaseCount(view, (count) => log.warn({ event: 'many_leases', count }, 'the number of leases is unusually large'))
     this.#records = new LeaseRecords(view, {
       added: (key) => this.#count.added(key),
       removed: (key) => this.#count.removed(key),
@@ -100,13 +100,13 @@ export class LeaseStore implements AsyncDisposable {
     })
     this.expiry = new LeaseExpiry({
       ...{ view, clock, random, records: this.#records, revoker: this.#revoker },
-      onError: (err) => log.error({ err }, 'leases that ended could not be worked on'),
+      onError: (err) => log.error({ err }, 'expired leases could not be processed'),
       onIrrevocable: ({ id, revoke_error }) => log.warn({ event: 'lease_irrevocable', lease_id: id, error: revoke_error }, 'a lease is irrevocable'),
     })
     this.#tokenLeases = new TokenLeases(tokens)
     this.#owners = new LeaseOwners({
       ...{ view, clock, tokens, records: this.#records, againMs: parts.sweepAgainMs ?? defaultSweepAgainMs },
-      onError: (err) => log.error({ err }, 'leases of ended tokens'),
+      onError: (err) => log.error({ err }, 'leases of ended tokens could not be revoked'),
     })
     this.#prefixes = new PrefixRevocation({
       ...{ view, clock, records: this.#records, revoker: this.#revoker, tokenLeases: this.#tokenLeases },

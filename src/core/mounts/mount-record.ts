@@ -53,7 +53,7 @@ export function readMount({ key, value }: ViewRecord): Mount {
   const stored = storedMount.safeParse(value)
   const plugin = stored.success ? pluginOf(stored.data.table, stored.data.type) : undefined
   if (!stored.success || plugin === undefined || stored.data.uuid !== key) {
-    throw new Error(`the mount table cannot be read: record ${mountRecords}${key} is no mount of this version`)
+    throw new Error(`the mount table cannot be read: record ${mountRecords}${key} is not a mount that this version can read`)
   }
   return { ...stored.data, plugin }
 }

@@ -27,6 +27,7 @@ function isTextMap(value: unknown): boolean {
 /** A stored namespace. Throws when this server does not know its form: then the server must not start. docs/operations.md#what-a-damaged-store-does */
 export function readNamespace({ key, value }: ViewRecord): NamespaceRecord {
   const record = stored.safeParse(value)
-  if (!record.success || namespaceRecords + record.data.id !== key) throw new Error(`record core/${key} is no namespace of this version`)
+  if (!record.success || namespaceRecords + record.data.id !== key)
+    throw new Error(`record core/${key} is not a namespace that this version can read`)
   return record.data
 }

@@ -90,6 +90,6 @@ export class EntityCutOffs {
 
 function readCutOff(value: unknown): Stored {
   const { count, swept }: Partial<Record<keyof Stored, unknown>> = typeof value === 'object' && value !== null ? value : {}
-  if (typeof count !== 'number' || typeof swept !== 'boolean') throw new Error('a stored cut-off has not the shape of one')
+  if (typeof count !== 'number' || typeof swept !== 'boolean') throw new Error('a stored cut-off has an invalid shape')
   return { count, swept }
 }

@@ -85,10 +85,10 @@ export class TokenTidy implements AsyncDisposable {
       await this.#tidyChildRows(count)
       if (this.#stop.signal.aborted) return
       if (count.failed === 0) await tokens.cutOffs.markSwept(cutOffs)
-      log.info({ event: 'token_tidy', ...count }, 'tokens were tidied up')
+      log.info({ event: 'token_tidy', ...count }, 'tidied tokens')
     } catch (err) {
       count.failed += 1
-      log.error({ err, ...count }, 'tokens could not be tidied up')
+      log.error({ err, ...count }, 'could not tidy tokens')
     }
     if (count.failed > 0 && !this.#stop.signal.aborted) this.#retry = setTimeout(() => this.start(), retryMs).unref()
   }

@@ -74,7 +74,7 @@ const isCount = (value: unknown): value is number => typeof value === 'number' &
  * the record. Throws `internal`.
  */
 export function readToken(value: unknown): Token {
-  if (!looksLikeToken(value)) throw fail('internal', 'internal error', { cause: new Error('a stored token has not the shape of one') })
+  if (!looksLikeToken(value)) throw fail('internal', 'internal error', { cause: new Error('a stored token has an invalid shape') })
   return value
 }
 

@@ -63,6 +63,6 @@ export const emptyRole: RoleRecord = {
 /** A stored record as a role. Fields of a later version stay as they are. Throws kind `internal`. */
 export function readRole(stored: unknown): RoleRecord {
   const role = storedRole.loose().safeParse(stored)
-  if (!role.success) throw fail('internal', 'internal error', { cause: new Error('a stored role of the cloud engine has not the shape of one') })
+  if (!role.success) throw fail('internal', 'internal error', { cause: new Error('a stored role of the cloud engine has an invalid shape') })
   return role.data
 }

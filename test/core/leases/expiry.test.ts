@@ -80,7 +80,7 @@ describe('a lease that ends', () => {
     await house.expire()
 
     expect(house.provider.alive.has(credential)).toBe(false)
-    expect(house.logged).toContain('leases that ended could not be worked on')
+    expect(house.logged).toContain('expired leases could not be processed')
   })
 })
 

@@ -271,7 +271,7 @@ describe('a namespace with debris', () => {
     await house.root.write('team/sys/leases/revoke-force/clouds/creds')
     return { ...credential, lease: '', duration: 0, warnings: body.warnings as never }
   }
-  const failures = () => lines.filter(({ msg }) => String(msg).startsWith('a namespace could not be removed')).length
+  const failures = () => lines.filter(({ msg }) => String(msg).startsWith('could not remove a namespace')).length
 
   test('is being deleted until the cloud has let go of it', async () => {
     const credential = await inTeam()
