@@ -168,13 +168,25 @@ const maxSearched = 200
 
 /** The JSON pointer of the nearest member of this name inside of other claims. */
 function pathTo(claims: StrictObject, name: string): string | undefined {
-  let level: readonly Place[] = [{ steps: [], value: claims }]
-  for (let depth = 0; depth < maxDepth; depth++) {
-    level = level.flatMap(membersOf).slice(0, maxSearched)
-    const found = depth === 0 ? undefined : level.find(({ steps }) => steps.at(-1) === name)
-    if (found !== undefined) return found.steps.map((step) => `/${escapedStep(step)}`).join('')
+  const paths = pathsByClaims.get(claims) ?? innerPaths(claims)
+  pathsByClaims.set(claims, paths)
+  return paths.get(name)
+}
+
+/** One walk looks for many names in the same claims. */
+const pathsByClaims = new WeakMap<StrictObject, ReadonlyMap<string, string>>()
+
+function innerPaths(claims: StrictObject): ReadonlyMap<string, string> {
+  const paths = new Map<string, string>()
+  let level: readonly Place[] = Object.keys(claims).flatMap((key) => (isObject(claims[key]) ? [{ steps: [key], value: claims[key] }] : []))
+  for (let depth = 1; depth < maxDepth; depth++) {
+    level = level.slice(0, maxSearched).flatMap(membersOf).slice(0, maxSearched)
+    for (const { steps } of level) {
+      const name = steps.at(-1) ?? ''
+      if (!paths.has(name)) paths.set(name, steps.map((step) => `/${escapedStep(step)}`).join(''))
+    }
   }
-  return undefined
+  return paths
 }
 
 type Place = { readonly steps: readonly string[]; readonly value: unknown }
