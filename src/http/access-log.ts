@@ -1,7 +1,10 @@
 import type { Call } from './call.ts'
 import { noRoute } from './mount-router.ts'
 
-/** What the log says of a request that is over; never its query, body, headers or tokens. docs/operations.md#metrics */
+/**
+ * The log line of a finished request. It never contains query, body, headers or tokens.
+ * docs/operations.md#metrics
+ */
 export type AccessLine = {
   request_id: string
   method: string
@@ -13,7 +16,7 @@ export type AccessLine = {
   remote_address: string
 }
 
-/** The line of a request that has its answer. */
+/** Makes the log line of a finished request; `ms` is its duration in milliseconds. */
 export function accessLine(call: Call, { route, status, ms }: { route: string; status: number; ms: number }): AccessLine {
   return {
     request_id: call.requestId,
@@ -27,7 +30,10 @@ export function accessLine(call: Call, { route, status, ms }: { route: string; s
   }
 }
 
-/** Plugin and path template, `/jwt/role/:name`; node-level paths as they are asked for, `/sys/health`; `none` where nothing serves the path. */
+/**
+ * Plugin and path template (`/jwt/role/:name`); node-level paths as requested (`/sys/health`); `none` for an
+ * unknown path.
+ */
 export function routeTemplate(url: string | undefined): string {
   if (url === undefined || url === noRoute) return 'none'
   return url

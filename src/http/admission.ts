@@ -21,10 +21,10 @@ export type AdmissionParts = {
   /** The mount a path of a namespace belongs to. */
   resolve(namespace: string, path: string): { mount: Mount } | undefined
   jsonLimits: JsonLimits
-  /** On paths that need no token. */
+  /** Limits on paths that need no token. */
   openJsonLimits: JsonLimits
   isSealed(): boolean
-  /** Seconds a token or lease of the mount may live. */
+  /** Maximum TTL of tokens and leases of the mount, in seconds. */
   maxTtlOf(mount: Mount): number
 }
 
@@ -33,16 +33,17 @@ const rootOnly =
 
 /** A request before its fields are read. */
 export type UnreadRequest = RoutedRequest & {
-  /** As read; it is let go of here. */
+  /** The raw body; admission drops the reference to it. */
   body: unknown
 }
 
-/** Lets a request of a route with these rules go on, or throws. */
+/** Admits a request to a route with these rules, or throws a refusal. */
 export type Admit = (request: UnreadRequest, rules: RouteRules) => Promise<void>
 
 /**
- * Everything between a routed request and its handler, in the order of docs/contract/http.md#the-order-of-refusals: the first refusal wins. Afterwards the
- * call holds its fields and its caller.
+ * Makes the checks between routing and the handler, in the order of
+ * docs/contract/http.md#the-order-of-refusals: the first refusal wins. Afterwards the call holds its fields
+ * and its caller.
  */
 export function admission(parts: AdmissionParts): Admit {
   const { access, namespaces, resolve, isSealed, maxTtlOf } = parts
@@ -90,12 +91,15 @@ export function admission(parts: AdmissionParts): Admit {
     if (call.mount !== undefined) call.wrapTtl = Math.min(call.wrapTtl, maxTtlOf(call.mount))
   }
 
-  /** To read a large body takes time. It is not read for whoever has no valid token and is refused for that in the end. */
+  /**
+   * Whether the caller has a valid token. Parsing a large body takes time, so it is not parsed for callers
+   * who will be refused.
+   */
   async function isKnown(raw: IncomingMessage, { remoteAddress, namespace }: Call): Promise<boolean> {
     return !isSealed() && (await access.findCaller(tokenOf(raw), remoteAddress, namespace)) !== undefined
   }
 
-  /** docs/contract/namespaces.md#locked-namespaces. What unlocks a namespace is served in a locked one. */
+  /** Unlock requests are served in a locked namespace. docs/contract/namespaces.md#locked-namespaces */
   function checkServed(call: Call, namespace: Namespace): void {
     if (!namespaces.isLive(namespace.id)) throw taintedRefusal(call)
     const isUnlocking = call.operation === 'write' && unlockPath.test(call.path)
@@ -103,7 +107,10 @@ export function admission(parts: AdmissionParts): Admit {
     if (refusal !== undefined) throw refusal
   }
 
-  /** The same path in the namespace of this id, where there is such a one: there it has the same fixed mount. docs/contract/namespaces.md#calls-that-follow-an-id */
+  /**
+   * Moves the call to the namespace of this id, if it exists; the path has the same fixed mount there.
+   * docs/contract/namespaces.md#calls-that-follow-an-id
+   */
   function follow(call: Call, id: string | undefined): void {
     const namespace = id === undefined || id === call.namespace?.id ? undefined : namespaces.byId(id)
     const mount = namespace && resolve(namespace.id, call.path)?.mount
@@ -118,7 +125,7 @@ const isLarge = (body: unknown): boolean => body instanceof Uint8Array && body.l
 
 const unlockPath = /^sys\/namespaces\/api-lock\/unlock(?:\/|$)/
 
-/** The mount is on its way out. docs/contract/http.md#errors */
+/** The refusal of a mount or namespace that is being removed. docs/contract/http.md#errors */
 export const taintedRefusal = (call: Call) =>
   refuse('missing', `no handler for route "${call.path}" on namespace "${call.namespace?.path ?? ''}". route entry or namespace is tainted.`)
 
@@ -130,7 +137,7 @@ function fieldsOf(call: Call, sent: unknown, limits: JsonLimits): Record<string,
   if (call.operation === 'patch') return readPatchFields(body, call.contentType, limits)
   if (call.query === '') return {}
   const fields = queryFields(call.query)
-  // GET ?list=true is a list, and the word itself is no field of it
+  // GET ?list=true is a list; `list` itself is not a field
   if (call.verb === 'GET') {
     delete fields['list']
     delete fields['scan']

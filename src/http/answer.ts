@@ -6,10 +6,10 @@ import { type Call, type Converted, callOf } from './call.ts'
 import { envelope, type MadeByCall, type Reply, wrappedEnvelope } from './envelope.ts'
 import type { Answer, RoutedRequest, Served } from './exchange.ts'
 
-/** What the house does around a handler. */
+/** The parts of the application that a request needs around its handler. */
 export type House = Pick<FastifyInstance, 'enterMount' | 'leaseSecret' | 'wrapAnswer' | 'holdAnswer'>
 
-/** From an admitted request to its answer: fields, handler, envelope. Throws what it is refused with. */
+/** Makes the response to an admitted request: fields, handler, envelope. Throws refusals. */
 export async function answerRequest(house: House, request: RoutedRequest, { operation, handle, rules }: Served): Promise<Answer> {
   const call = callOf(request.raw)
   if (call.converted === undefined) {
@@ -23,7 +23,7 @@ export async function answerRequest(house: House, request: RoutedRequest, { oper
   let result: Reply | undefined
   try {
     result = await handle(rules.exchange(request))
-    // inside the mount: whoever removes it waits for the lease and ends it
+    // inside the mount: its removal waits for this lease and revokes it
     if (result?.secret !== undefined) result = await withLease(house, call, result, result.secret)
   } finally {
     leave()
@@ -46,7 +46,7 @@ export async function answerRequest(house: House, request: RoutedRequest, { oper
   return { status: result.status ?? 200, contentType: 'application/json', headers: result.headers, body }
 }
 
-/** docs/contract/leases.md#lifetime-and-renewal: a secret goes out with the lease it was given, or not at all. */
+/** A secret is sent with its lease, or not at all. docs/contract/leases.md#lifetime-and-renewal */
 async function withLease(house: House, call: Call, reply: Reply, secret: NonNullable<Reply['secret']>): Promise<Reply> {
   const { warnings, ...lease } = await house.leaseSecret(call, secret)
   return { ...reply, lease, warnings: [...(reply.warnings ?? []), ...warnings] }
@@ -63,7 +63,9 @@ function warningsOf({ unknown, replaced }: Converted): string[] {
   return warnings
 }
 
-/** docs/contract/http.md#verbs-and-paths: a list of nothing is 404, unless there is something to say; `after` and `limit` cut it. */
+/**
+ * An empty list without warnings is 404. Applies `after` and `limit`. docs/contract/http.md#verbs-and-paths
+ */
 async function listAnswer(house: House, call: Call, result: Reply | undefined, warnings: string[]): Promise<Answer> {
   const data = result?.paged === true ? (result.data ?? {}) : page(result?.data ?? {}, call.sent)
   const keys = 'keys' in data ? data.keys : undefined
@@ -86,7 +88,7 @@ function page(data: object, sent: Readonly<Record<string, JsonValue>>): object {
   return { ...data, keys, key_info: Object.fromEntries(Object.entries(data.key_info).filter(([key]) => shown.has(key))) }
 }
 
-/** What follows a name in a list, which need not be in order to its end; of a name that is not in it, what is greater. */
+/** The names after `after` in list order; if `after` is not in the list, the names greater than it. */
 function behind(keys: readonly unknown[], after: string): unknown[] {
   const at = keys.indexOf(after)
   return at >= 0 ? keys.slice(at + 1) : keys.filter((key) => typeof key === 'string' && key > after)
@@ -107,12 +109,12 @@ export function limitOf(sent: JsonValue | undefined): number {
 
 const json = (body: string): Answer => ({ status: 200, contentType: 'application/json', body })
 
-/** docs/contract/wrapping.md#wrapping: the answer is kept, and a token for it goes out. */
+/** Stores the response and returns a wrapping token for it. docs/contract/wrapping.md#wrapping */
 async function wrapped(house: House, call: Call, body: string, made: MadeByCall = {}): Promise<Answer> {
   return json(wrappedEnvelope(await house.wrapAnswer(call, body, made)))
 }
 
-/** A document may be wrapped like any answer; a page for a browser, or a status that says all, may not. */
+/** Wraps a JSON document with status 200 like any response; other raw responses cannot be wrapped. */
 async function rawAnswer(house: House, call: Call, { status, contentType, body, cacheControl, headers }: NonNullable<Reply['raw']>): Promise<Answer> {
   if (call.wrapTtl > 0 && status === 200 && contentType === 'application/json') return wrapped(house, call, body)
   return { status, contentType, headers: cacheControl === undefined ? headers : { ...headers, 'cache-control': cacheControl }, body }

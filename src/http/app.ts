@@ -34,27 +34,27 @@ export type AppParts = {
     maxInFlight: number
   }
   route(request: IncomingMessage): string
-  /** docs/contract/http.md#pages-of-other-origins; undefined while requests of other origins are not looked at. */
+  /** The CORS rules; undefined while CORS is off. docs/contract/http.md#pages-of-other-origins */
   cors(): CorsRules | undefined
-  /** Asked first; what it does not serve goes through all that follows. */
+  /** Tried first; requests it does not serve take the usual path. */
   readyRead: ReadyRead
   /** docs/contract/http.md#the-order-of-refusals */
   admit: Admit
-  /** Told of every failure that is ours. */
+  /** Called for every internal error. */
   onBug(error: unknown, requestId: string): void
   /** A request is inside a mount until the returned function is called. */
   enter(call: Call): () => void
   /** Gives a secret a lease that ends with the caller's token. */
   lease(call: Call, secret: LeasedSecret): Promise<IssuedLease>
-  /** Keeps an answer behind a token. When that fails, what the call has made is taken back. */
+  /** Stores a response behind a wrapping token. If that fails, revokes what the call has made. */
   wrap(call: Call, body: string, made: MadeByCall): Promise<WrapInfo>
   /** The OpenAPI document of one path. */
   describe(place: DocumentedPlace, path: string): Promise<object | null>
-  /** Called when a request is over, answered or broken off: one-use tokens end here. */
+  /** Called when a request has ended, answered or aborted; one-use tokens are revoked here. */
   afterRequest(call: Call): void
-  /** Told of every request that is over, for the log; undefined: nobody asked. */
+  /** Called for every finished request, for the log; undefined while the access log is off. */
   onAccess: ((line: AccessLine) => void) | undefined
-  /** Told of every answer, and of what was refused before any work; undefined: nobody counts. */
+  /** Called for every response and every early refusal; undefined without metrics. */
   measure: Measure | undefined
 }
 
@@ -66,17 +66,19 @@ export type Measure = {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** From now on each answer ends its connection. */
+    /** From now on each response closes its connection. */
     endConnections(): void
-    /** Requests that count as under way. */
+    /** Number of requests in progress. */
     inFlight(): number
-    /** Counts a request as inside its mount; call what comes back when it has left. */
+    /** Counts a request as inside its mount until the returned function is called. */
     enterMount(call: Call): () => void
-    /** Gives a secret a lease; throws, with the secret taken back, when that can not be. */
+    /** Gives a secret a lease. If that fails, revokes the secret and throws. */
     leaseSecret(call: Call, secret: LeasedSecret): Promise<IssuedLease>
-    /** Keeps an answer behind a token; when that fails, what the call has made is taken back. */
+    /** Stores a response behind a wrapping token. If that fails, revokes what the call has made. */
     wrapAnswer(call: Call, body: string, made: MadeByCall): Promise<WrapInfo>
-    /** Counts a large answer until its client has it. Throws when too many bytes are held already. */
+    /**
+     * Counts a large response until its client has received it. Throws if too many bytes are held already.
+     */
     holdAnswer(call: Call, body: string): void
     readonly helpPages: HelpPages
     /** The OpenAPI document of one path; null when the document does not know it. */
@@ -95,7 +97,7 @@ export function createApp(parts: AppParts): FastifyInstance {
   let inFlight = 0
   let closing = false
   const isBusy = () => closing || inFlight >= parts.limits.maxInFlight
-  /** Answers that lie ready go past all hooks. */
+  /** Sends a prepared response without running any hook. */
   function readAtOnce(request: IncomingMessage, response: ServerResponse): boolean {
     const started = performance.now()
     if (parts.onAccess !== undefined || !parts.readyRead(request, response)) return false
@@ -107,7 +109,7 @@ export function createApp(parts: AppParts): FastifyInstance {
       { ...parts.server, onRefused: (status) => parts.measure?.refused(refusedReason[status]) },
       (request, response) => !isBusy() && request.isBeyondLimits !== true && (readAtOnce(request, response) || reads.serve(request, response)),
     ),
-    // those that were looked at before have their route
+    // a request that already has a call is already routed
     rewriteUrl: (request) => (request.call === undefined ? parts.route(request) : (request.url ?? '/')),
     bodyLimit: Number.MAX_SAFE_INTEGER,
     routerOptions,
@@ -173,7 +175,7 @@ export function createApp(parts: AppParts): FastifyInstance {
       else if (error.kind === 'too-large') parts.measure?.refused('size')
     }
     const answer = replyFor(error, rules?.open === true, (bug) => parts.onBug(bug, call.requestId))
-    // only what a handler was asked for: no wrong verb, no sealed server
+    // only for requests that reached a handler, not for a wrong verb or a sealed server
     const isNamed = rules?.namesRequest === true && call.converted !== undefined
     return isNamed ? naming(answer, call.requestId) : answer
   }
@@ -284,15 +286,15 @@ export function createApp(parts: AppParts): FastifyInstance {
 }
 
 /**
- * Reads and drops what is left of a request. The connection is closed behind this answer, and closing it while the client writes would take the answer
- * away. BODY_TIMEOUT ends a body that does not.
+ * Reads and drops the rest of a request before a response that closes the connection: closing it while the
+ * client still writes could discard the response. BODY_TIMEOUT bounds the wait.
  */
 function whenRead(request: IncomingMessage, goOn: () => void): void {
   request.once('close', goOn)
   request.resume()
 }
 
-/** Notes on the call what an answer to another origin has to say. */
+/** Sets the CORS headers of the response on the call. */
 function lookAtOrigin(rules: CorsRules, { headers }: FastifyRequest, call: Call): CorsVerdict | undefined {
   const { origin } = headers
   if (origin === undefined || origin === '') return undefined
@@ -314,7 +316,7 @@ const isServed = ({ kind }: EarlyReply): boolean => kind === 'redirect' || kind 
 /** On a path that needs no token, or that looks at the token itself and takes no body worth mentioning. */
 const isOpen = ({ routeOptions: { config } }: FastifyRequest): boolean => config.rules?.open !== false
 
-/** Served whatever the load: state, sealing, and revoking tokens and leases. docs/contract/http.md#limits */
+/** Served under any load: state, sealing, and revoking tokens and leases. docs/contract/http.md#limits */
 const isExempt = (url: string, call: Call) => url.startsWith('/-/node/') || url.startsWith('/-/health/') || isRevoking(call)
 
 function isRevoking({ mount, below }: Call): boolean {
@@ -338,17 +340,17 @@ function replyFor(error: unknown, open: boolean, onBug: (error: unknown) => void
   return bugReply(open)
 }
 
-/** Fastify's word for a request it could not read. */
+/** Whether Fastify reports a request that it could not read. */
 const isClientError = (error: unknown): boolean =>
   error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' && error.statusCode < 500
 
-/** What requests that no handler sees are counted as. */
+/** Metric label of requests that are refused before a handler sees them. */
 const refusedReason: Record<RawStatus, 'size' | 'timeout' | 'malformed'> = {
   ...{ 400: 'malformed', 405: 'malformed', 417: 'malformed', 408: 'timeout' },
   ...{ 413: 'size', 414: 'size', 431: 'size' },
 }
 
-/** The one path whose answers lie ready. */
+/** The one path with prepared responses. */
 const readyRoute = '/system/internal/ui/unauthenticated-messages'
 
 const methodLabel = (verb: string): string => (isKnownVerb(verb) ? verb : 'other')
@@ -366,7 +368,7 @@ function routeLabel(url: string | undefined): string {
   return label
 }
 
-/** A refusal that says which request it was. */
+/** Adds the request id to a refusal. */
 const naming = (answer: ErrorReply, requestId: string): ErrorReply => ({
   ...answer,
   body: answer.body.replace(/\}\n$/, `,"request_id":"${requestId}"}\n`),

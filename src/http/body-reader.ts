@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { refuse, type ServiceError } from '../errors.ts'
 
-/** A body of which a part has arrived. */
+/** A body that has partly arrived. */
 export type ArrivingBody = {
   readonly heldBytes: number
-  /** Must it be read whatever the load? */
+  /** Whether it must be read under any load. */
   readonly isProtected: boolean
-  /** Ends it with 503, and gives its bytes back. */
+  /** Refuses it with 503 and returns its bytes to the budget. */
   refuse(): void
 }
 
@@ -67,20 +67,21 @@ export function announcedSizeRefusal(request: IncomingMessage, maxBytes: number)
   return Number(request.headers['content-length'] ?? 0) > maxBytes ? tooLarge() : undefined
 }
 
-/** Bodies up to this size are read whatever the load, where the load must not matter. */
+/** Bodies of exempt requests are read under any load up to this size, in bytes. */
 const alwaysReadBytes = 16 * 1024
 
 export type BodyLimits = {
   maxBytes: number
   budget: BodyBudget
-  /** Served whatever the load: sealing, and revoking tokens and leases. docs/contract/http.md#limits */
+  /** Served under any load: sealing, and revoking tokens and leases. docs/contract/http.md#limits */
   exempt: boolean
 }
 
 /**
- * Reads a body whole, within the limit of one and of all together; `taken` is told of the bytes that count against the budget, also
- * of those given back by a refusal, and gives back the rest when the request is over. After a refusal the rest of the body is read
- * and dropped, so that the client can still read the answer.
+ * Reads a complete body, within the limits of one body and of all together. `taken` gets the bytes that count
+ * against the budget (negative when a refusal returns them); the caller returns the rest when the request has
+ * ended. After a refusal the rest of the body is read and dropped, so that the client can still read the
+ * response.
  */
 export function readBody(
   request: IncomingMessage,
@@ -148,7 +149,7 @@ class Gathered {
     return this.#memory.length
   }
 
-  /** Gives back by how many bytes the memory grew. */
+  /** Returns the growth of the memory, in bytes. */
   add(chunk: Buffer): number {
     const before = this.#memory.length
     if (before === 0) this.#memory = chunk

@@ -42,7 +42,7 @@ export function queryFields(search: string): Record<string, JsonValue> {
   return fields
 }
 
-/** Without prototype: every name is a field and nothing else. */
+/** Without a prototype, so that no field name collides with an inherited property. */
 const noFields = (): JsonObject => Object.create(null)
 
 const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d
@@ -96,7 +96,7 @@ function readForm(raw: Uint8Array, limits: JsonLimits): Record<string, JsonValue
   return fields
 }
 
-/** The pairs of a form or query in order; undefined stands for one that cannot be decoded. */
+/** The pairs of a form or query in order; undefined for a pair that cannot be decoded. */
 function* pairsOf(text: string): Generator<{ key: string; value: string } | undefined> {
   for (let start = 0; start <= text.length; ) {
     const ampersand = text.indexOf('&', start)
@@ -112,5 +112,5 @@ function decodePair(pair: string): { key: string; value: string } | undefined {
   return cut < 0 ? { key: decode(pair), value: '' } : { key: decode(pair.slice(0, cut)), value: decode(pair.slice(cut + 1)) }
 }
 
-/** Bytes that are no UTF-8 become U+FFFD. */
+/** Bytes that are not valid UTF-8 become U+FFFD. */
 const decode = (text: string): string => unescapePercent(text.replaceAll('+', ' '))

@@ -7,7 +7,7 @@ import type { JsonValue } from '../lib/json.ts'
 /** What a verb asks for. docs/contract/http.md#verbs-and-paths. `write` becomes create or update once the target's existence is known. */
 export type Operation = 'read' | 'list' | 'scan' | 'write' | 'patch' | 'delete' | 'header' | 'help' | 'preflight'
 
-/** An answer settled by the request's head alone. */
+/** A response determined by the request's head alone. */
 export type EarlyReply =
   | { kind: 'errors'; status: 400 | 404 }
   | { kind: 'empty'; status: number }
@@ -15,12 +15,12 @@ export type EarlyReply =
   | { kind: 'text'; status: number; text: string }
   | { kind: 'refusal'; status: number; text: string }
 
-/** One request as the house sees it: made once from the raw target by the mount router, carried along, completed by `admit`. */
+/** The state of one request: created by the mount router from the raw target, completed by `admit`. */
 export type Call = {
   readonly requestId: string
   /** The verb as sent. */
   readonly verb: string
-  /** Undefined: a verb or `list` value nobody offers; `refusedStatus` says what it gets. */
+  /** Undefined for an unknown verb or `list` value; the response then has `refusedStatus`. */
   readonly operation: Operation | undefined
   readonly refusedStatus: number
   /** Decoded, without `/v1/`, relative to the namespace; ends in `/` for list and scan. */
@@ -37,30 +37,30 @@ export type Call = {
   readonly early: EarlyReply | undefined
   /** `Content-Type` as sent. */
   readonly contentType: string | undefined
-  /** Of a page of another origin that may read the answer: what that has to say. docs/contract/http.md#pages-of-other-origins */
+  /** The CORS headers for a page of an allowed origin. docs/contract/http.md#pages-of-other-origins */
   crossOrigin: CrossOrigin | undefined
-  /** Address that counts as the client's. docs/contract/http.md#client-address */
+  /** The client's address. docs/contract/http.md#client-address */
   remoteAddress: string
   /** Seconds for which the answer is to be kept behind a token instead of given, part of one too; 0: it is not. Set by `admit`. */
   wrapTtl: number
-  /** The answer is kept for a caller without a token. Set by `admit`. */
+  /** The response is wrapped for a caller without a token. Set by `admit`. */
   wrapsForStranger: boolean
   /** Fields as sent: body of a write, query of the rest. Set by `admit`. */
   sent: Record<string, JsonValue>
   caller: Caller | undefined
-  /** The caller's write turned out to make something new. */
+  /** The write creates a new object. */
   creates: boolean
-  /** Converted fields, when the existence check had to convert them. */
+  /** Converted fields, if the existence check needed them. */
   converted: Converted | undefined
-  /** Why it was refused, as one stable word; "" for most requests. docs/explain.md#reasons */
+  /** The reason for the refusal, a stable code; empty for most requests. docs/explain.md#reasons */
   reason: string
-  /** Memory its body takes, and its answer where that is large. */
+  /** Bytes held for its body, and for its response if that is large. */
   bodyBytes: number
-  /** To be called when its answer is made. */
+  /** Called when its response is made. */
   answered: (() => void) | undefined
-  /** It counts as under way: all of it has arrived, and it is handled. */
+  /** It counts as in progress: it has arrived completely and is being handled. */
   isUnderWay: boolean
-  /** While it only waits it does not count as under way; call what comes back when it goes on. */
+  /** Stops counting a waiting request as in progress, until the returned function is called. */
   setAside: (() => () => void) | undefined
 }
 
@@ -88,7 +88,7 @@ export function callOf(raw: IncomingMessage): Call {
   return raw.call
 }
 
-/** What a call holds until its answer is made, it gives back now; the second time nothing happens. */
+/** Releases what the call holds until its response is made. A second call has no effect. */
 export function answerIsMade(call: Call): void {
   const { answered } = call
   call.answered = undefined

@@ -1,7 +1,9 @@
 import type { FastifyReply } from 'fastify'
 import type { Answer } from './exchange.ts'
 
-/** From this many characters on an answer counts as memory, which a client that reads slowly holds. */
+/**
+ * Responses of at least this many characters count against the memory limit until the client has read them.
+ */
 export const largeAnswer = 1024 * 1024
 
 const asWritten = (body: string): string => body
@@ -11,10 +13,10 @@ export function sendText(reply: FastifyReply, status: number, contentType: strin
   return reply.code(status).header('content-type', contentType).serializer(asWritten).send(body)
 }
 
-/** Sends written JSON. */
+/** Sends a JSON text. */
 export const sendJson = (reply: FastifyReply, status: number, body: string): FastifyReply => sendText(reply, status, 'application/json', body)
 
-/** Sends what a handler's request came to. */
+/** Sends a handler's response. */
 export function sendAnswer(reply: FastifyReply, { status, contentType, headers, body }: Answer): FastifyReply {
   if (headers !== undefined) reply.headers(headers)
   if (contentType !== undefined) reply.header('content-type', contentType)

@@ -9,7 +9,7 @@ import { type RawStatus, statusOfParserError } from './raw-errors.ts'
 import { RequestFeed } from './request-feed.ts'
 import { readShared } from './shared-read.ts'
 
-/** What an operator sets about connections. docs/settings.md */
+/** The connection settings. docs/settings.md */
 export type ListServerOptions = {
   /** From the first byte of a request to the end of its head. */
   headerTimeoutMs?: number
@@ -17,15 +17,15 @@ export type ListServerOptions = {
   bodyTimeoutMs?: number
   /** How long a connection may wait for its next request. Go's clients keep one for 90 s. */
   idleTimeoutMs?: number
-  /** How often the first two are looked after. */
+  /** Interval at which the first two timeouts are checked. */
   timeoutCheckMs?: number
   /** Bytes of request line and headers; more is 431. */
   maxHeadBytes?: number
   /** Bytes of the request target; more is 414. */
   maxTargetBytes?: number
-  /** Who may hold how many connections. */
+  /** Limits on the number of connections. */
   connections?: ConnectionLimits
-  /** Told of each request that is refused before a handler sees it. */
+  /** Called for each request that is refused before a handler sees it. */
   onRefused?: (status: RawStatus) => void
   /** Certificate and key: the server then speaks TLS only. */
   tls?: TlsOptions
@@ -54,7 +54,7 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
       ? createServer(serverOptions)
       : createTlsServer({ ...serverOptions, handshakeTimeout: serverOptions.headersTimeout, ...options.tls })
   server.maxHeadersCount = maxHeaders + 1
-  // undocumented: a client that has ended its side still gets the answers it is owed
+  // undocumented: a client that has closed its sending side still gets its pending responses
   Object.assign(server, { httpAllowHalfOpen: true })
 
   const connections = new Connections(options.connections ?? noLimits)
@@ -95,8 +95,8 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
 }
 
 /**
- * The two Fastify options that put a Fastify application behind such a server: Fastify's own answer to malformed requests must stay away. What `isServed`
- * has answered the application never sees.
+ * The Fastify options that put an application behind such a server, without Fastify's own response to
+ * malformed requests. Requests that `isServed` has answered do not reach the application.
  */
 export function listVerb(options: ListServerOptions, isServed: (request: IncomingMessage, response: ServerResponse) => boolean = () => false) {
   return {
@@ -108,7 +108,7 @@ export function listVerb(options: ListServerOptions, isServed: (request: Incomin
   }
 }
 
-/** What stands between a socket and the handler. */
+/** The objects between a socket and the handler. */
 type Line = { readonly connection: Connection; readonly feed: RequestFeed }
 
 type FeedOptions = { headerTimeoutMs: number; onRefused: ListServerOptions['onRefused']; onBytes(): void }

@@ -8,7 +8,7 @@ import { commonHeaders, requestIdHeader } from './common-headers.ts'
 
 export type ListenAt = { readonly host: string; readonly port: number }
 
-/** If no connection comes for so long, none is expected while the addresses close. */
+/** After this time without a new connection, none is expected while the addresses close. */
 const quietMs = 20
 const longestAcceptMs = 200
 const lookEveryMs = 10
@@ -27,13 +27,13 @@ export class Listener implements AsyncDisposable {
     this.#starting = starting
   }
 
-  /** Rejects with the system's error when an address cannot be taken. */
+  /** Rejects with the system's error if an address cannot be bound. */
   static async bind({ host, port }: ListenAt): Promise<Listener> {
     const addresses = host === 'localhost' ? (await lookup(host, { all: true })).map(({ address }) => address) : [host]
     const [first = host, ...others] = addresses
     const bound = [await startingServer(first, port)]
     const samePort = port === 0 ? portOf(bound[0]) : port
-    // as long as one address of the name is there, the others need not be
+    // one address of the name is enough
     for (const other of others)
       await startingServer(other, samePort).then(
         (server) => bound.push(server),
@@ -51,7 +51,7 @@ export class Listener implements AsyncDisposable {
     return portOf(this.#starting[0])
   }
 
-  /** From now on connections are the server's. */
+  /** Hands all further connections to the server. */
   async serve(server: HttpServer): Promise<void> {
     this.#server = server
     const [first, ...others] = this.#starting

@@ -6,9 +6,9 @@ import { commonHeaders, requestIdHeader } from './common-headers.ts'
 export type MetricsListenerParts = {
   readonly host: string
   readonly port: number
-  /** Undefined until there are any. */
+  /** Undefined until the server has metrics. */
   metrics(): Promise<{ readonly contentType: string; readonly body: string } | undefined>
-  /** `ready`, or the first thing that is in the way. */
+  /** `ready`, or the first reason why not. */
   readiness(): Promise<string>
 }
 
@@ -17,7 +17,10 @@ export type MetricsListener = AsyncDisposable & { readonly port: number }
 
 type Answer = { readonly status: number; readonly contentType: string; readonly body: string }
 
-/** `/metrics` and `/health/*` on an address of their own: plain HTTP, no token, also while sealed. Rejects with the system's error. */
+/**
+ * Serves `/metrics` and `/health/*` on a separate address: plain HTTP, no token, also while sealed. Rejects
+ * with the system's error.
+ */
 export async function startMetricsListener(parts: MetricsListenerParts): Promise<MetricsListener> {
   const { host, port } = parts
   const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, (request, response) => void serve(request, response, parts))

@@ -16,7 +16,7 @@ export type RouterParts = {
   clientAddress(request: IncomingMessage): string | EarlyReply
 }
 
-/** Verbs of Fastify's router that carry our operations: it knows only those Node was built with. */
+/** Fastify's HTTP method for each operation: its router supports only the methods Node was built with. */
 export const carrierOf = {
   read: 'GET',
   list: 'SEARCH',
@@ -29,10 +29,10 @@ export const carrierOf = {
   preflight: 'OPTIONS',
 } as const satisfies Record<Operation, string>
 
-/** Where requests go that no mount takes; their answer is decided after the caller is known. */
+/** The route of requests without a mount; their response is decided after authentication. */
 export const noRoute = '/-/none'
 
-/** Where `/docs` and all below it go. */
+/** The route of `/docs` and everything below it. */
 export const explorerUrl = '/-/docs'
 
 const nodePaths = new Set(['init', 'seal-status', 'seal', 'step-down', 'unseal', 'leader', 'health', 'metrics'])
@@ -91,7 +91,7 @@ export function mountRouter({ random, namespaceOf, resolve, clientAddress }: Rou
 
 type Places = Pick<RouterParts, 'namespaceOf' | 'resolve'>
 
-/** Nothing stands between this and the process: what would be thrown here becomes an answer. */
+/** Never throws, since an error here would end the process: errors become a response. */
 function located(verb: string, request: IncomingMessage, places: Places): Located {
   try {
     if (request.headers['x-vault-namespace']?.includes(',') === true)
@@ -212,7 +212,7 @@ function operationOf(verb: string, query: string): { operation: Operation | unde
 
 const special = /[%?#]/
 
-/** A decoded path as the router reads it back: it decodes once more and cuts at `?` and `#`. */
+/** Escapes a decoded path for the router, which decodes it again and cuts it at `?` and `#`. */
 function escapeForRouter(path: string): string {
   return special.test(path) ? path.replace(/[%?#]/g, encodeURIComponent) : path
 }

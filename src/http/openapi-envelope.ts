@@ -3,7 +3,7 @@ import { text, texts, wholeSeconds, type Schema } from './openapi-schema.ts'
 
 type Form = Exclude<DocumentedAnswer['form'], 'bare' | 'page'>
 
-/** An object that has all of these. */
+/** An object schema; all properties are required, except `optional`. */
 const whole = (properties: Readonly<Record<string, Schema>>, optional: readonly string[] = []): Schema => ({
   type: 'object',
   required: Object.keys(properties).filter((name) => !optional.includes(name)),
@@ -11,7 +11,7 @@ const whole = (properties: Readonly<Record<string, Schema>>, optional: readonly 
   additionalProperties: true,
 })
 
-/** What answers of every operation may lead to. docs/contract/http.md */
+/** Schemas shared by the responses of all operations. docs/contract/http.md */
 export const sharedSchemas = {
   Auth: whole(
     {
@@ -54,10 +54,10 @@ export const sharedSchemas = {
 
 const requestId = '0c2a8f4e-6f0b-4f3a-9a51-0f6f2f4b7a10'
 
-/** Responses that operations share. */
+/** Responses shared by operations. */
 export const sharedResponses = {
-  Accepted: { description: 'Goes on in the background; the body, if any, is an envelope' },
-  Done: { description: 'Done; there is nothing to say' },
+  Accepted: { description: 'The work continues in the background; the body, if any, is an envelope' },
+  Done: { description: 'Done; no body' },
   NotModified: { description: 'What the client has still holds' },
   Error: {
     description: 'What was wrong',
@@ -66,8 +66,8 @@ export const sharedResponses = {
 } as const
 
 /**
- * The whole of an enveloped answer as one flat object: the members that say something in answers of this form. Of `data`, `auth` and `wrap_info`, those that
- * are always null are left out, so no generated type has to ask whether they are there.
+ * The schema of an enveloped response as one flat object. Of `data`, `auth` and `wrap_info`, it omits those
+ * that are always null in responses of this form, so that generated types need no check for them.
  */
 export function envelopeOf(form: Form, data: Schema | undefined): Schema {
   return whole({

@@ -7,7 +7,7 @@ export const wholeSeconds = (description: string) => ({ type: 'integer', descrip
 
 const isNull = (value: unknown): boolean => typeof value === 'object' && value !== null && 'type' in value && value.type === 'null'
 
-/** Any schema, with every schema inside it passed through `change` first. */
+/** Applies `change` to a schema and all schemas inside it, innermost first. */
 export function changeSchemas(value: unknown, change: (schema: Schema) => Schema): unknown {
   if (Array.isArray(value)) return value.map((item) => changeSchemas(item, change))
   if (typeof value !== 'object' || value === null) return value
@@ -26,18 +26,21 @@ export function shortNull(schema: Schema): Schema {
   return typeof inner['type'] === 'string' ? { ...inner, ...rest, type: [inner['type'], 'null'] } : schema
 }
 
-/** A format says what its pattern spells out, and some generators trip over the pattern. */
+/** Removes the pattern of a schema with a format: it is redundant, and some generators reject it. */
 export function withoutPattern(schema: Schema): Schema {
   const { pattern: _, ...rest } = schema
   return schema['format'] === undefined ? schema : rest
 }
 
-/** Later versions may add members to answers. Clients of some generators refuse what a schema does not allow in so many words. */
+/**
+ * Allows additional members, which later versions may add: some generated clients refuse members that the
+ * schema does not allow explicitly.
+ */
 export function open(schema: Schema): Schema {
   return schema['properties'] === undefined || schema['additionalProperties'] !== undefined ? schema : { ...schema, additionalProperties: true }
 }
 
-/** An empty default says nothing, and generated clients would send it. */
+/** Removes an empty default, which generated clients would send. */
 export function withoutEmptyDefault(schema: Schema): Schema {
   const { default: value, ...rest } = schema
   const isEmpty = value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)

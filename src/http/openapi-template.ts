@@ -16,11 +16,11 @@ export type Parameter = {
   readonly schema: Schema
 }
 
-/** One operation of a path below a mount; what depends on the mount (id, tags) is added when a document is made. */
+/** One operation of a path below a mount. A document adds what depends on the mount: id and tags. */
 export type TemplateOperation = {
-  /** Only where others know it by a name. */
+  /** Set if clients of Vault's document know the operation by this id. */
   readonly operationId?: string
-  /** It is a list, which GET carries. */
+  /** A list, requested with GET. */
   readonly isList?: true
   readonly summary: string
   readonly description?: string
@@ -48,13 +48,13 @@ export type TemplatePath = {
   readonly operations: Readonly<Partial<Record<Verb, TemplateOperation>>>
 }
 
-/** What the documents of all callers are made of. */
+/** The parts from which the documents of all callers are made. */
 export type ApiTemplate = {
   readonly paths: ReadonlyMap<string, readonly TemplatePath[]>
   readonly components: Readonly<Record<string, Readonly<Record<string, object>>>>
 }
 
-/** What @fastify/swagger writes for one operation. */
+/** One operation in the output of @fastify/swagger. */
 type SwaggerOperation = {
   readonly summary?: string
   readonly description?: string
@@ -244,5 +244,5 @@ const listParameter: Parameter = {
   schema: { type: 'string', enum: ['true'] },
 }
 
-/** Text that identifiers may be made of. */
+/** Converts a path to a text that is valid in identifiers. */
 export const slug = (path: string): string => path.replaceAll(/[^A-Za-z0-9_]+/g, '-').replaceAll(/^-|-$/g, '')

@@ -2,7 +2,7 @@ import type { Schema } from './openapi-schema.ts'
 
 type Told = { readonly description: string; readonly example: string | number }
 
-/** What captures of paths stand for. */
+/** Descriptions of path parameters. */
 export const captures: Readonly<Record<string, Told>> = {
   client_id: { description: 'Client id of an application in the cloud', example: '5f2d9c1e-1d0b-4b7e-8f7a-2a3d1c9e7b10' },
   id: { description: 'Id of the object', example: 'c1f5bd07-3c0a-4b52-8e5e-7b3b0f6b1f7d' },
@@ -27,8 +27,9 @@ const saysSomething = (value: unknown): boolean =>
   value !== '' && value !== 0 && (typeof value !== 'object' || (value !== null && Object.keys(value).length > 0))
 
 /**
- * Lets the fields of one mount type explain each other: a field that is written has an example where an answer shows a value of that name, and a field of
- * an answer has the description of the field that is written. `samples` are the examples of answers.
+ * Lets the fields of one mount type explain each other: an input field gets its example from a response field
+ * of the same name, and a response field gets the description of the input field. `samples` are the example
+ * responses.
  */
 export function explainFields(schemas: Schemas, group: string, samples: readonly object[]): void {
   const named = (kind: string) => Object.keys(schemas).filter((name) => name.startsWith(`${group}-`) && name.endsWith(`-${kind}`))

@@ -1,15 +1,15 @@
 import type { DocumentedRoute } from './documented-route.ts'
 import { type ApiTemplate, buildTemplate, slug, type TemplateOperation, type TemplatePath, type Verb } from './openapi-template.ts'
 
-/** Where the routes of a plugin stand in a document. */
+/** The place of a plugin's routes in a document. */
 export type DocumentedPlace = {
   /** The plugin whose routes these are. */
   readonly group: string
   /** Path of the mount, with its trailing slash. */
   readonly path: string
-  /** The mount's path is a parameter of this name, with `path` as its default. */
+  /** If set, the mount path is a parameter of this name, with `path` as its default. */
   readonly parameter?: string
-  /** `auth/` when a parameter stands for the rest of the path only. */
+  /** `auth/` if the parameter is only the rest of the path. */
   readonly before?: string
 }
 
@@ -19,13 +19,13 @@ export class ApiDocument {
   readonly #version: string
   #template: Promise<ApiTemplate> | undefined
 
-  /** `routes` may still grow until the first document is asked for. */
+  /** `routes` may grow until the first document is requested. */
   constructor({ routes, version }: { routes: readonly DocumentedRoute[]; version: string }) {
     this.#routes = routes
     this.#version = version
   }
 
-  /** An OpenAPI 3.1 document with the paths of these mounts, and those that belong to no mount. Of very many mounts, the first. */
+  /** An OpenAPI 3.1 document with the paths of the first 500 of these mounts, and those of no mount. */
   async describe(places: readonly DocumentedPlace[]): Promise<object> {
     this.#template ??= buildTemplate(this.#routes)
     return documentOf(await this.#template, { places: places.slice(0, mostPlaces), version: this.#version })
@@ -44,7 +44,7 @@ export class ApiDocument {
   }
 }
 
-/** What of `components` an item leads to. */
+/** The components that an item references, directly or indirectly. */
 function referred(item: object, components: ApiTemplate['components']): Record<string, Record<string, object>> {
   const found: Record<string, Record<string, object>> = {}
   const open: object[] = [item]
@@ -59,7 +59,7 @@ function referred(item: object, components: ApiTemplate['components']): Record<s
   return found
 }
 
-/** A document of more mounts helps nobody, and each costs time and memory. */
+/** Limit of mounts in a document: each costs time and memory. */
 const mostPlaces = 500
 
 function documentOf(template: ApiTemplate, { places, version }: { places: readonly DocumentedPlace[]; version: string }): object {
@@ -111,7 +111,7 @@ type Standing = { shown: string; tag: string; ids: Set<string>; place?: Document
 
 function pathItem({ path, at, operations }: TemplatePath, { shown, tag, ids, place }: Standing): object {
   const item: Record<string, unknown> = at === 'root' ? { servers: [{ url: '/' }] } : {}
-  // Object.entries forgets that the keys are verbs
+  // Object.entries widens the key type to string
   for (const [verb, { isList = false, ...told }] of Object.entries(operations) as [Verb, TemplateOperation][]) {
     const id = told.operationId ?? `${slug(`${shown}/${path}`)}-${isList ? 'list' : wordOf[verb]}`
     item[verb] = { ...withMount(told, place), operationId: fresh(id, ids), tags: [tag] }
@@ -121,7 +121,7 @@ function pathItem({ path, at, operations }: TemplatePath, { shown, tag, ids, pla
 
 const wordOf: Record<Verb, string> = { get: 'read', post: 'write', patch: 'patch', delete: 'delete' }
 
-/** Paths that differ in signs only would share an id. */
+/** A unique id: paths that differ only in punctuation have the same slug. */
 function fresh(id: string, taken: Set<string>): string {
   let free = id
   for (let number = 2; taken.has(free); number++) free = `${id}-${number}`

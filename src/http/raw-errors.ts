@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { systemRandom } from '../lib/random.ts'
 import { requestIdHeader } from './common-headers.ts'
 
-/** Statuses of requests that are refused before a handler of ours sees them. */
+/** Statuses of requests that are refused before a handler sees them. */
 export type RawStatus = 400 | 405 | 408 | 413 | 414 | 417 | 431
 
 const reasonOf: Record<RawStatus, string> = {
@@ -15,7 +15,7 @@ const reasonOf: Record<RawStatus, string> = {
   431: 'Request Header Fields Too Large',
 }
 
-/** The body of an answer that has nothing to say. docs/contract/http.md#errors, `E[]`. */
+/** The body of an error without a text. docs/contract/http.md#errors, `E[]`. */
 const emptyErrors = '{"errors":[]}\n'
 
 /** docs/contract/http.md#headers */
@@ -27,10 +27,13 @@ const headerLines = [
   'Connection: close',
 ].join('\r\n')
 
-/** How long a refused client may go on sending before it is cut off: a reset would take the answer from it. */
+/**
+ * How long a refused client may keep sending before its connection is closed: a reset could discard the
+ * response.
+ */
 const lingerMs = 1000
 
-/** The whole answer to a request that no handler will see, as it goes over the wire. */
+/** The complete response, head and body, to a request that no handler sees. */
 function rawAnswer(status: RawStatus): string {
   return `HTTP/1.1 ${status} ${reasonOf[status]}\r\n${headerLines}\r\n${requestIdHeader}: ${systemRandom.uuid()}\r\n\r\n${emptyErrors}`
 }

@@ -10,9 +10,11 @@ import { envelope, type WrittenReply } from './envelope.ts'
 import { largeAnswer } from './json-reply.ts'
 
 export type ReadyReadParts = {
-  /** Of an open path, without `/v1/`, that only ever answers 200 or 304. */
+  /** An open path, without `/v1/`, that only responds with 200 or 304. */
   readonly path: string
-  /** What its handler would give to anybody; undefined: not without work. The same object as long as it is the same answer. */
+  /**
+   * The response for every caller, the same object while it is unchanged; undefined if it is not prepared.
+   */
   readonly find: (namespace: Namespace) => WrittenReply | undefined
   /** The mount of the path in the namespace of this id. */
   readonly resolve: (namespaceId: string, path: string) => { readonly mount: Pick<Mount, 'type' | 'tainted'> } | undefined
@@ -22,15 +24,16 @@ export type ReadyReadParts = {
   readonly isSealed: () => boolean
 }
 
-/** Sends an answer that lies ready; false, with nothing done, when there is none. */
+/** Sends a prepared response. Returns false, without any effect, if there is none. */
 export type ReadyRead = (request: IncomingMessage, response: ServerResponse) => boolean
 
-/** Whoever sends one of these wants more than the plain answer. */
+/** Requests with one of these headers take the usual path. */
 const unusual = ['content-length', 'transfer-encoding', 'origin', 'x-vault-wrap-ttl', 'x-vault-mfa'] as const
 
 /**
- * Serves plain reads of a path whose answer is the same for everyone and lies written. Such a read needs nothing of what other requests go through, and
- * that costs several times as much as the answer itself. Every other request for the path goes the usual way and gets the same.
+ * Serves plain reads of a path whose prepared response is the same for every caller. They skip the usual
+ * processing, which costs several times as much as the response itself. Every other request for the path
+ * takes the usual way, with the same result.
  */
 export function readyRead({ path, find, resolve, namespaces, clientAddress, random, isSealed }: ReadyReadParts): ReadyRead {
   const writtenOf = new WeakMap<WrittenReply, Written>()

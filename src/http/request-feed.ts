@@ -4,10 +4,10 @@ import type { Socket } from 'node:net'
 import { ChunkWalk } from './chunk-walk.ts'
 import { answerAndClose, type RawStatus } from './raw-errors.ts'
 
-/** A listener as the HTTP server puts it on a socket: hands bytes to Node's parser. */
+/** The HTTP server's `data` listener on a socket, which passes bytes to Node's parser. */
 type Parse = (bytes: NonSharedBuffer) => void
 
-/** Where in a message the next byte stands. */
+/** The position of the next byte within a message. */
 type Phase = 'start' | 'head' | 'counted' | 'chunked' | 'trailer' | 'closed'
 
 /** Verbs that Node's parser reads by itself in every version. All others, `CONNECT` among them, are respelled. */
@@ -94,7 +94,7 @@ export class RequestFeed {
     return true
   }
 
-  /** Reads nothing more from this connection. Answers under way are still sent. */
+  /** Reads nothing more from this connection. Pending responses are still sent. */
   stop(): void {
     this.#phase = 'closed'
     this.#release()
@@ -115,7 +115,7 @@ export class RequestFeed {
     else answer()
   }
 
-  /** Closes at once, without a word. */
+  /** Closes the connection at once, without a response. */
   abort(): void {
     this.stop()
     this.#socket.destroy()

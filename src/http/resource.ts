@@ -20,7 +20,6 @@ import { tokenOf } from './request-headers.ts'
 export type { Call, DocumentedAnswer, Exchange, Follows, Precheck, Reply, WrittenReply }
 export { errorReply, followsCaller, followsField, followsFieldOrCaller, limitOf }
 
-/** Where routes of a plugin are registered. */
 export type RouteHost = FastifyInstance
 
 /** Captures of a path template: `:name` is a generic name (docs/contract/http.md#verbs-and-paths), a final `*` or `*name` is the rest, slashes included. */
@@ -42,9 +41,9 @@ export type VerbSpec<Input extends z.ZodObject, Params> = DocumentedAnswer & {
   summary: string
   /** Declared fields (query of a read or list, body of a write). */
   input?: Input
-  /** Fields beyond the declared ones are data, not mistakes. */
+  /** Undeclared fields are accepted as data. */
   anyFields?: boolean
-  /** The existence of the target was looked up: `call.creates` says whether a write makes it. */
+  /** Runs after the existence check: `call.creates` tells whether a write creates the target. */
   handle(exchange: Exchange<z.output<Input>, Params>): Outcome
 }
 
@@ -56,7 +55,7 @@ export type ResourceSpec<
   Remove extends z.ZodObject,
   Patch extends z.ZodObject,
 > = {
-  /** What the path is for, in one sentence: the head of its help. */
+  /** The purpose of the path in one sentence, shown first in its help. */
   help: string
   /** Needs no token. docs/contract/http.md#verbs-and-paths */
   open?: boolean
@@ -64,20 +63,22 @@ export type ResourceSpec<
   caller?: 'optional' | 'if-good' | 'required-inside'
   /** Root-protected: the deciding rule must have `sudo` too. docs/contract/tokens-and-policies.md#protected-paths */
   sudo?: boolean
-  /** Looks at the fields before anyone looks at the caller; throws to refuse. docs/contract/http.md#the-order-of-refusals */
+  /**
+   * Checks the fields before authentication; throws to refuse. docs/contract/http.md#the-order-of-refusals
+   */
   precheck?: Precheck
   /** Of a call that is served in the namespace of an id it brings, whatever namespace it was sent to. docs/contract/namespaces.md#calls-that-follow-an-id */
   follows?: Follows
-  /** What a caller who is not accepted is told instead of `permission denied`, if anything. */
+  /** The refusal of an unauthenticated caller, instead of `permission denied`; undefined for the default. */
   refusedCaller?(sent: Sent, presented: string): ServiceError | undefined
   /**
    * The path below the mount as it counts, where other spellings mean the same thing: what a rule withholds there it withholds in every
    * spelling. It is asked about the paths of rules too; any path that is not of this resource stays as it is.
    */
   canonical?(below: string): string
-  /** A refusal says which request it was: `request_id` beside `errors`. docs/explain.md */
+  /** Refusals contain the `request_id`. docs/explain.md */
   namesRequest?: boolean
-  /** Of an open path: a caller without a token may have its answer wrapped. docs/contract/wrapping.md#wrapping */
+  /** On an open path: responses may be wrapped without a token. docs/contract/wrapping.md#wrapping */
   wrapsWithoutToken?: boolean
   /** Also served in a mount whose removal was refused. */
   whileRemoved?: boolean
@@ -90,7 +91,7 @@ export type ResourceSpec<
   read?: VerbSpec<Read, Params>
   write?: VerbSpec<Write, Params>
   list?: VerbSpec<List, Params>
-  /** A list of all that is below, whatever its depth. */
+  /** A list of everything below, at any depth. */
   scan?: VerbSpec<List, Params>
   /** Its body is a merge patch. */
   patch?: VerbSpec<Patch, Params>
@@ -104,8 +105,8 @@ const namePattern = '^\\w(?:[\\w.\\-]*\\w)?$'
 const allCarriers = Object.values(carrierOf)
 
 /**
- * Gives one path of a plugin its verbs: a Fastify route each, with the schema the API document is made of, and 405 for the verbs it does not offer.
- * Paths are relative to the mount: `/role/:name`.
+ * Registers one path of a plugin: a Fastify route per verb, with its schema for the OpenAPI document, and 405
+ * for all other verbs. Paths are relative to the mount: `/role/:name`.
  */
 export function resource<
   const Path extends string,
@@ -163,7 +164,7 @@ export function resource<
   }
 }
 
-/** The end of a plugin's routes: every path it does not know. Or one path that a wildcard before it must not take. */
+/** Refuses unknown paths of a plugin, or one path that an earlier wildcard must not match. */
 export function unknownPaths(app: FastifyInstance, { url = '/*', open = false }: { url?: string; open?: boolean } = {}): void {
   const rules = rulesOf({ help: '', open }, 'read', undefined, [])
   app.route({
@@ -179,7 +180,7 @@ export function unknownPaths(app: FastifyInstance, { url = '/*', open = false }:
   })
 }
 
-/** Only the help of a path that is served elsewhere. `path` is below the plugin, `page` tells the whole of it. */
+/** Registers only the help of a path that is served elsewhere. */
 export function helpOnly(app: FastifyInstance, url: string, page: HelpPage): void {
   const [, plugin = ''] = url.split('/')
   app.helpPages.add(plugin, page)
