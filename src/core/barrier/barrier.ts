@@ -10,11 +10,11 @@ import { openValue, sealValue } from './sealed-value.ts'
 import { type BarrierLog, type Numbers, SealedView } from './sealed-view.ts'
 import type { View } from './view.ts'
 
-/** Where the root key lies, sealed by the seal key. A store that has it is initialised. */
+/** Key of the root key, encrypted with the seal key. A store that has it is initialised. */
 export const rootKeyKey = 'barrier/root-key'
 
 export type FirstStart = {
-  /** An empty storage that holds the first records until they are written to the real one in one step. */
+  /** An empty storage for the first records, which are then written to the real storage in one step. */
   staging: Storage
   /** Writes the first records through an open barrier. */
   fill(barrier: Barrier): Promise<void>
@@ -24,24 +24,28 @@ export type BarrierParts = {
   storage: Storage
   /** 32 bytes. */
   sealKey: Uint8Array
-  /** The seal key before this one: the root key is sealed anew at once if only this opens it. docs/storage.md#seal-key */
+  /**
+   * The previous seal key. If only this one opens the root key, it is re-encrypted with the new seal key.
+   * docs/storage.md#seal-key
+   */
   previousSealKey?: Uint8Array
-  /** Told when that has happened, and is on the disk. */
+  /** Called once the re-encrypted root key is durable. */
   sealKeyChanged?: () => void
   clock: Clock
   random: Random
   log: BarrierLog
-  /** Run when the store is empty: without it an empty store gets its keys only. */
+  /** Fills an empty store; without it an empty store gets only its keys. */
   first?: FirstStart
   limits?: KeyLimits
 }
 
-/** Is there anything in this store: then a first start must not happen. */
+/** Whether the store has no records. Only an empty store may be initialised. */
 export const isEmpty = async (storage: Storage): Promise<boolean> => (await storage.listKeys('', { limit: 1 })).length === 0
 
 /**
- * Encryption over a store, ready to be used. An empty store is initialised in one atomic write, by one of several servers. Throws a StartError (5) when the
- * seal key does not open the store; then nothing was written. docs/storage.md#seal-key, docs/storage.md#the-barrier.
+ * Opens the encryption layer of a store. Initialises an empty store in one atomic write, of which only one
+ * succeeds among several servers. Throws a StartError (5) if the seal key does not open the store; nothing is
+ * written then. docs/storage.md#seal-key, docs/storage.md#the-barrier
  */
 export async function openBarrier(parts: BarrierParts): Promise<Barrier> {
   const initialized = (await isEmpty(parts.storage)) && (await initialize(parts))
@@ -50,7 +54,7 @@ export async function openBarrier(parts: BarrierParts): Promise<Barrier> {
   await keyring.load().catch((cause: unknown) => {
     throw new StartError(5, 'seal key does not open this store', { cause })
   })
-  // a store that can not be written to now can still be read
+  // a store that cannot be written can still be read
   await keyring.reserve().catch((err: unknown) => parts.log.error({ key: keyringKey, err }, 'no encryptions could be reserved'))
   return new Barrier(storage, keyring, parts.log, initialized)
 }
@@ -76,8 +80,9 @@ export class Barrier {
   }
 
   /**
-   * Seals text that is handed out instead of stored. `place` says what it is; no storage key begins so, which keeps a stored record from ever being
-   * taken for it. It opens until `until` (milliseconds) at least. Counted like every encryption; throws `sealed` or `unavailable`.
+   * Encrypts text for a client to hold, readable at least until `until` (milliseconds). `place` names its
+   * purpose; no storage key starts with `out/`, so a stored record cannot be passed off as such a text.
+   * Counts as an encryption; throws `sealed` or `unavailable`.
    */
   async sealText(place: `out/${string}`, text: string, until = Number.MAX_SAFE_INTEGER): Promise<Buffer> {
     await this.#keyring.ensure(1)
@@ -85,7 +90,7 @@ export class Barrier {
     return this.#keyring.seal(place, Buffer.from(text))
   }
 
-  /** The text sealed for this place; undefined for anything else. Throws `sealed` when the keys are gone. */
+  /** Decrypts a text of `sealText` for the same place; undefined for any other bytes. Throws `sealed`. */
   openText(place: `out/${string}`, sealed: Uint8Array): string | undefined {
     try {
       return this.#keyring.open(place, sealed).toString('utf8')
@@ -99,38 +104,38 @@ export class Barrier {
     return this.#keyring.isDropped
   }
 
-  /** Forgets all keys: every later call through a view rejects with `sealed`. */
+  /** Erases all keys; later calls through views reject with `sealed`. */
   seal(): void {
     this.#keyring.drop()
   }
 
-  /** Begins a new term; throws `sealed` or `unavailable`. */
+  /** Starts a new key term. Throws `sealed` or `unavailable`. */
   rotate(): Promise<KeyStatus> {
     return this.#keyring.rotate()
   }
 
-  /** Seals records anew in the background that lie under older terms, and removes terms nothing is sealed with. To be started once. */
+  /** Re-encrypts records of older terms in the background and removes unused terms. Start only one. */
   resealing(log: ResealerLog): Resealer {
     return new Resealer({ storage: this.#storage, keyring: this.#keyring, log })
   }
 
-  /** When new terms begin by themselves. Throws `sealed` when sealed. */
+  /** The rules for automatic rotation. Throws `sealed`. */
   rotationRules(): RotationRules {
     return this.#keyring.rotationRules()
   }
 
-  /** `change` is pure, and may throw to refuse. */
+  /** `change` must be pure; it may throw to refuse. */
   changeRotationRules(change: (rules: RotationRules) => RotationRules): Promise<void> {
     return this.#keyring.changeRotationRules(change)
   }
 
-  /** Throws `sealed` when sealed. */
+  /** Throws `sealed`. */
   keyStatus(): KeyStatus {
     return this.#keyring.status()
   }
 }
 
-/** False when another server was faster. */
+/** False if another server initialised the store first. */
 async function initialize(parts: BarrierParts): Promise<boolean> {
   const keys = firstKeys(parts)
   const records = parts.first === undefined ? keys : await stage(parts, parts.first, keys)
@@ -152,7 +157,10 @@ function firstKeys({ sealKey, clock, random }: BarrierParts): Pick<StoredRecord,
   return records
 }
 
-/** The first records, sealed: they open under the same keys at the same places in the real storage. */
+/**
+ * Creates the first records in the staging storage, encrypted for the same keys and places as in the real
+ * storage.
+ */
 async function stage(parts: BarrierParts, { staging, fill }: FirstStart, keys: ReturnType<typeof firstKeys>): Promise<StoredRecord[]> {
   await staging.write(keys)
   const barrier = await openBarrier({ ...parts, storage: staging })
@@ -163,7 +171,10 @@ async function stage(parts: BarrierParts, { staging, fill }: FirstStart, keys: R
 
 const sealRootKey = (rootKey: Uint8Array, sealKey: Uint8Array, random: Random) => sealValue({ term: 0, key: sealKey, random }, rootKeyKey, rootKey)
 
-/** A store that cannot be written to now can still be read with the seal key before this one. */
+/**
+ * Decrypts the root key with the seal key or the previous one. A store that cannot be written can still be
+ * read.
+ */
 async function openRootKey({ storage, sealKey, previousSealKey, sealKeyChanged, random, log }: BarrierParts): Promise<Buffer> {
   const record = await storage.get(rootKeyKey)
   const opened = record === undefined ? undefined : tryOpen(sealKey, record)

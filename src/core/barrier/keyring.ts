@@ -6,25 +6,34 @@ import type { Storage } from '../../storage/storage.ts'
 import { keyBytes } from './seal.ts'
 import { openValue, type SealingKey, sealValue, termOf } from './sealed-value.ts'
 
-/** Where the keyring lies, sealed by the root key. */
+/** Key of the keyring, encrypted with the root key. */
 export const keyringKey = 'barrier/keyring'
 
-/** One data key. `reserved`: encryptions handed out to servers so far; what a server did not use up is lost. */
+/** One data key. `reserved`: number of encryptions that servers have reserved; unused ones are lost. */
 type Term = {
   term: number
   key: string
   install_time: string
   reserved: number
-  /** Until when something that was handed out under this term must open, milliseconds; absent in rings of older versions, which did not note it. */
+  /**
+   * Time in milliseconds until which texts held by clients need this term. Absent in keyrings of older
+   * versions.
+   */
   out_until?: number
 }
 type Ring = { terms: Term[]; rotation?: RotationRules }
 
-/** When a new term begins by itself. `interval`: seconds after the one before, 0 for never; `max_operations`: encryptions of one term. */
+/**
+ * When a new term starts automatically. `interval`: seconds after the previous one, 0 for never;
+ * `max_operations`: encryptions per term.
+ */
 export type RotationRules = { readonly enabled: boolean; readonly interval: number; readonly max_operations: number }
 
 export type KeyLimits = {
-  /** Encryptions one data key may do: random nonces of 12 bytes must not repeat. docs/storage.md#the-barrier */
+  /**
+   * Most encryptions with one data key, so that random 12-byte nonces do not repeat.
+   * docs/storage.md#the-barrier
+   */
   perKey: number
   /** Encryptions a server reserves at once. */
   block: number
@@ -34,17 +43,20 @@ export const defaultKeyLimits: KeyLimits = { perKey: 3_865_470_566, block: 1_000
 
 export type KeyringParts = { storage: Storage; rootKey: Buffer; clock: Clock; random: Random; limits: KeyLimits }
 
-/** The first keyring of a store, with one term, sealed and ready to be written. */
+/** The encrypted first keyring of a store, with one term. */
 export function firstKeyring({ rootKey, clock, random }: Pick<KeyringParts, 'rootKey' | 'clock' | 'random'>): Buffer {
   return sealRing({ terms: [newTerm(1, { clock, random })] }, rootKey, random)
 }
 
-/** Of the active term. `encryptions` counts what other servers and earlier starts reserved as used. */
+/**
+ * Status of the active term. `encryptions` counts blocks that other servers or earlier starts reserved as
+ * used.
+ */
 export type KeyStatus = { term: number; install_time: string; encryptions: number }
 
 /**
- * The data keys in memory. A server may seal only as often as it has reserved in storage beforehand, so that no key is used beyond its limit however often
- * servers are killed; a new term begins before that. docs/storage.md.
+ * The data keys in memory. Each encryption must be reserved in storage beforehand, so that no key exceeds its
+ * limit even if servers are killed; a new term starts before that. docs/storage.md
  */
 export class Keyring {
   readonly #parts: KeyringParts
@@ -56,31 +68,34 @@ export class Keyring {
   #marking: Promise<void> | undefined
   #terms: readonly Term[] = []
   #rotation: RotationRules | undefined
-  /** Writes under way, by the epoch in which they began. */
+  /** Number of writes in progress, by the epoch in which they started. */
   readonly #writing = [0, 0]
   #epoch = 0
   #drained: (() => void) | undefined
-  /** Told of a new term. */
+  /** Called when there is a new term. */
   onNewTerm: () => void = () => {}
 
   constructor(parts: KeyringParts) {
     this.#parts = parts
   }
 
-  /** Reads the keyring of storage. Throws when there is none or the root key does not open it. */
+  /** Reads the keyring. Throws if it is missing or the root key does not decrypt it. */
   async load(): Promise<void> {
     const record = await this.#parts.storage.get(keyringKey)
     if (record === undefined) throw new Error(`${keyringKey} is missing`)
     this.#adopt(openRing(record.value, this.#parts.rootKey))
   }
 
-  /** Waits for a further block when fewer than `count` encryptions are left, so that sealing so many values next does not fail. */
+  /**
+   * Reserves a further block if fewer than `count` encryptions are left, so that the next `count` encryptions
+   * do not fail.
+   */
   async ensure(count: number): Promise<void> {
     if (this.isDropped) throw sealedError()
     if (this.#left < count) await this.reserve()
   }
 
-  /** Reserves a block of encryptions. Callers at the same time share one. */
+  /** Reserves a block of encryptions. Concurrent callers share one. */
   reserve(): Promise<void> {
     this.#reserving ??= this.#reserveBlock(false).finally(() => {
       this.#reserving = undefined
@@ -88,13 +103,13 @@ export class Keyring {
     return this.#reserving
   }
 
-  /** Begins a new term. Values of older ones still open. */
+  /** Starts a new term. Values of older terms can still be decrypted. */
   async rotate(): Promise<KeyStatus> {
     await this.#reserveBlock(true)
     return this.status()
   }
 
-  /** The number of the term that seals now; undefined when sealed. */
+  /** Number of the active term; undefined when sealed. */
   get activeTerm(): number | undefined {
     return this.#active?.term
   }
@@ -103,13 +118,13 @@ export class Keyring {
     return this.#terms.length > 1
   }
 
-  /** Throws `sealed` when sealed. */
+  /** Throws `sealed`. */
   rotationRules(): RotationRules {
     if (this.isDropped) throw sealedError()
     return this.#rulesOf({ ...(this.#rotation === undefined ? {} : { rotation: this.#rotation }) })
   }
 
-  /** They hold from the next block of encryptions on. */
+  /** Changes the rotation rules from the next block of encryptions on. */
   changeRotationRules(change: (rules: RotationRules) => RotationRules): Promise<void> {
     return this.#changeRing((ring) => {
       ring.rotation = change(this.#rulesOf(ring))
@@ -120,7 +135,7 @@ export class Keyring {
     return rotation ?? { enabled: true, interval: 0, max_operations: this.#parts.limits.perKey }
   }
 
-  /** A write begins that seals values; call what comes back when it is durable or has failed. */
+  /** Registers a write of encrypted values. Call the returned function when it is durable or has failed. */
   beginWrite(): () => void {
     const epoch = this.#epoch
     this.#writing[epoch] = (this.#writing[epoch] ?? 0) + 1
@@ -130,7 +145,7 @@ export class Keyring {
     }
   }
 
-  /** Resolves when no write is under way that began before. One caller at a time. */
+  /** Waits for all writes that have started before the call. Supports one caller at a time. */
   async writesSettled(): Promise<void> {
     const before = this.#epoch
     this.#epoch = 1 - before
@@ -142,8 +157,8 @@ export class Keyring {
   }
 
   /**
-   * Notes that something is handed out under the active term that must open until then. Seldom a write: a day is added. Afterwards, in the same turn of
-   * the event loop, the active term is one for which that is noted.
+   * Records that texts of the active term are needed until that time. Adds a day, so that it seldom has to
+   * write. When it resolves, the active term, in the same turn of the event loop, is one with this record.
    */
   async handOut(until: number): Promise<void> {
     while (this.#active !== undefined && !(until <= (this.#active.out_until ?? -1))) {
@@ -154,7 +169,7 @@ export class Keyring {
     }
   }
 
-  /** Removes the terms below `active` with which nothing is sealed any more, but those of `kept`. */
+  /** Removes terms before `active` that no client-held text needs any more, except those in `kept`. */
   async retire(active: number, kept: ReadonlySet<number>): Promise<void> {
     const now = this.#parts.clock.now()
     const isOver = (ring: Ring, term: Term, index: number) =>
@@ -171,7 +186,9 @@ export class Keyring {
     return { term: active.term, install_time: active.install_time, encryptions: active.reserved - this.#left }
   }
 
-  /** Throws `unavailable` when nothing is reserved, which storage must have refused before. */
+  /**
+   * Encrypts a value. Throws `sealed`, or `unavailable` if no encryption is reserved because storage failed.
+   */
   seal(place: string, plain: Uint8Array): Buffer {
     if (this.#sealing === undefined) throw sealedError()
     if (this.#left <= this.#parts.limits.block / 2 && this.#reserving === undefined) this.#reserveInBackground()
@@ -180,7 +197,7 @@ export class Keyring {
     return sealValue(this.#sealing, place, plain)
   }
 
-  /** Throws for whatever can not be opened; `sealed` when the keys are gone. */
+  /** Decrypts a value. Throws `sealed`, or another error for bytes that cannot be decrypted. */
   open(place: string, sealed: Uint8Array): Buffer {
     if (this.#sealing === undefined) throw sealedError()
     const key = this.#keys.get(termOf(sealed) ?? 0)
@@ -204,11 +221,13 @@ export class Keyring {
   }
 
   #reserveInBackground(): void {
-    // a failure shows when the last encryption is gone, and each further one tries again
+    // a failure surfaces when no encryption is left; each further one retries
     this.reserve().catch(() => {})
   }
 
-  /** Takes a block from the active term, or from a new one when that is asked for or the old one has no block left. */
+  /**
+   * Reserves a block in the active term, or in a new one if requested or if the active one has no block left.
+   */
   async #reserveBlock(newKey: boolean): Promise<void> {
     const { limits } = this.#parts
     const before = this.#active?.term
@@ -229,13 +248,13 @@ export class Keyring {
     const now = this.#parts.clock.now()
     return this.#changeRing((ring) => {
       const active = activeTerm(ring)
-      // what an older version handed out under it is not known
+      // older versions did not record what they handed out
       const least = active.out_until === undefined ? now + unnotedMs : active.out_until
       active.out_until = Math.max(least, Math.min(until + dayMs, Number.MAX_SAFE_INTEGER))
     })
   }
 
-  /** One atomic step over the stored ring. */
+  /** Changes the stored keyring atomically. */
   async #changeRing(change: (ring: Ring) => void): Promise<void> {
     const { storage, rootKey, random } = this.#parts
     let changed: Ring = { terms: [] }
@@ -266,13 +285,13 @@ export class Keyring {
 }
 
 const dayMs = 86_400_000
-/** How long what an older version handed out under a term may live: the default maximum of a lease. */
+/** Lifetime assumed for texts handed out by older versions: the default maximum lease TTL. */
 const unnotedMs = 32 * dayMs
 
-/** When nothing needs a term any more that was handed out under it. `next` is the term that followed it. */
+/** Time after which no client-held text needs a term. `next` is the following term. */
 const outUntil = (term: Term, next: Term | undefined): number => term.out_until ?? Date.parse(next?.install_time ?? '') + unnotedMs
 
-/** What every call on a sealed barrier gets. */
+/** The error of every call on a sealed barrier. */
 export const sealedError = () => new ServiceError('sealed', 'Vault is sealed')
 
 function newTerm(term: number, { clock, random }: Pick<KeyringParts, 'clock' | 'random'>): Term {
@@ -294,5 +313,5 @@ function activeTerm(ring: Ring): Term {
 const sealRing = (ring: Ring, rootKey: Uint8Array, random: Random) =>
   sealValue({ term: 0, key: rootKey, random }, keyringKey, Buffer.from(JSON.stringify(ring)))
 
-// authenticated: only sealRing writes it
+// the ciphertext is authenticated, so sealRing wrote this JSON
 const openRing = (sealed: Uint8Array, rootKey: Uint8Array): Ring => JSON.parse(openValue(rootKey, keyringKey, sealed).toString('utf8')) as Ring

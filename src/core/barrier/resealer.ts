@@ -8,19 +8,20 @@ export type ResealerLog = { error(fields: object, text: string): void }
 export type ResealerParts = { readonly storage: Storage; readonly keyring: Keyring; readonly log: ResealerLog }
 
 const pageSize = 32
-/** Again so long after a failure, and to look whether what was handed out under an older term is over. */
+/** Delay before a retry, and before the next check whether client-held texts still need an older term. */
 const againMs = 60_000
 
 /**
- * Brings all records under the newest term: goes over them once for each new term and seals anew what lies under an older one, each on the condition
- * that nobody has written it meanwhile, and under the revision it has. Then the older terms leave the keyring. What a crash cut short begins again at the
- * next start, as long as there are older terms. A term stays while a record under it cannot be opened, and while something is handed out under it.
+ * Re-encrypts all records with the newest term and then removes older terms. Scans all records once per new
+ * term; each record is rewritten only if nobody has changed it, and keeps its revision. The next start
+ * repeats an interrupted scan. A term is kept while a record of it cannot be decrypted or client-held texts
+ * need it.
  */
 export class Resealer implements AsyncDisposable {
   readonly #parts: ResealerParts
-  /** Terms with records that cannot be opened. */
+  /** Terms with records that cannot be decrypted. */
   readonly #stuck = new Set<number>()
-  /** Nothing that can be opened lies under terms below this one. */
+  /** No readable record uses a term before this one. */
   #cleanBelow = 0
   #running: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
@@ -45,7 +46,7 @@ export class Resealer implements AsyncDisposable {
       })
   }
 
-  /** Resolves when nothing is under way any more that can be done now. */
+  /** Resolves when no work is in progress. */
   async settled(): Promise<void> {
     while (this.#running !== undefined) await this.#running
   }
@@ -62,7 +63,7 @@ export class Resealer implements AsyncDisposable {
       const active = keyring.activeTerm
       if (active === undefined || !keyring.hasOlderTerms || this.#isStopped) return
       if (this.#cleanBelow < active) {
-        // a write that was sealed under an older term must not arrive behind the pass
+        // a write encrypted with an older term must not be committed after the scan has passed its key
         await keyring.writesSettled()
         if (!(await this.#pass(active))) return
         this.#cleanBelow = active
@@ -72,7 +73,7 @@ export class Resealer implements AsyncDisposable {
     }
   }
 
-  /** False when it was cut short. */
+  /** Scans all records. False if interrupted. */
   async #pass(active: number): Promise<boolean> {
     this.#stuck.clear()
     for (let after: string | undefined; ; await nextTurn()) {
@@ -93,7 +94,10 @@ export class Resealer implements AsyncDisposable {
     for (const { key } of old) await this.#resealOne(key, active)
   }
 
-  /** Somebody writes such a record: it is read again until either has won, and whoever writes uses a newer key. */
+  /**
+   * Re-encrypts a record that is being written: retries until it succeeds or the other write has used a newer
+   * term.
+   */
   async #resealOne(key: string, active: number): Promise<void> {
     const { storage, keyring } = this.#parts
     for (;;) {
@@ -109,11 +113,13 @@ export class Resealer implements AsyncDisposable {
     return { key, value: this.#parts.keyring.seal(key, plain), expect: revision, keepsRevision: true }
   }
 
-  /** A record that lies under an older term; undefined for any other, and for one that cannot be opened. */
+  /**
+   * Decrypts a record of an older term; undefined for other records and for those that cannot be decrypted.
+   */
   #openOld({ key, value, revision }: StoredRecord, active: number): OldRecord | undefined {
     const { keyring, log } = this.#parts
     const term = termOf(value)
-    // 0: sealed by a key that has no terms
+    // term 0: encrypted with a key that has no terms
     if (term === undefined || term === 0 || term >= active) return undefined
     try {
       return { key, plain: keyring.open(key, value), revision }

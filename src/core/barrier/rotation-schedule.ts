@@ -4,12 +4,12 @@ import type { Barrier } from './barrier.ts'
 export type RotationScheduleParts = {
   readonly barrier: Pick<Barrier, 'isSealed' | 'keyStatus' | 'rotationRules' | 'rotate'>
   readonly clock: Clock
-  /** Pause between two looks at the clock. */
+  /** Interval between two checks of the clock. */
   readonly intervalMs: number
   onError(error: unknown): void
 }
 
-/** Begins a new term when the interval of the rotation rules is over. */
+/** Starts a new term after the interval of the rotation rules. */
 export class RotationSchedule implements AsyncDisposable {
   readonly #parts: RotationScheduleParts
   #timer: NodeJS.Timeout | undefined
@@ -23,7 +23,7 @@ export class RotationSchedule implements AsyncDisposable {
     this.#timer = setInterval(() => void this.rotateIfDue(), this.#parts.intervalMs).unref()
   }
 
-  /** A failure is reported, never thrown: the next look tries again. */
+  /** Rotates if due. Reports failures and never rejects; the next check retries. */
   async rotateIfDue(): Promise<void> {
     this.#running ??= this.#rotateIfDue()
       .catch((error: unknown) => this.#parts.onError(error))

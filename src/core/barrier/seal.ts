@@ -5,10 +5,10 @@ import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
 import { isAbsentOrEmpty, makePrivateFile, makePrivateFolder, systemCode } from '../../lib/private-file.ts'
 
-/** Bytes of every key here: seal key, root key, data keys. */
+/** Length in bytes of seal key, root key and data keys. */
 export const keyBytes = 32
 
-/** 32 bytes from hexadecimal or base64 text (padding optional, white space around it ignored); undefined for anything else. */
+/** Parses 32 bytes of hexadecimal or base64 text, with optional padding and surrounding white space. */
 export function parseSealKey(text: string): Buffer | undefined {
   const trimmed = text.trim()
   if (/^[0-9a-fA-F]{64}$/.test(trimmed)) return Buffer.from(trimmed, 'hex')
@@ -17,7 +17,8 @@ export function parseSealKey(text: string): Buffer | undefined {
 }
 
 /**
- * The key of a file. Throws a StartError (5) if the file is missing, cannot be read, holds none, or is open to others and this is not allowed.
+ * Reads a seal key file. Throws a StartError (5) if it is missing, unreadable or invalid, or open to other
+ * users without `allowOpen`.
  */
 export async function readSealKeyFile(path: string, { allowOpen = false }: { allowOpen?: boolean } = {}): Promise<Buffer> {
   const { text, mode } = await readWithMode(path).catch((cause: unknown) => {
@@ -34,7 +35,7 @@ export async function readSealKeyFile(path: string, { allowOpen = false }: { all
   return key
 }
 
-/** The mode is that of the file that was read, whatever has its name a moment later. */
+/** Reads text and mode of the same open file, even if its name is reused meanwhile. */
 async function readWithMode(path: string): Promise<{ text: string; mode: { all: number; open: number } }> {
   await using file = await open(path, 'r')
   const status = await file.stat()
@@ -42,16 +43,16 @@ async function readWithMode(path: string): Promise<{ text: string; mode: { all: 
 }
 
 /**
- * The bits of a mode that let others than the service `uid` read or change a file. If the file is root's, the service may read it as a member of its
- * group: that is how secrets are handed to a service.
+ * The mode bits that let users other than `uid` read or change a file. Group read is allowed for a file of
+ * root, because service managers pass secrets that way.
  */
 export function openBits({ mode, uid: owner }: { mode: number; uid: number }, uid: number): number {
   return mode & (owner === 0 && uid !== 0 ? 0o026 : 0o066)
 }
 
 /**
- * Makes a key file that only its owner can read: whole or not at all, and durable when this returns. Throws `EEXIST` rather than overwrite;
- * with `replaceEmpty`, an empty file counts as none.
+ * Creates a key file, atomically and durably, that only its owner can read. Throws `EEXIST` if the file
+ * exists; with `replaceEmpty`, replaces an empty file.
  */
 export function makeSealKeyFile(path: string, { replaceEmpty = false }: { replaceEmpty?: boolean } = {}): Buffer {
   const key = randomBytes(keyBytes)
@@ -61,18 +62,18 @@ export function makeSealKeyFile(path: string, { replaceEmpty = false }: { replac
 }
 
 export type SealKeySource = {
-  /** GATEHOUSE_SEAL_KEY: counts before the file. */
+  /** GATEHOUSE_SEAL_KEY; takes precedence over the file. */
   text?: string
   file: string
-  /** Whether the file may be open to others. */
+  /** Whether the file may be open to other users. */
   allowOpen?: boolean
-  /** May a key be made: only for a store that holds nothing at all. */
+  /** Whether a key may be created: only for an empty store. */
   storeIsEmpty: boolean
 }
 
 /**
- * The seal key at start; `made` when it is new. Never makes a key beside an existing store. Throws a StartError: 2 for a wrong setting, 5 for a key that is
- * missing or damaged. docs/storage.md#seal-key.
+ * Loads the seal key, or creates one (`made`) if the store is empty. Throws a StartError: 2 for an invalid
+ * setting, 5 for a missing or damaged key. docs/storage.md#seal-key
  */
 export async function loadSealKey({ text, file, allowOpen, storeIsEmpty }: SealKeySource): Promise<{ key: Buffer; made: boolean }> {
   if (text !== undefined) {
@@ -82,7 +83,7 @@ export async function loadSealKey({ text, file, allowOpen, storeIsEmpty }: SealK
   }
   if (storeIsEmpty && isAbsentOrEmpty(file)) {
     try {
-      // an empty file was left by a start that was killed, or put there to be filled
+      // a killed start may have left an empty file
       return { key: makeSealKeyFile(file, { replaceEmpty: true }), made: true }
     } catch (cause) {
       if (!hasCode(cause, 'EEXIST')) throw new StartError(5, `seal key file ${file} can not be made: ${systemCode(cause)}`, { cause })

@@ -10,12 +10,12 @@ const nonceBytes = 12
 const textAt = nonceAt + nonceBytes
 const tagBytes = 16
 
-/** What seals a value: the key of a term (0 for keys that have no terms), and where fresh nonces come from. */
+/** Key and term for encryption (term 0: a key without terms), and the source of nonces. */
 export type SealingKey = { term: number; key: Uint8Array; random: Random }
 
 /**
- * Term (4 bytes, big-endian), version 2, nonce, ciphertext, tag. The place of the value is bound in as associated data, so that it opens nowhere else.
- * docs/storage.md#the-barrier.
+ * Encrypts a value. Format: term (4 bytes, big-endian), version 2, nonce, ciphertext, tag. `place` is the
+ * associated data, so the value cannot be decrypted at another place. docs/storage.md#the-barrier
  */
 export function sealValue({ term, key, random }: SealingKey, place: string, plain: Uint8Array): Buffer {
   const nonce = random.bytes(nonceBytes)
@@ -32,13 +32,16 @@ export function sealValue({ term, key, random }: SealingKey, place: string, plai
   return sealed
 }
 
-/** The term a value was sealed under; undefined when it can not be one of ours. */
+/** The term of an encrypted value; undefined if the format is unknown. */
 export function termOf(sealed: Uint8Array): number | undefined {
   if (sealed.length < textAt + tagBytes || sealed[termBytes] !== version) return undefined
   return view(sealed).readUInt32BE(0)
 }
 
-/** Throws when the value was changed, cut, moved from another place, or sealed under another key. */
+/**
+ * Decrypts a value. Throws if it was changed, truncated, moved from another place or encrypted with another
+ * key.
+ */
 export function openValue(key: Uint8Array, place: string, sealed: Uint8Array): Buffer {
   const bytes = view(sealed)
   const tagAt = bytes.length - tagBytes

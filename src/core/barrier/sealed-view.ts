@@ -5,19 +5,19 @@ import { type BatchEntry, keep, type Range, type Storage, type StoredRecord } fr
 import { type Keyring, sealedError } from './keyring.ts'
 import type { View, ViewEntry, ViewRecord } from './view.ts'
 
-/** How a view that reads numbers treats them; see view.ts. */
+/** How a view reads numbers; see view.ts. */
 export type Numbers = 'plain' | 'literal'
 
-/** Told of a record that does not open: its key, never its content. */
+/** Receives the keys of records that cannot be decrypted. */
 export type BarrierLog = {
   error(fields: { key: string; err: unknown }, text: string): void
-  /** Beside the line, for the figures. */
+  /** Called in addition, for metrics. */
   recordUnreadable?(): void
 }
 
 export type SealedViewParts = { storage: Storage; keyring: Keyring; log: BarrierLog }
 
-/** A view over sealed records: the key of each one is its full storage key, prefix included. */
+/** A view of encrypted records. The place of each value is its full storage key, including the prefix. */
 export class SealedView implements View {
   readonly #parts: SealedViewParts
   readonly #prefix: string
@@ -67,7 +67,7 @@ export class SealedView implements View {
     return after
   }
 
-  /** Opened within the step: a record that can not be opened stays where it is. */
+  /** Decrypts within the atomic step, so that an unreadable record is not deleted. */
   async take(key: string): Promise<unknown> {
     const full = this.#prefix + key
     let taken: unknown
@@ -100,7 +100,10 @@ export class SealedView implements View {
     return entry.from === 'root' ? entry : { ...entry, key: this.#prefix + entry.key, from: 'root' }
   }
 
-  /** What is there needs no encryption and no commit: a start on a full disk asks for the keys it already has. */
+  /**
+   * Reads first, so that an existing record needs no write: a start on a full disk calls this for existing
+   * keys.
+   */
   async putIfAbsent(key: string, value: unknown): Promise<boolean> {
     if ((await this.#storage.get(this.#prefix + key)) !== undefined) return false
     return await this.write([{ key, value, expect: 'absent' }])
@@ -114,7 +117,7 @@ export class SealedView implements View {
     return new SealedView(this.#parts, this.#prefix + prefix, numbers)
   }
 
-  /** Nothing is read, listed or deleted while sealed. */
+  /** Throws `sealed`. */
   get #storage(): Storage {
     if (this.#parts.keyring.isDropped) throw sealedError()
     return this.#parts.storage

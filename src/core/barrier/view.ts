@@ -1,7 +1,7 @@
 import type { keep, Range } from '../../storage/storage.ts'
 
 export type ViewRecord = { key: string; value: unknown; revision: number }
-/** `from: 'root'`: its key counts from the root of everything stored, whatever the view it is written by. */
+/** `from: 'root'`: the key is relative to the storage root, not to the view. */
 export type ViewEntry = { key: string; value: unknown; expect?: 'absent' | number; from?: 'root' }
 
 /**
@@ -12,16 +12,19 @@ export type ViewEntry = { key: string; value: unknown; expect?: 'absent' | numbe
  */
 export interface View {
   get(key: string): Promise<unknown>
-  /** As `get`, with the revision a later write can expect. */
+  /** Like `get`, with the revision that a later write can expect. */
   read(key: string): Promise<ViewRecord | undefined>
   list(prefix: string, range?: Range): Promise<ViewRecord[]>
   listKeys(prefix: string, range?: Range): Promise<string[]>
-  /** `change` is pure and may run again; it gives the new value, `undefined` to delete, or `keep`. Gives back the value after the step. */
+  /**
+   * Returns the new value. `change` must be pure, may be called again, and returns the new value, `undefined`
+   * to delete, or `keep`.
+   */
   update(key: string, change: (current: unknown) => unknown | typeof keep): Promise<unknown>
   take(key: string): Promise<unknown>
-  /** A `value` of undefined deletes. False when an expectation did not hold. */
+  /** All or nothing. A `value` of undefined deletes. False if an expectation did not hold. */
   write(batch: readonly ViewEntry[]): Promise<boolean>
-  /** The same entry for a batch that is written by another view: one step over several places. */
+  /** Converts an entry of this view for a batch that another view writes. */
   fromRoot(entry: ViewEntry): ViewEntry
   putIfAbsent(key: string, value: unknown): Promise<boolean>
   deletePrefix(prefix: string): Promise<void>

@@ -4,7 +4,7 @@ import type { Mount } from '../mounts/mount.ts'
 import type { Token } from '../tokens/token.ts'
 
 export type CubbyholesParts = {
-  /** The mount `cubbyhole/` of a namespace; undefined when the namespace is gone. */
+  /** The mount `cubbyhole/` of a namespace; undefined if the namespace was deleted. */
   mountOf(namespace: string): Mount | undefined
   viewOf(mount: Mount): View
 }
@@ -12,15 +12,16 @@ export type CubbyholesParts = {
 /** The slice of a cubbyhole mount that belongs to one token. */
 export type Cubbyhole = {
   readonly view: View
-  /** What the keys of its entries begin with. */
+  /** Key prefix of its entries. */
   readonly prefix: string
-  /** The same below the root of everything stored, for a write that changes more than the cubbyhole. */
+  /** Key prefix from the storage root, for writes that also change other records. */
   readonly fullPrefix: string
 }
 
 /**
- * The private stores of tokens. All of a token's lie in the cubbyhole mount of the token's own namespace, also what it keeps in the cubbyhole of
- * another one, so that one deletion takes everything away. docs/contract/wrapping.md#cubbyhole.
+ * The private stores of tokens. The cubbyhole mount of a token's own namespace stores all its entries,
+ * including those it writes in the cubbyholes of other namespaces, so that one deletion removes everything.
+ * docs/contract/wrapping.md#cubbyhole
  */
 export class Cubbyholes {
   readonly #parts: CubbyholesParts
@@ -29,7 +30,7 @@ export class Cubbyholes {
     this.#parts = parts
   }
 
-  /** What a token keeps in the cubbyhole of a namespace. Undefined when the token's namespace is gone. */
+  /** A token's cubbyhole in a namespace; undefined if the token's namespace was deleted. */
   of({ namespace, cubbyhole_id }: Token, inNamespace: string): Cubbyhole | undefined {
     const mount = this.#parts.mountOf(namespace)
     if (mount === undefined) return undefined
@@ -37,14 +38,17 @@ export class Cubbyholes {
     return { view: this.#parts.viewOf(mount), prefix, fullPrefix: `mount/${mount.uuid}/${prefix}` }
   }
 
-  /** Takes away all a token ever kept. */
+  /** Deletes all cubbyhole entries of a token. */
   async empty({ namespace, cubbyhole_id }: Token): Promise<void> {
     const mount = this.#parts.mountOf(namespace)
-    // ids of cubbyholes are random and of one length: none is the beginning of another
+    // cubbyhole ids are random and of equal length, so none is a prefix of another
     if (mount !== undefined && cubbyhole_id !== '') await this.#parts.viewOf(mount).deletePrefix(cubbyhole_id)
   }
 
-  /** Takes away what tokens of the namespaces above one that is going have kept in it; its own lies in its own mount. May run again. */
+  /**
+   * Deletes what tokens of ancestor namespaces stored in a namespace's cubbyhole. Its own tokens' entries are
+   * deleted with its mount. May be run again.
+   */
   async removeNamespace(going: string, above: readonly string[]): Promise<void> {
     for (const namespace of above) {
       const mount = this.#parts.mountOf(namespace)
@@ -55,7 +59,7 @@ export class Cubbyholes {
 
 const pageSize = 2000
 
-/** Removes everything below first segments of this ending. */
+/** Deletes everything below first segments with this suffix. */
 async function removeOwners(view: View, ending: string): Promise<void> {
   for (let after: string | undefined; ; await nextTurn()) {
     const keys = await view.listKeys('', { limit: pageSize, ...(after === undefined ? {} : { after }) })

@@ -12,29 +12,29 @@ import type { Cubbyholes } from './cubbyholes.ts'
 export type WrapperParts = {
   readonly tokens: TokenStore
   readonly cubbyholes: Cubbyholes
-  /** Everything stored, numbers plain: a token and its cubbyhole are written in one step. */
+  /** The storage root, with plain numbers: a token and its cubbyhole are written in one step. */
   readonly root: View
   readonly clock: Clock
   /** The mount `auth/token/` of a namespace. */
   tokenMountOf(namespace: string): Mount | undefined
-  /** Takes a spent token away, behind the answer; a failure is its own to report. */
+  /** Deletes a spent token in the background and reports failures itself. */
   discard(accessor: string): void
 }
 
-/** An answer to be kept behind a token. */
+/** A response to wrap. */
 export type WrapRequest = {
   /** Id of the namespace of the request. */
   readonly namespace: string
   /** Path of the request. */
   readonly path: string
-  /** Seconds; part of one is a wish too. */
+  /** Seconds; fractions are allowed. */
   readonly ttl: number
   readonly body: string
-  /** Accessor of the token in the answer; empty without one. */
+  /** Accessor of the token in the response; empty without one. */
   readonly wrappedAccessor: string
 }
 
-/** What stands in place of the answer. docs/contract/wrapping.md#wrapping */
+/** The `wrap_info` that replaces the response. docs/contract/wrapping.md#wrapping */
 export type WrapInfo = {
   token: string
   accessor: string
@@ -44,20 +44,23 @@ export type WrapInfo = {
   wrapped_accessor?: string
 }
 
-/** What is told of a wrapped answer to who holds its token. */
+/** The information about a wrapped response that its token's holder can look up. */
 export type WrapOrigin = Pick<WrapInfo, 'creation_time' | 'creation_path'> & { creation_ttl: number }
 
 const policy = 'response-wrapping'
 const responseEntry = 'response'
 const originEntry = 'wrapinfo'
 
-/** Longer answers are not kept behind a token: a list of a hundred thousand long names still fits. */
+/** Greatest size of a wrapped response; a list of a hundred thousand long names fits. */
 const maxWrappedBytes = 16 * 1024 * 1024
 
-/** The token is unknown, used, expired, or no wrapping token. docs/contract/wrapping.md#calls */
+/** The token is unknown, used, expired or not a wrapping token. docs/contract/wrapping.md#calls */
 export const notAWrappingToken = () => refuse('invalid', 'wrapping token is not valid or does not exist', { reason: 'wrapping_token_invalid' })
 
-/** Response wrapping: an answer is kept in the cubbyhole of a fresh token of one use. docs/contract/wrapping.md#wrapping */
+/**
+ * Response wrapping: stores a response in the cubbyhole of a new single-use token.
+ * docs/contract/wrapping.md#wrapping
+ */
 export class Wrapper {
   readonly #parts: WrapperParts
 
@@ -65,7 +68,9 @@ export class Wrapper {
     this.#parts = parts
   }
 
-  /** Keeps an answer; token and content are one write, so that there is never one without the other. */
+  /**
+   * Wraps a response. Token and content are written together. Throws `invalid` if the response is too large.
+   */
   async wrap({ namespace, path, ttl, body, wrappedAccessor }: WrapRequest): Promise<WrapInfo> {
     if (Buffer.byteLength(body) > maxWrappedBytes) {
       throw refuse('invalid', `the answer is too large to be wrapped: at most ${maxWrappedBytes} bytes`)
@@ -76,13 +81,13 @@ export class Wrapper {
     return wrappedAccessor === '' ? info : { ...info, wrapped_accessor: wrappedAccessor }
   }
 
-  /** The valid wrapping token of this id. */
+  /** The valid wrapping token with this id. */
   async find(id: string): Promise<Token | undefined> {
     const token = await this.#parts.tokens.lookup(id)
     return token !== undefined && isWrapping(token) ? token : undefined
   }
 
-  /** Throws for a token that has been used meanwhile. */
+  /** Throws `invalid` for a token that has been used in the meantime. */
   async origin(token: Token): Promise<WrapOrigin> {
     const origin = await this.#entry(token, originEntry)
     if (!isOrigin(origin)) throw notAWrappingToken()
@@ -90,7 +95,10 @@ export class Wrapper {
     return { creation_ttl, creation_time, creation_path }
   }
 
-  /** Uses the token up and gives the answer behind it; of several callers one gets it, the others are refused. */
+  /**
+   * Spends the token and returns the wrapped response. Only one of several callers gets it; the others get
+   * `invalid`.
+   */
   async unwrap(token: Token): Promise<string> {
     const spent = await this.#parts.tokens.spendUse(token)
     if (spent === undefined) throw notAWrappingToken()
@@ -99,7 +107,7 @@ export class Wrapper {
     return body
   }
 
-  /** The answer behind a token whose one use this very request has taken. */
+  /** The wrapped response of a token whose only use was spent by this request. */
   async spentBody(token: Token): Promise<string> {
     const kept = await this.#entry(token, responseEntry)
     if (typeof kept !== 'object' || kept === null || !('response' in kept) || typeof kept.response !== 'string') throw notAWrappingToken()
@@ -107,8 +115,8 @@ export class Wrapper {
   }
 
   /**
-   * The same answer behind another token, of the same TTL or the shorter one that is wished (0: none is); the old token is used up. One write, so that
-   * the answer is always behind one of them.
+   * Moves a wrapped response to a new token and spends the old one, in one write. The TTL is the old one or,
+   * if shorter, `wish` (0: none).
    */
   async rewrap(token: Token, wish: number): Promise<WrapInfo> {
     const { tokens, root } = this.#parts
@@ -136,7 +144,7 @@ export class Wrapper {
     const { tokens, cubbyholes, tokenMountOf } = this.#parts
     const mount = tokenMountOf(namespace)
     if (mount === undefined) throw refuse('missing', 'namespace not found')
-    // no token lives for less than a second, and none of no TTL at all is meant
+    // at least one second: a TTL of 0 would mean no expiry
     const seconds = Math.max(1, Math.floor(ttl))
     const minted = tokens.mint({
       parent: '',
@@ -174,7 +182,10 @@ export class Wrapper {
   }
 }
 
-/** Nobody can be given the policy of wrapping tokens, so who has it is one. docs/contract/tokens-and-policies.md#built-in-policies */
+/**
+ * Whether a token is a wrapping token: no other token can have this policy.
+ * docs/contract/tokens-and-policies.md#built-in-policies
+ */
 export const isWrapping = ({ policies }: Token): boolean => policies.length === 1 && policies[0] === policy
 
 const inCore = (entry: ViewEntry): ViewEntry => ({ ...entry, key: `core/${entry.key}` })
