@@ -110,7 +110,7 @@ const questions = fc.array(question, { minLength: 5, maxLength: 10 })
 
 const entityName = fc.constantFrom('a', 'b', '..', 'a/b', 'a*', '*', '+', '', undefined)
 
-test('what the rules of the contract allow is allowed, what they refuse is refused, and sudo is told alike', () => {
+test('the ACL and the model agree on what is allowed, and on sudo', () => {
   fc.assert(
     fc.property(policies, entityName, questions, (written, name, asked) => {
       const { acl, stanzas } = bothOf(written, name)
@@ -121,7 +121,7 @@ test('what the rules of the contract allow is allowed, what they refuse is refus
   )
 })
 
-test('of hundreds of rules the same one decides', () => {
+test('the ACL and the model agree with hundreds of rules', () => {
   const many = fc.array(fc.tuple(fc.array(stanza, { minLength: 30, maxLength: 60 }), fc.constantFrom('hcl' as const, 'json' as const)), {
     minLength: 2,
     maxLength: 4,
@@ -136,7 +136,7 @@ test('of hundreds of rules the same one decides', () => {
   )
 })
 
-test('parameters and wrapping TTLs of rules for one path decide as the rules of the contract say', () => {
+test('the ACL and the model agree on parameters and wrapping TTLs', () => {
   const onePath = stanza.map((one) => ({ ...one, path: 'a', capabilities: ['read', 'update', 'delete', 'list'], shorthand: undefined, ended: false }))
   const onePolicy = fc.tuple(fc.array(onePath, { minLength: 1, maxLength: 3 }), fc.constantFrom('hcl' as const, 'json' as const))
   const thatPath: PathFor = () => 'a'
@@ -240,7 +240,7 @@ const isExact = (path: string) => !/[+*]/.test(path)
 /** Fields as the server reads them off the wire: numbers are texts there. */
 const asSent = (fields: Readonly<Record<string, unknown>>) => parseLossless(JSON.stringify(fields)) as Record<string, unknown>
 
-/** A map that names one parameter in two spellings would be two rules, of which the contract does not say which holds. */
+/** A map that names one parameter in two spellings would be two rules, and no page says which applies. */
 function hasEachNameOnce(map: Readonly<Record<string, unknown>>): boolean {
   const names = Object.keys(map).map((name) => name.toLowerCase())
   return new Set(names).size === names.length

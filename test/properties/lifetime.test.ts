@@ -18,7 +18,7 @@ const elapsedMs = fc.oneof(
 )
 const startMs = fc.integer({ min: 1_600_000_000_000, max: 1_600_000_001_999 })
 
-test('a TTL and its warnings are what the four steps of the contract give, to the second', () => {
+test('a TTL and its warnings are what the four steps of the model give, to the second', () => {
   const terms = fc.record({ increment: seconds, ttl: seconds, period: seconds, maxTtl: seconds, explicitMaxTtl: seconds })
   fc.assert(
     fc.property(positive, positive, terms, startMs, elapsedMs, (defaultTtl, maxTtl, asked, start, elapsed) => {
@@ -54,7 +54,7 @@ test('a term that is not set and one of 0 are the same', () => {
   )
 })
 
-test('the short form of any seconds is the one of the contract, and both forms read back as the same seconds', () => {
+test('the short form of any seconds is that of the model, and both forms read back as the same seconds', () => {
   fc.assert(
     fc.property(fc.oneof(near, anySeconds), (value) => {
       expect(shortDuration(value)).toBe(shortForm(BigInt(value)))

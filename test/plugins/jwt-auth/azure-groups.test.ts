@@ -10,7 +10,7 @@ const elsewhere = (url: string) => ({ _claim_names: { groups: 'src1' }, _claim_s
 const missing = '400 failed to fetch groups: "groups" claim not found in token: '
 
 describe('groups a token only points at', () => {
-  test('they are asked for with the access token; those in the token win', async () => {
+  test('groups are requested with the access token, and those in the token take precedence', async () => {
     await using provider = await startSmallProvider()
     const asked: { method: string | undefined; authorization: string | undefined; type: string | undefined; body: string }[] = []
     provider.web.routes.set('/graph', async (answer, request) => {
@@ -43,7 +43,7 @@ describe('groups a token only points at', () => {
     ['{', 200, `${missing}unabled to decode response: not a JSON object`],
     ['{"value":"g1"}', 200, `${missing}unabled to decode response: not a JSON object`],
     ['{"value":[5]}', 200, '400 value 5 in groups claim could not be parsed as string'],
-  ])('the answer %s with %i', async (body, status, wanted) => {
+  ])('the answer %s with status %i', async (body, status, wanted) => {
     await using provider = await startSmallProvider()
     provider.web.routes.set('/graph', (answer) => answer.writeHead(status, { 'content-type': 'application/json' }).end(body))
     await using server = await withFlow(provider, { config: azure, role: { groups_claim: 'groups' } })
@@ -52,7 +52,7 @@ describe('groups a token only points at', () => {
     expect(await operatorVerdict(server.root, 'auth/oidc', answer)).toBe(wanted)
   })
 
-  test('what a token says of the place may be wrong in all ways', async () => {
+  test('any malformed group source of a token is refused', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config: azure, role: { groups_claim: 'groups' } })
     const source = (endpoint: unknown) => ({ _claim_names: { groups: 's' }, _claim_sources: { s: { endpoint } } })
@@ -69,7 +69,7 @@ describe('groups a token only points at', () => {
     }
   })
 
-  test('an ID token without a code brings no access token', async () => {
+  test('an ID token without a code comes without an access token', async () => {
     await using provider = await startSmallProvider()
     const page = 'https://h/v1/auth/oidc/oidc/callback'
     const config = { ...azure, oidc_response_mode: 'form_post', oidc_response_types: 'id_token' }
@@ -83,7 +83,7 @@ describe('groups a token only points at', () => {
     expect(verdict(await callback(server.anonymous, { state: login.get('state') }))).toBe(`${missing}token unavailable to call Microsoft Graph API`)
   })
 
-  test('a JWT login may bring one', async () => {
+  test('a JWT login may send an access token', async () => {
     const signer = aSigner('RS256', { kid: 'k1' })
     await using provider = await startProvider({ '/jwks': jwksOf(signer), '/graph': { value: ['g1'] } })
     await using server = await startTestServer()

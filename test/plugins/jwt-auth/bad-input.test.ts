@@ -52,7 +52,7 @@ describe('tokens nobody should send', () => {
     expect(afterwards.status).toBe(200)
   })
 
-  test('keys the token brings along are never fetched or used', async () => {
+  test('keys that the token brings are never fetched or used', async () => {
     await using house = await twoMounts()
     await using attacker = await startProvider()
     const own = aSigner('RS256', { kid: 'r', keys: newKeys('RS256') })
@@ -121,7 +121,7 @@ describe('providers that misbehave', () => {
     expect(answer).toMatchObject({ status: 400, body: { errors: [expect.stringContaining(`error checking jwks URL ${house.provider.url}/k: `)] } })
   })
 
-  test.each(rows)('%s at a login is refused; keys known before still serve', async (_name, route) => {
+  test.each(rows)('%s at a login is refused, and known keys still work', async (_name, route) => {
     await using house = await twoMounts()
     const login = (jwt: string) => house.server.anonymous.write('auth/remote/login', { role: 'r', jwt })
     expect((await login(rs.sign(claims()))).status).toBe(200)
@@ -157,7 +157,7 @@ describe('providers that misbehave', () => {
     )
   })
 
-  test('a key set that a discovery document hides in a denied network is not fetched', async () => {
+  test('a key set of a discovery document in a denied network is not fetched', async () => {
     await using provider = await startProvider()
     await using hidden = await startProvider({ '/k': jwksOf(rs) })
     await using server = await startTestServer({ settings: { OUTBOUND_DENY: '127.0.0.2/32,::1' } })

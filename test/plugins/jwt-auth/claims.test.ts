@@ -90,7 +90,7 @@ describe('times', () => {
     expect(verdict(row, 'reference')).toBe(row[6])
   })
 
-  test('a present exp is widened by its own leeway in the reading of the product document only', () => {
+  test('a present exp is extended by its own leeway only under the reading of the product document', () => {
     const row: Row = [-600, undefined, -100, 0, 0, 0, '']
     expect(verdict(row, 'document')).toBe('ok')
     expect(verdict(row, 'reference')).toBe('expired')
@@ -112,7 +112,7 @@ describe('times', () => {
     expect(checkToken({ exp: now - 210 }, rules(), nowMs + 1, 'document')?.reason).toBe('expired')
   })
 
-  test.each([{}, { iat: 0 }, { iat: 0, nbf: 0, exp: 0 }, { exp: null }])('no time at all: %j', (claims) => {
+  test.each([{}, { iat: 0 }, { iat: 0, nbf: 0, exp: 0 }, { exp: null }])('a token without any time is refused: %j', (claims) => {
     expect(checkToken(claims, rules(), nowMs)?.text).toBe('no issued at (iat), not before (nbf), or expiration time (exp) claims in token')
   })
 })
@@ -211,14 +211,14 @@ describe('identity', () => {
     expect(typeof read === 'string' ? read : read.text).toBe(result)
   })
 
-  test('mapped claims that are there become metadata, the role comes last', () => {
+  test('mapped claims that are present become metadata, and the role comes last', () => {
     const claims = { data1: 'foo', data2: { child: 'bar' }, empty: '', gone: null }
     const mappings = { data1: 'val1', '/data2/child': 'val2', nope: 'val3', gone: 'val4', empty: 'val5' }
     expect(readMetadata(claims, mappings, 'r')).toEqual({ metadata: { val1: 'foo', val2: 'bar', val5: '', role: 'r' } })
     expect(readMetadata(claims, null, 'r')).toEqual({ metadata: { role: 'r' } })
   })
 
-  test('a mapped claim that is no string is refused', () => {
+  test('a mapped claim that is not a string is refused', () => {
     expect(readMetadata({ x: 42 }, { x: 'y' }, 'r')).toMatchObject({ text: "error converting claim 'x' to string", reason: 'mapping_invalid' })
   })
 

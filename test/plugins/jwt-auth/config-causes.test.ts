@@ -105,7 +105,7 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
     expect(await refusalOf(config, prepare)).toBe(checking + text)
   })
 
-  test('a name that does not exist', async () => {
+  test('a host name that does not exist', async () => {
     await using server = await startTestServer()
     expect(await refusal(server, { oidc_discovery_url: 'https://gatehouse.invalid' })).toMatch(
       /^error checking oidc discovery URL: Get "https:\/\/gatehouse\.invalid\/\S+": dial tcp: lookup: /,
@@ -137,7 +137,7 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
     expect(await refusalOf(config, undefined, providerTls)).toMatch(text)
   })
 
-  test('TLS where none is spoken', async () => {
+  test('TLS to a server that does not speak it', async () => {
     await using provider = await startProvider()
     await using server = await startTestServer()
     expect(await refusal(server, { oidc_discovery_url: provider.url.replace('http:', 'https:') })).toMatch(
@@ -145,7 +145,7 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
     )
   })
 
-  test('something that is no HTTP', async () => {
+  test('a server that does not speak HTTP', async () => {
     const text = await refusalOf(discoveryOf, ({ routes }) => routes.set(well, (answer) => void answer.socket?.end('SSH-2.0-x\r\n')))
     expect(text).toMatch(/: malformed HTTP response \(/)
   })
@@ -188,7 +188,7 @@ describe('a JWKS URL that cannot be used is refused with its cause', () => {
 })
 
 describe('the status of a mount', () => {
-  test('has the last refused configuration until one is accepted, and no word of secrets in it', async () => {
+  test('shows the last refused configuration, without secrets, until one is accepted', async () => {
     await using server = await startTestServer()
     const refused = async () => (await server.root.read('auth/jwt/status')).body.data?.['last_refused_config']
     expect(await refused()).toBeNull()

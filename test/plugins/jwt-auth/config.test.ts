@@ -338,7 +338,7 @@ describe('what is stored', () => {
 })
 
 describe('what is fetched', () => {
-  test('the right CA vouches for the URL; another, or none, does not', async () => {
+  test('the URL is accepted with the right CA, and refused with another or none', async () => {
     await using server = await startTestServer()
     await using provider = await aProvider(providerTls)
     const jwks = { jwks_url: `${provider.url}/certs`, jwks_ca_pem: providerTls.cert, oidc_response_mode: 'form_post' }
@@ -385,7 +385,7 @@ describe('what is fetched', () => {
     })
   })
 
-  test('pairs are all checked, and read back as posted', async () => {
+  test('all pairs are checked, and read back as posted', async () => {
     await using server = await startTestServer()
     await using plain = await aProvider()
     await using secure = await aProvider(providerTls)
@@ -404,7 +404,7 @@ describe('what is fetched', () => {
     }
   })
 
-  test('the issuer of the document is the discovery URL, to the letter', async () => {
+  test('the issuer of the document must equal the discovery URL exactly', async () => {
     await using server = await startTestServer()
     await using provider = await aProvider()
     const check = async (oidc_discovery_url: string) => (await server.root.write(path, { oidc_discovery_url })).status
@@ -434,7 +434,7 @@ describe('what is fetched', () => {
     expect(await errors({ ...discovery, unsupported_critical_cert_extensions: 'x' })).toBeUndefined()
   })
 
-  test('denied networks are not fetched from', async () => {
+  test('nothing is fetched from denied networks', async () => {
     await using server = await startTestServer({ settings: { OUTBOUND_DENY: '127.0.0.0/8' } })
     await using provider = await aProvider()
 
@@ -445,7 +445,7 @@ describe('what is fetched', () => {
 })
 
 describe('rights', () => {
-  test('a write asks for update, never create, and before it looks at the fields', async () => {
+  test('a write needs update, never create, and is checked before its fields', async () => {
     await using server = await startTestServer()
     const holding = async (capability: string) => {
       await server.root.write(`sys/policies/acl/${capability}`, { policy: `path "auth/jwt/config" { capabilities = ["${capability}"] }` })

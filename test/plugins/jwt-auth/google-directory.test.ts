@@ -47,7 +47,7 @@ test.each([
   expect(await login.groups()).toEqual(groups)
 })
 
-test('a user key that would be another path is asked of nobody', async () => {
+test('a user key that would change the path is never sent', async () => {
   await using login = await startDirectoryLogin()
   writeDirectory(login)
   await login.configure({ ...optionsOf(login), fetch_user_info: true, user_custom_schemas: 'Preferences' })
@@ -144,7 +144,7 @@ test('without fetch_groups the groups of the token do not count either', async (
   expect(await login.logIn({ groups: ['a'] })).toBe(`${failing}"groups" claim not found in token`)
 })
 
-test('what goes wrong is said, and nobody gets in without groups', async () => {
+test('every failure is named, and refuses the login', async () => {
   await using login = await startDirectoryLogin()
   const { hosts, google } = login.providers
   await login.configure({ ...optionsOf(login), fetch_groups: true })
@@ -176,7 +176,7 @@ test('what goes wrong is said, and nobody gets in without groups', async () => {
   expect(await login.logIn()).toBe(`${failing}asked 100 times, and there is more`)
 })
 
-test('who may not sign in, or not as this administrator, gets nothing', async () => {
+test('an account that may not sign in, or not as this administrator, gets nothing', async () => {
   await using login = await startDirectoryLogin()
   writeDirectory(login)
   const go = async (more: object) => {
@@ -203,7 +203,7 @@ test('a user-info hook that fails ends the login in its own words', async () => 
   expect(await login.logIn()).toBe('400 googleapi: Error 404: Resource Not Found: userKey')
 })
 
-test('a key may lie in a file; one that is gone is noticed', async () => {
+test('a key may be in a file, and a missing file is noticed', async () => {
   await using login = await startDirectoryLogin()
   writeDirectory(login)
   await using folder = await temporaryFolder()
@@ -301,7 +301,7 @@ test('a sign-in for claims nobody vouches for, which may ask nobody, ends no log
   expect(loggedIn).toEqual({ status: 'fulfilled', value: ['group1'] })
 })
 
-test('a machine without credentials says so', async () => {
+test('a machine without credentials gets an error that says so', async () => {
   await using machine = await startProvider()
   const outbound = new MachineOutbound(machine.url, '')
   const reach = { outbound, caPem: '', accessToken: '', signal: undefined, userClaim: 'sub', now: Date.now }

@@ -18,7 +18,7 @@ test('fetch_groups asks Graph for all groups, whatever the token says', async ()
   expect(login.providers.hosts.requests).toEqual(['POST https://graph.microsoft.com/v1.0/me/getMemberObjects'])
 })
 
-test('an answer in pages is read to its end', async () => {
+test('a paged answer is read to its end', async () => {
   await using login = await startDirectoryLogin({ role: { bound_claims: { groups: 'group-449' } } })
   login.providers.graph.groupsByToken.set('at-1', ids(450))
   login.providers.graph.pageSize = 100
@@ -41,7 +41,7 @@ test.each([
   expect(login.providers.hosts.requests).toEqual([asked])
 })
 
-test('what goes wrong is said, and nobody gets in without groups', async () => {
+test('every failure is named, and refuses the login', async () => {
   await using login = await startDirectoryLogin()
   const { hosts, graph } = login.providers
   graph.groupsByToken.set('at-1', ['g'])

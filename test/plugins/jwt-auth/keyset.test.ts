@@ -50,7 +50,7 @@ describe('static keys', () => {
     expect(await verdict(staticKeyset(...signers.map(({ pem }) => pem)), token)).toBe(noStaticKey)
   })
 
-  test('keys are tried in turn, key ids do not count', async () => {
+  test('static keys are tried in turn, whatever the key id', async () => {
     const [first, second, stranger] = [aSigner('ES256', { kid: 'x' }), aSigner('ES256', { kid: 'y' }), aSigner('ES256', { kid: 'x' })]
     const keyset = staticKeyset(first.pem, second.pem)
 
@@ -69,7 +69,7 @@ describe('static keys', () => {
     expect(await verdict(staticKeyset(p384.pem), mixed)).toBe(noStaticKey)
   })
 
-  test('the text of a public key is no HMAC secret, and none is no algorithm', async () => {
+  test('a public key is never used as an HMAC secret, and the algorithm none is refused', async () => {
     const signer = aSigner('RS256', { keys: rsa })
     const unsigned = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from('{"sub":"x"}').toString('base64url')}.`
 
@@ -78,7 +78,7 @@ describe('static keys', () => {
     expect(await verdict(staticKeyset(signer.pem), unsigned)).toBe(noStaticKey)
   })
 
-  test('a key the token brings along is no key', async () => {
+  test('a key that the token brings is ignored', async () => {
     await using provider = await startProvider()
     const [trusted, attacker] = [aSigner('ES256'), aSigner('ES256')]
     provider.routes.set('/keys', jwksOf(attacker))
@@ -239,7 +239,7 @@ describe('a JWKS URL', () => {
     expect(provider.hits).toHaveLength(11)
   })
 
-  test('unknown key ids at one mount keep no keys from another', async () => {
+  test('unknown key ids at one mount do not keep keys from another', async () => {
     const { parts } = aHouse()
     const [old, fresh, unknown] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' }), aSigner('ES256', { kid: 'c' })]
     await using provider = await startProvider({ '/k': jwksOf(old) })
@@ -282,7 +282,7 @@ describe('a JWKS URL', () => {
     expect(await verdict(keyset, known.sign({}))).toBe('ok')
   })
 
-  test('a hundred logins at once share one fetch', async () => {
+  test('a hundred concurrent logins share one fetch', async () => {
     const signer = aSigner('ES256', { kid: 'a' })
     await using provider = await startProvider({ '/k': jwksOf(signer) })
     const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
@@ -448,7 +448,7 @@ describe('several JWKS URLs', () => {
     return { signers, providers, keyset, hits, [Symbol.asyncDispose]: stop }
   }
 
-  test('the kid says which, each URL is asked once for many, a warm one not at all', async () => {
+  test('the kid selects the key, each URL is fetched once for many logins, and a cached one not at all', async () => {
     await using house = await threeProviders()
     const second = house.signers[1]?.sign({}) ?? ''
 
@@ -459,7 +459,7 @@ describe('several JWKS URLs', () => {
     expect(house.hits()).toEqual([1, 1, 1])
   })
 
-  test('a kid nobody has', async () => {
+  test('an unknown kid is refused', async () => {
     await using house = await threeProviders()
     expect(await house.keyset.verify(aSigner('ES256', { kid: 'non-existent-key' }).sign({}))).toMatchObject({
       reason: 'key_unknown',
@@ -467,7 +467,7 @@ describe('several JWKS URLs', () => {
     })
   })
 
-  test('one URL that is down does no harm to keys of the others; all down is said', async () => {
+  test('one URL that is down does not affect the keys of the others, and an error tells when all are down', async () => {
     await using house = await threeProviders()
     await house.providers[0]?.stop()
     expect(await verdict(house.keyset, house.signers[2]?.sign({}) ?? '')).toBe('ok')
@@ -509,7 +509,7 @@ describe('several JWKS URLs', () => {
     expect(await verdict(keyset, aSigner().sign({}))).toMatch('could not parse CA PEM value successfully')
   })
 
-  test('what cannot be read is a parse error', async () => {
+  test('a body that cannot be read is a parse error', async () => {
     await using house = await threeProviders()
     expect(await verdict(house.keyset, 'x')).toMatch('error validating token: error parsing token: ')
   })
@@ -542,7 +542,7 @@ describe('the gate', () => {
     expect(await all).toEqual(['light', 'heavy', 'heavy 2', 'light 2'])
   })
 
-  test('work that fails makes room too', async () => {
+  test('failed work makes room too', async () => {
     const gate = new VerificationGate(8)
     await expect(gate.run(8, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     await expect(gate.run(8, async () => 'in')).resolves.toBe('in')

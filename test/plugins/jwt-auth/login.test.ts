@@ -31,7 +31,7 @@ const login = (server: TestServer, jwt: string, name = 'r') => server.anonymous.
 const verdict = (answer: Answer): string => (answer.status === 200 ? 'ok' : `${answer.status} ${String(answer.body.errors?.[0])}`)
 
 describe('the order of refusals', () => {
-  test('before the token is looked at', async () => {
+  test('requests are refused before the token is checked', async () => {
     await using server = await startTestServer()
     const go = async (body: object) => verdict(await server.anonymous.write('auth/jwt/login', body))
 
@@ -52,7 +52,7 @@ describe('the order of refusals', () => {
     expect(await go({ role: 'r', jwt: ['x'] })).toMatch('400 Field validation failed: error converting input for field "jwt": ')
   })
 
-  test('each step of the token, seen by failing one more', async () => {
+  test('the checks of the token fail in their order', async () => {
     const demands = {
       bound_audiences: '',
       bound_subject: 'alice',
@@ -95,7 +95,7 @@ describe('the order of refusals', () => {
     expect(await go()).toBe('ok')
   })
 
-  test('the algorithm list speaks after a good signature and before the claims', async () => {
+  test('the list of algorithms is checked after the signature and before the claims', async () => {
     await using server = await withRole()
     const go = async (algorithms: string, token: string) => {
       await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem], jwt_supported_algs: algorithms })
@@ -111,7 +111,7 @@ describe('the order of refusals', () => {
 })
 
 describe('what a login gives', () => {
-  test('alias, metadata, policies and lifetimes from the role', async () => {
+  test('a login gets alias, metadata, policies and lifetimes from the role', async () => {
     await using server = await withRole({
       ...{ user_claim: 'https://vault/user', groups_claim: 'https://vault/groups', bound_subject: 'alice', bound_audiences: 'a,gate' },
       ...{ claim_mappings: { first_name: 'name', '/org/primary': 'primary_org', absent: 'nope' }, bound_claims: { color: 'green', pnum: 123 } },
@@ -158,7 +158,7 @@ describe('what a login gives', () => {
     expect(verdict(await server.anonymous.call('PUT', 'auth/jwt/login', { role: 'r', jwt }))).toBe('ok')
   })
 
-  test('unknown fields are warned of', async () => {
+  test('unknown fields cause a warning', async () => {
     await using server = await withRole()
     const answer = await server.anonymous.write('auth/jwt/login', {
       role: 'r',
@@ -169,7 +169,7 @@ describe('what a login gives', () => {
     expect(answer.body.warnings).toEqual(['Endpoint ignored these unrecognized parameters: [zzz]'])
   })
 
-  test('one name is one entity, another is another', async () => {
+  test('each name has its own entity', async () => {
     await using server = await withRole()
     const entityOf = async (sub: string) => String((await login(server, signer.sign(someClaims({ sub })))).body.auth?.entity_id)
 
@@ -180,7 +180,7 @@ describe('what a login gives', () => {
     expect(other).not.toBe(first)
   })
 
-  test('an empty name is refused as what the caller did wrong', async () => {
+  test('an empty name is refused as a mistake of the caller', async () => {
     await using server = await withRole()
     expect(verdict(await login(server, signer.sign(someClaims({ sub: '' }))))).toBe('400 missing name in alias')
   })
@@ -199,7 +199,7 @@ describe('what a login gives', () => {
     expect(verdict(await login(server, jwt))).toMatch(/^400 invalid alias metadata: /)
   })
 
-  test('a bound address passes, is kept by the token, and another one is refused', async () => {
+  test('a bound address is accepted and kept in the token, and another one is refused', async () => {
     await using server = await withRole({ token_bound_cidrs: '127.0.0.42' })
     const jwt = signer.sign(someClaims())
     const from = (localAddress: string) => server.anonymous.write('auth/jwt/login', { role: 'r', jwt }, { localAddress })
@@ -230,7 +230,7 @@ describe('what a login gives', () => {
     expect(verdict(await login(server, signer.sign(someClaims({ aud }))))).toBe(text)
   })
 
-  test('another key, static and published', async () => {
+  test('a token signed by another key is refused, for static and for published keys', async () => {
     await using provider = await startProvider({ '/k': jwksOf(signer) })
     await using server = await withRole()
     const stranger = aSigner('ES256').sign(someClaims())
@@ -243,7 +243,7 @@ describe('what a login gives', () => {
     expect(verdict(await login(server, signer.sign(someClaims())))).toBe('ok')
   })
 
-  test('another issuer, another subject', async () => {
+  test('another issuer and another subject are refused', async () => {
     await using server = await withRole({ bound_subject: 'alice' }, { config: { bound_issuer: issuer } })
     const go = async (given: object) => verdict(await login(server, signer.sign(someClaims(given))))
 
@@ -253,7 +253,7 @@ describe('what a login gives', () => {
     for (const sub of ['bob', 'Alice', undefined]) expect(await go({ sub })).toBe(`${invalid}invalid subject (sub) claim`)
   })
 
-  test('the name of a token tells namespace and mount', async () => {
+  test('the display name of a token contains namespace and mount', async () => {
     await using server = await startTestServer()
     await server.root.write('sys/namespaces/ns1', {})
     await server.root.write('ns1/sys/auth/team/oidc', { type: 'jwt' })
@@ -285,19 +285,19 @@ describe('what a login gives', () => {
     expect(await policiesNow(second?.client_token)).toEqual(['build'])
   })
 
-  test('policies that no method may give are refused', async () => {
+  test('policies that no auth method may grant are refused', async () => {
     await using server = await withRole({ token_policies: 'ROOT,a' })
     expect(verdict(await login(server, signer.sign(someClaims())))).toBe('400 auth methods cannot create root tokens')
   })
 
-  test('groups by pointer, and as one string', async () => {
+  test('groups are found by a JSON pointer, and as one string', async () => {
     await using server = await withRole({ groups_claim: '/https/~1~1vault~1groups/testing' })
     expect(verdict(await login(server, signer.sign(someClaims({ https: { '//vault/groups': { testing: ['foo', 'bar'] } } }))))).toBe('ok')
     await server.root.write('auth/jwt/role/r', { ...role, groups_claim: 'groups' })
     expect(verdict(await login(server, signer.sign(someClaims({ groups: 'one' }))))).toBe('ok')
   })
 
-  test('renewal takes the role as it is now, and ends with it', async () => {
+  test('a renewal uses the current role, and fails after the role was deleted', async () => {
     await using server = await withRole({ token_ttl: 100 })
     const token = server.as(String((await login(server, signer.sign(someClaims()))).body.auth?.client_token))
     await server.root.write('auth/jwt/role/r', { ...role, token_ttl: 200 })
@@ -307,7 +307,7 @@ describe('what a login gives', () => {
     expect(verdict(await token.write('auth/token/renew-self'))).toBe('400 failed to renew entry: role r does not exist during renewal')
   })
 
-  test('what was written is used from the next login on', async () => {
+  test('a written role is used from the next login on', async () => {
     await using server = await withRole()
     const other = aSigner('ES256')
     expect(verdict(await login(server, signer.sign(someClaims())))).toBe('ok')
@@ -321,7 +321,7 @@ describe('what a login gives', () => {
     expect(verdict(await login(server, other.sign(someClaims({ sub: 'bob' }))))).toBe('400 role "r" could not be found')
   })
 
-  test('time is the server’s clock', async () => {
+  test('times are checked by the clock of the server', async () => {
     const clock = new FakeClock()
     await using server = await withRole({}, { clock })
     const jwt = signer.sign(someClaims())
@@ -334,7 +334,7 @@ describe('what a login gives', () => {
 })
 
 describe('keys from elsewhere', () => {
-  test('many logins at once over a JWKS; one fetch at the write, one at the first login', async () => {
+  test('many concurrent logins over a JWKS cause one fetch at the write and one at the first login', async () => {
     await using server = await startTestServer()
     const rs = aSigner('RS256', { kid: 'r', keys: newKeys('RS256') })
     await using provider = await startProvider({ '/k': jwksOf(rs) })
@@ -348,7 +348,7 @@ describe('keys from elsewhere', () => {
     expect(provider.hits).toHaveLength(2)
   })
 
-  test('a jwt role on a mount with an OpenID client, all algorithms', async () => {
+  test('a jwt role works on a mount with an OpenID client, with every algorithm', async () => {
     await using server = await startTestServer()
     const [rs, es] = [aSigner('RS256', { kid: 'r', keys: newKeys('RS256') }), aSigner('ES256', { kid: 'e' })]
     await using provider = await startProvider({ '/jwks': jwksOf(rs, es) })
@@ -363,7 +363,7 @@ describe('keys from elsewhere', () => {
     expect(verdict(await login(server, es.sign(someClaims())))).toMatch(/unexpected algorithm/)
   })
 
-  test('several key sets, chosen by kid', async () => {
+  test('among several key sets the kid selects the key', async () => {
     await using server = await startTestServer()
     const [a, b] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
     await using one = await startProvider({ '/k': jwksOf(a) })
@@ -377,7 +377,7 @@ describe('keys from elsewhere', () => {
   })
 })
 
-test('a configuration that is written knows no key any more, and finds each again', async () => {
+test('a written configuration drops all cached keys, and fetches each again', async () => {
   await using server = await startTestServer()
   const signers = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
   const providers = await Promise.all(signers.map((one) => startProvider({ '/k': jwksOf(one) })))
@@ -416,7 +416,7 @@ describe('providers', () => {
     expect((await loginWith({ provider }, { groups }, { bound_claims: { groups: bound } })) === 'ok').toBe(ok)
   })
 
-  test('azure uses the groups of the token', async () => {
+  test('the provider azure uses the groups of the token', async () => {
     expect(await loginWith({ provider: 'azure' }, { groups: ['a'], _claim_names: { groups: 'src1' } })).toBe('ok')
   })
 
@@ -480,7 +480,7 @@ describe('OpenID Connect without a provider that can be used', () => {
     })
   })
 
-  test('callback: no state is known', async () => {
+  test('callback: every state is unknown', async () => {
     await using server = await startTestServer()
     const path = 'auth/jwt/oidc/callback'
     expect(verdict(await server.anonymous.read(`${path}?state=x`))).toBe('400 Vault login failed. Could not load configuration')
@@ -507,7 +507,7 @@ describe('OpenID Connect without a provider that can be used', () => {
   })
 })
 
-test('a refused login leaves a line with its reason, and shows neither token nor unknown role', async () => {
+test('a refused login is logged with its reason, without the token or an unknown role', async () => {
   const lines: { event?: string; reason?: string; role?: string }[] = []
   const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) })
   await using server = await withRole({}, { log })

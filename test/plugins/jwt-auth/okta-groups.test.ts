@@ -21,7 +21,7 @@ test.each([
   { cap: 2, groups: 'a', fetched: false },
   { cap: 0, groups: Array.from({ length: 99 }, (_, at) => `g${at}`), fetched: false },
   { cap: 0, groups: Array.from({ length: 100 }, (_, at) => `g${at}`), fetched: true },
-])('with a cap of $cap, a token full of groups is not believed to have all: $fetched', async ({ cap, groups, fetched }) => {
+])('with a cap of $cap, a token with that many groups is not taken as complete: $fetched', async ({ cap, groups, fetched }) => {
   await using login = await startDirectoryLogin()
   login.providers.okta.groupsByUser.set('user1', ['from-okta'])
   await writeGroups(login.server, 'from-okta', 'a', 'g0')
@@ -32,7 +32,7 @@ test.each([
   expect(login.providers.hosts.requests).toEqual(fetched ? [asked] : [])
 })
 
-test('pages are followed, groups without a name left out', async () => {
+test('pages are followed, and groups without a name are skipped', async () => {
   await using login = await startDirectoryLogin({ role: { bound_claims: { groups: 'e' } } })
   const { okta: organisation, hosts } = login.providers
   organisation.groupsByUser.set('user1', ['a', 'b', '', 'd', 'e'])
@@ -57,7 +57,7 @@ test('the id is that of user_id_claim, or of the user claim of the role; it is e
   expect(await login.logIn({ ids: { okta: '' } })).toBe(`${failing}claim "/ids/okta" is empty; cannot use for Okta user lookup`)
 })
 
-test('an id that would be another path, or whoever the API token is of, is asked of nobody', async () => {
+test('an id that would change the path, or means the owner of the API token, is never sent', async () => {
   await using login = await startDirectoryLogin()
   login.providers.okta.groupsByUser.set('me', ['admins'])
   await login.configure(okta)
@@ -104,7 +104,7 @@ test('a filter takes time by the length of the name only', () => {
   expect(filter.matcher('x'.repeat(50_000)).find()).toBe(false)
 })
 
-test('what goes wrong is said, and nobody gets in without groups', async () => {
+test('every failure is named, and refuses the login', async () => {
   await using login = await startDirectoryLogin()
   const { hosts, okta: organisation } = login.providers
   const host = 'example.okta.com'
@@ -161,7 +161,7 @@ test('more than 200 pages are too many', async () => {
   await expect(fetch()).resolves.toHaveLength(200)
 })
 
-test('a caller that is gone ends the asking', async () => {
+test('a caller that disconnects ends the requests', async () => {
   const gone = new AbortController()
   await using web = await startProvider({ '/api/v1/users/u/groups': () => gone.abort() })
   const reach = { outbound: new OutboundClient({ deny: [] }), caPem: '', accessToken: '', signal: gone.signal, userClaim: 'sub', now: Date.now }
@@ -169,7 +169,7 @@ test('a caller that is gone ends the asking', async () => {
   await expect(fetchOktaGroups({ sub: 'u' }, { origin: web.url, apiToken, userIdClaim: '' }, reach)).rejects.toThrow('time limit exceeded')
 })
 
-test('without org_url the organisation is where discovery is', async () => {
+test('without org_url the organisation is that of the discovery URL', async () => {
   await using login = await startDirectoryLogin()
   const { hosts } = login.providers
   // discovery at the stand-in fails, so the whole configuration is refused before its provider is looked at

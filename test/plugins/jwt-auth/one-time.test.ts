@@ -45,7 +45,7 @@ test.each(['service', 'batch'])('a token logs in once where the role says so, an
   expect((await server.as(String(first.body.auth?.client_token)).read('auth/token/lookup-self')).status).toBe(200)
 })
 
-test('who issued it and its id tell tokens apart, nothing else', async () => {
+test('issuer and id tell tokens apart, nothing else', async () => {
   await using server = await withOneTimeRole()
   const go = (claims: object) => login(server, signer.sign(someClaims(claims)))
 
@@ -81,7 +81,7 @@ function mirrored(jwt: string): string {
   return `${header}.${payload}.${bytes.toString('base64url')}`
 }
 
-test('a login that is refused spends nothing, whatever refuses it', async () => {
+test('a refused login spends nothing, whatever the reason', async () => {
   await using server = await withOneTimeRole({ bound_claims: { env: 'prod' } })
   const jwt = signer.sign(someClaims({ jti: 'a', env: 'test' }))
   const change = (given: object) => server.root.write('auth/jwt/role/r', { ...role, bound_claims: { env: 'test' }, ...given })
@@ -126,7 +126,7 @@ test.each(['service', 'batch'])('of 64 uses of one token at a time, one gives a 
   expect(verdicts.filter((one) => one === used)).toHaveLength(63)
 })
 
-test('a restart, or a crash, forgets nothing', async () => {
+test('spent tokens survive a restart and a crash', async () => {
   await using folder = await temporaryFolder()
   const jwt = signer.sign(someClaims({ jti: 'a' }))
   const rootToken = await (async () => {
@@ -144,7 +144,7 @@ test('a restart, or a crash, forgets nothing', async () => {
   expect((await server.as(rootToken).read('auth/jwt/role/r')).status).toBe(200)
 })
 
-test('a login in the browser is not concerned', async () => {
+test('a login in the browser is not affected', async () => {
   await using provider = await startSmallProvider()
   await using server = await withFlow(provider, { role: { token_replay_protection: true } })
 

@@ -185,7 +185,7 @@ describe('what is stored and shown', () => {
     expect(await written(server, least)).toEqual(fresh)
   })
 
-  test('older names set the new fields too, and both show', async () => {
+  test('the older names set the new fields too, and both are shown', async () => {
     await using server = await startTestServer()
     const data = await written(server, {
       ...least,
@@ -209,7 +209,7 @@ describe('what is stored and shown', () => {
     })
   })
 
-  test('of each pair of names the new one wins, and alone ends the old one', async () => {
+  test('the new name of a field overrides the old one, and alone removes it', async () => {
     await using server = await startTestServer()
     const pair = (data: Awaited<ReturnType<typeof written>>) => [data?.ttl, data?.token_ttl]
 
@@ -269,7 +269,7 @@ describe('what is stored and shown', () => {
     expect((await written(server, { ...least, max_age: given }))?.max_age).toBe(stored)
   })
 
-  test('an oidc role, by name or by leaving the type out', async () => {
+  test('a role is of type oidc by name, or when the type is left out', async () => {
     await using server = await startTestServer()
     const body = {
       ...oidc,
@@ -299,7 +299,7 @@ describe('what is stored and shown', () => {
     expect((await server.root.read(path)).text).toContain(bound)
   })
 
-  test('an update keeps what it does not name, but for the two types', async () => {
+  test('an update keeps fields that are not sent, except role_type and bound_claims_type', async () => {
     await using server = await startTestServer()
     const full = {
       ...{
@@ -340,7 +340,7 @@ describe('what is stored and shown', () => {
     })
   })
 
-  test('token_policies as sent, policies tidied', async () => {
+  test('token_policies are stored as sent, policies are normalized', async () => {
     await using server = await startTestServer()
     expect(await written(server, { ...least, policies: 'B,a,b' })).toMatchObject({ policies: ['a', 'b'], token_policies: ['a', 'b'] })
     const data = await written(server, { ...least, token_policies: 'B,a,b' })
@@ -362,7 +362,7 @@ describe('warnings', () => {
   const verbose =
     'verbose_oidc_logging has been enabled for this role. This is not recommended in production since sensitive information may be present in OIDC responses.'
 
-  test('the role is stored, and every warned write says so', async () => {
+  test('a write with warnings stores the role, and every such write warns', async () => {
     await using server = await withDayMount()
     const warned = async (body: object) => {
       const answer = await server.root.write(path, { ...least, ...body })
@@ -382,7 +382,7 @@ describe('warnings', () => {
 })
 
 describe('names, listing, deleting', () => {
-  test('names are lower-case, listed sorted, gone when deleted', async () => {
+  test('names are lower-cased, listed in order, and deleted', async () => {
     await using server = await startTestServer()
     for (const name of ['b', 'MyRole', 'a-b.c', 'a1', '1']) await server.root.write(`auth/jwt/role/${name}`, least)
 
@@ -395,7 +395,7 @@ describe('names, listing, deleting', () => {
     expect(await server.root.list('auth/jwt/role')).toMatchObject({ status: 404, body: { errors: [] } })
   })
 
-  test.each(['-x', 'x-', '.x', 'a/b', 'a%20b', '%C3%A9', 'a%2Fb'])('%s is no role name', async (name) => {
+  test.each(['-x', 'x-', '.x', 'a/b', 'a%20b', '%C3%A9', 'a%2Fb'])('%s is not a role name', async (name) => {
     await using server = await startTestServer()
     expect(await server.root.write(`auth/jwt/role/${name}`, least)).toMatchObject({
       status: 404,
@@ -403,7 +403,7 @@ describe('names, listing, deleting', () => {
     })
   })
 
-  test('what the paths do not offer', async () => {
+  test('the paths refuse operations that they do not offer', async () => {
     await using server = await startTestServer()
     const unsupported = { errors: ['1 error occurred:\n\t* unsupported operation\n\n'] }
     expect(await server.root.write('auth/jwt/role/x/', least)).toMatchObject({
@@ -416,7 +416,7 @@ describe('names, listing, deleting', () => {
     expect((await server.root.call('LIST', 'auth/jwt/config')).status).toBe(404)
   })
 
-  test('roles of two mounts are two roles; a mount that is made anew has none', async () => {
+  test('mounts do not share roles, and a new mount has none', async () => {
     await using server = await startTestServer()
     await server.root.write('sys/auth/other', { type: 'oidc' })
     await server.root.write('auth/jwt/role/r', least)
@@ -429,7 +429,7 @@ describe('names, listing, deleting', () => {
     expect((await server.root.read('auth/other/role/r')).status).toBe(404)
   })
 
-  test('writes of one role at once all count', async () => {
+  test('concurrent writes of one role all take effect', async () => {
     await using server = await startTestServer()
     await server.root.write(path, least)
     const fields = ['groups_claim', 'token_ttl', 'token_num_uses', 'max_age', 'token_period', 'expiration_leeway']

@@ -60,7 +60,7 @@ async function walked(claims: object, { remoteAddress = '127.0.0.1', by = signer
   return { auth, answered, checks: trace.checks }
 }
 
-test('a good login passes every check, in the order of the contract', async () => {
+test('a good login passes every check, in order', async () => {
   const { auth, answered, checks } = await walked(good)
 
   expect(auth?.alias.name).toBe('alice')

@@ -23,7 +23,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 const everything = ['create', 'delete', 'list', 'patch', 'read', 'scan', 'sudo', 'update']
 
-describe('what the caller may do', () => {
+describe('the capabilities of the caller', () => {
   test('very many paths are not judged in one go', async () => {
     const asked = (count: number) => ({ paths: Array.from({ length: count }, (_, at) => `p${at}`).join(',') })
 
@@ -81,7 +81,7 @@ describe('what the caller may do', () => {
     },
   )
 
-  test('root may do everything', async () => {
+  test('root has the capability root', async () => {
     expect((await server.root.write('sys/capabilities-self', { paths: 'anything' })).body.data).toEqual({
       anything: ['root'],
       capabilities: ['root'],
@@ -109,8 +109,8 @@ describe('what the caller may do', () => {
   })
 })
 
-describe('of another token', () => {
-  test('by its id and by its accessor', async () => {
+describe('the capabilities of another token', () => {
+  test('a token is found by its id and by its accessor', async () => {
     for (const [path, field] of [
       ['sys/capabilities', { token: auth?.client_token }],
       ['sys/capabilities-accessor', { accessor: auth?.accessor }],
@@ -138,7 +138,7 @@ describe('of another token', () => {
     expect(await server.root.write(path, sent)).toMatchObject({ status: 400, body })
   })
 
-  test('needs a right of its own', async () => {
+  test('asking for another token needs a right of its own', async () => {
     expect((await user.write('sys/capabilities', { token: 'root', paths: 'x' })).status).toBe(403)
     expect(await server.anonymous.write('sys/capabilities-self', { paths: 'x' })).toMatchObject({ status: 403, body: notAccepted })
   })
@@ -224,11 +224,11 @@ describe('whose rights are told where', () => {
 })
 
 describe('resultant-acl', () => {
-  test('root', async () => {
+  test('the resultant ACL of root is root', async () => {
     expect((await server.root.read('sys/internal/ui/resultant-acl')).body.data).toEqual({ root: true })
   })
 
-  test('others', async () => {
+  test('the resultant ACL of other tokens lists their rules', async () => {
     const { body } = await user.read('sys/internal/ui/resultant-acl')
 
     expect(body.data?.root).toBe(false)

@@ -8,7 +8,7 @@ import { clientWith, fill, made, messagesPath, plain, startMessageHouse } from '
 const keysOf = (body: { data?: unknown }) => (body.data as { keys?: string[] } | undefined)?.keys
 
 describe('the active window', () => {
-  test('active follows the clock, both bounds outside, to the nanosecond', async () => {
+  test('active follows the clock to the nanosecond, and both bounds are exclusive', async () => {
     await using house = await startMessageHouse()
     const bounds = {
       'starts now': { start_time: '2024-06-01T12:00:00Z' },
@@ -49,7 +49,7 @@ describe('the active window', () => {
 describe('messages and namespaces', () => {
   const inside = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
 
-  test('each has its own', async () => {
+  test('each namespace has its own messages', async () => {
     await using house = await startMessageHouse()
     await house.root.write('sys/namespaces/a')
     await house.root.write('sys/namespaces/b', undefined, inside('a'))
@@ -68,7 +68,7 @@ describe('messages and namespaces', () => {
     expect((await house.root.read(`a/b/${messagesPath}/${b}`)).status).toBe(200)
   })
 
-  test('a namespace that is deleted takes its messages along, one of the same name has none', async () => {
+  test('a deleted namespace takes its messages with it, and a new one of that name has none', async () => {
     await using house = await startMessageHouse()
     await house.root.write('sys/namespaces/a')
     await fill(house, 3, inside('a').headers)
@@ -82,7 +82,7 @@ describe('messages and namespaces', () => {
 })
 
 describe('the community edition', () => {
-  test('no administration, for whoever may do anything there', async () => {
+  test('nobody can manage messages there, whatever their rights', async () => {
     await using house = await startMessageHouse({ settings: { EDITION: 'community' } })
     const unsupported = { status: 404, body: errors(caused('unsupported path')) }
 
@@ -97,7 +97,7 @@ describe('the community edition', () => {
     expect(await (await clientWith(house, 'other', 'read')).write(messagesPath, plain)).toMatchObject({ status: 403, body: notAllowed })
   })
 
-  test('messages that were written before are kept for a change of mind', async () => {
+  test('messages written earlier are kept for a later change of edition', async () => {
     await using folder = await temporaryFolder()
     const settings = { STORAGE: `sqlite:${folder.file('g.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
     const first = await startMessageHouse({ settings })
@@ -148,7 +148,7 @@ describe('messages in storage', () => {
     expect(keysOf((await house.root.list(messagesPath)).body)).toHaveLength(100)
   })
 
-  test('a record that can not be read, until it is deleted', async () => {
+  test('a record that cannot be read is an error until it is deleted', async () => {
     await using folder = await temporaryFolder()
     const settings = { STORAGE: `sqlite:${folder.file('g.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
     const first = await startMessageHouse({ settings })
@@ -169,7 +169,7 @@ describe('messages in storage', () => {
     expect([...(keysOf((await house.root.list(messagesPath)).body) ?? [])].sort()).toEqual([...whole].sort())
   })
 
-  test('everything is as it was after a restart', async () => {
+  test('messages survive a restart', async () => {
     await using folder = await temporaryFolder()
     const settings = { STORAGE: `sqlite:${folder.file('g.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
     const first = await startMessageHouse({ settings })
@@ -191,7 +191,7 @@ describe('messages in storage', () => {
     expect([(await next.root.read(`${messagesPath}/${id}`)).body.data, (await next.root.list(messagesPath)).body.data]).toEqual(before)
   })
 
-  test('a message as large as a body may be', async () => {
+  test('a message may be as large as a body may be', async () => {
     await using house = await startMessageHouse()
     const message = 'QUJD'.repeat(5 * 1024 * 1024)
 

@@ -7,7 +7,7 @@ const acl = 'sys/policies/acl'
 const old = 'sys/policy'
 
 describe('sys/policies/acl and sys/policy', () => {
-  test('the list, in both forms', async () => {
+  test('policies are listed, in both forms', async () => {
     await using server = await startTestServer()
     expect((await server.root.call('LIST', acl)).body.data).toEqual({ keys: ['default', 'root'] })
     await server.root.write(`${acl}/zoo`, { policy: text })
@@ -22,7 +22,7 @@ describe('sys/policies/acl and sys/policy', () => {
     expect((await server.root.read(acl)).status).toBe(405)
   })
 
-  test('a list in pages misses nobody, root the last of all least of all', async () => {
+  test('a paged list is complete, including root at its end', async () => {
     await using server = await startTestServer()
     for (const name of ['zoo', 'web', 'sort']) await server.root.write(`${acl}/${name}`, { policy: text })
     const pages: string[] = []
@@ -36,7 +36,7 @@ describe('sys/policies/acl and sys/policy', () => {
     expect((await server.root.list(`${acl}?after=t`)).body.data?.keys).toEqual(['web', 'zoo'])
   })
 
-  test('root reads empty, an absent one 404', async () => {
+  test('root reads as empty, a missing policy as 404', async () => {
     await using server = await startTestServer()
 
     expect((await server.root.read(`${acl}/root`)).body.data).toEqual({ name: 'root', policy: '' })
@@ -64,7 +64,7 @@ describe('sys/policies/acl and sys/policy', () => {
     expect((await server.root.read(`${acl}/${stored}`)).status).toBe(404)
   })
 
-  test('base64 is decoded', async () => {
+  test('a base64 policy is stored decoded', async () => {
     await using server = await startTestServer()
     await server.root.write(`${acl}/web`, { policy: Buffer.from(text).toString('base64') })
 
@@ -120,13 +120,13 @@ describe('sys/policies/acl and sys/policy', () => {
     expect((await server.root.list(acl)).body.data).toEqual({ keys: ['default', 'root'] })
   })
 
-  test('deleting what is not there is 204', async () => {
+  test('deleting a missing policy is 204', async () => {
     await using server = await startTestServer()
 
     expect(await server.root.delete(`${acl}/nothing`)).toMatchObject({ status: 204, text: '' })
   })
 
-  test('the older form', async () => {
+  test('the older form reads, writes and deletes the same policies', async () => {
     await using server = await startTestServer()
 
     expect(await server.root.write(`${old}/foo`, { rules: text })).toMatchObject({
@@ -141,7 +141,7 @@ describe('sys/policies/acl and sys/policy', () => {
     expect((await server.root.delete(`${old}/foo`)).status).toBe(204)
   })
 
-  test('a token without entity has nothing from the templates of the default policy', async () => {
+  test('a token without an entity gets nothing from the templates of the default policy', async () => {
     await using server = await startTestServer()
     const created = await server.root.write('auth/token/create', { policies: ['default'] })
     const client = server.as(String(created.body.auth?.client_token))
@@ -149,7 +149,7 @@ describe('sys/policies/acl and sys/policy', () => {
     expect((await client.read('identity/entity/id/x')).body).toEqual(errors('1 error occurred:\n\t* permission denied\n\n'))
   })
 
-  test('the old word and capabilities together', async () => {
+  test('shorthand and capabilities of one stanza add up', async () => {
     await using server = await startTestServer()
     await server.root.write(`${acl}/both`, { policy: 'path "a" { policy = "read" capabilities = ["update"] }' })
     const created = await server.root.write('auth/token/create', { policies: ['both'] })
@@ -159,7 +159,7 @@ describe('sys/policies/acl and sys/policy', () => {
     expect(body.data?.capabilities).toEqual(['list', 'read', 'update'])
   })
 
-  test('a folder lists what is below it, in full', async () => {
+  test('a folder lists the full names below it', async () => {
     await using server = await startTestServer()
     for (const name of ['team/a', 'team/sub/b', 'teams']) await server.root.write(`${acl}/${name}`, { policy: text })
 
@@ -167,7 +167,7 @@ describe('sys/policies/acl and sys/policy', () => {
     expect((await server.root.call('LIST', `${acl}/nobody`)).status).toBe(404)
   })
 
-  test('a change acts on the next request of every token', async () => {
+  test('a change takes effect on the next request of every token', async () => {
     await using server = await startTestServer()
     await server.root.write(`${acl}/web`, { policy: 'path "sys/mounts" { capabilities = ["read"] }' })
     const created = await server.root.write('auth/token/create', { policies: ['web'] })

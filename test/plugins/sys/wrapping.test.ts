@@ -32,7 +32,7 @@ const unchecked = (why: string) => errors(`error validating wrapping token: ${wh
 const unwrapped = (token: string) => server.root.write('sys/wrapping/unwrap', { token })
 
 describe('the answer that replaces a wrapped one', () => {
-  test('a token, and nothing of the answer', async () => {
+  test('a wrapped answer has a token, and nothing of the original', async () => {
     const { status, text, body, headers } = await server.root.read('auth/token/lookup-self', wrapFor('60'))
 
     expect([status, headers['content-type']]).toEqual([200, 'application/json'])
@@ -106,14 +106,14 @@ describe('the answer that replaces a wrapped one', () => {
     { ttl: '1500ms', shown: 1 },
     { ttl: '1h30m', shown: 5400 },
     { ttl: '2d', shown: 172_800 },
-  ])('a wish of $ttl shows $shown', async ({ ttl, shown }) => {
+  ])('a wrap TTL of $ttl shows $shown', async ({ ttl, shown }) => {
     const answer = await server.root.read('auth/token/lookup-self', wrapFor(ttl))
 
     expect(answer.body.wrap_info?.ttl).toBe(shown)
     expect((await unwrapped(tokenIn(answer))).status).toBe(200)
   })
 
-  test('once its time is over, there is no answer any more', async () => {
+  test('after its TTL the answer is gone', async () => {
     const [whole, part] = [await wrapped({}, '2s'), await wrapped({}, '10ms')]
     clock.advance(1)
     expect(await unwrapped(part)).toMatchObject({ status: 400, body: invalid })

@@ -46,7 +46,7 @@ test.each([
   expect((await server.root.read(`auth/token/roles/${path}`)).status).toBe(404)
 })
 
-test('a name that is none is no path', async () => {
+test('an invalid name is an unknown path', async () => {
   await using server = await startTestServer()
 
   for (const name of ['-x', 'x-', 'a%20b', 'a/b']) {

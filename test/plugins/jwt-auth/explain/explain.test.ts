@@ -10,7 +10,7 @@ describe('explain', () => {
   })
   afterAll(() => house[Symbol.asyncDispose]())
 
-  test('a login that is allowed: every check in order, and what it would give', async () => {
+  test('an allowed login shows every check in order, and what it would grant', async () => {
     const mount = await house.mount({
       config: { oidc_discovery_url: house.issuer.url },
       role: { groups_claim: 'groups', claim_mappings: { ref: 'branch' }, bound_claims: { repository: 'acme/shop', ref: 'refs/heads/main' } },
@@ -43,7 +43,7 @@ describe('explain', () => {
     })
   })
 
-  test('groups that match are named', async () => {
+  test('matching groups are named', async () => {
     const mount = await house.mount({ role: { groups_claim: 'groups' } })
     const accessor = (await house.root.read('sys/auth')).body['data']?.[`${mount}/`]?.['accessor']
     const group = await house.root.write('identity/group', { name: 'ops', type: 'external', policies: ['ops'] })
@@ -59,7 +59,7 @@ describe('explain', () => {
     })
   })
 
-  test('nothing is written: no entity, no token, no use of one', async () => {
+  test('explain writes nothing: no entity, no token, no use of a token', async () => {
     const mount = await house.mount()
     const counts = async () => {
       const entities = await house.root.list('identity/entity/id')
@@ -73,7 +73,7 @@ describe('explain', () => {
     expect(await counts()).toEqual(before)
   })
 
-  test('after a bad signature the claims are looked at all the same', async () => {
+  test('after a bad signature the claims are still checked', async () => {
     const mount = await house.mount({ config: { jwt_validation_pubkeys: [house.issuer.publicKeyPem('ES256')] } })
 
     const { body } = await house.explain(mount, { jwt: await house.sign({ aud: 'GATEHOUSE' }) })
@@ -85,7 +85,7 @@ describe('explain', () => {
     expect(body['data']).toMatchObject({ allowed: false, reason: 'signature_invalid', login: null })
   })
 
-  test('with claims nothing is signed, and nothing that would be asked of a provider is asked', async () => {
+  test('with claims there is no signature check, and no provider is asked', async () => {
     const provider = { provider: 'azure' }
     const mount = await house.mount({ config: { provider_config: provider }, role: { groups_claim: 'groups' } })
     const elsewhere = { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: `${house.issuer.url}/groups` } } }
@@ -100,7 +100,7 @@ describe('explain', () => {
     expect(house.issuer.requestsByPath.get('/groups')).toBe(asked)
   })
 
-  test('another address can be tried', async () => {
+  test('another client address can be tried', async () => {
     const mount = await house.mount({ role: { token_bound_cidrs: ['10.0.0.0/8'] } })
     const jwt = await house.sign()
 
@@ -119,7 +119,7 @@ describe('explain', () => {
     },
   )
 
-  test('long values are cut, and neither token nor signature is repeated', async () => {
+  test('long values are truncated, and neither token nor signature is repeated', async () => {
     const mount = await house.mount({ role: { bound_claims: { long: 'x' } } })
     const jwt = await house.sign({ long: 'y'.repeat(5000) })
 
@@ -130,7 +130,7 @@ describe('explain', () => {
     for (const part of jwt.split('.')) expect(text).not.toContain(part)
   })
 
-  test('who may not update it may not ask', async () => {
+  test('explain needs update on its path', async () => {
     const mount = await house.mount()
     await house.root.write('sys/policies/acl/reads', { policy: `path "auth/${mount}/*" { capabilities = ["read"] }` })
     const token = await house.root.write('auth/token/create', { policies: ['reads'] })

@@ -11,7 +11,7 @@ describe('failures', () => {
   })
   afterAll(() => house[Symbol.asyncDispose]())
 
-  test('a refused login is found by the id its answer names, with its claims as hashes', async () => {
+  test('a refused login is found by the request id of its answer, with its claims as hashes', async () => {
     const mount = await house.mount()
     const refused = await house.login(mount, { jwt: await house.sign({ aud: 'other', secret: 'hunter2' }) })
     const id = String(refused.body['request_id'])
@@ -31,7 +31,7 @@ describe('failures', () => {
     expect(failure?.['claims']).toMatchObject({ secret: hash.body['data']?.['hash'] })
   })
 
-  test('two mounts hash with keys of their own', async () => {
+  test('each mount hashes with its own key', async () => {
     const hashes = await Promise.all(
       [await house.mount(), await house.mount()].map(
         async (mount) => (await house.root.write(`auth/${mount}/failures/hash`, { input: 'x' })).body['data'],
@@ -42,7 +42,7 @@ describe('failures', () => {
     expect(hashes[0]?.['hash']).not.toBe(hashes[1]?.['hash'])
   })
 
-  test('newest first, by reason and role, as many as asked for; the oldest go', async () => {
+  test('failures are listed newest first, filtered by reason and role and limited, and the oldest are dropped', async () => {
     const mount = await house.mount()
     await house.root.write(`auth/${mount}/role/other`, { role_type: 'jwt', user_claim: 'sub', bound_subject: 'x' })
     const nameOf = async (role: string, jwt: string) => String((await house.login(mount, { role, jwt })).body['request_id'])
@@ -59,7 +59,7 @@ describe('failures', () => {
     expect(unknown?.['role']).toBe((await house.root.write(`auth/${mount}/failures/hash`, { input: 'nobody' })).body['data']?.['hash'])
   })
 
-  test('DELETE forgets them', async () => {
+  test('DELETE removes all failures', async () => {
     const mount = await house.mount()
     await house.login(mount, { jwt: 'x' })
 
@@ -68,7 +68,7 @@ describe('failures', () => {
     expect((await house.root.read(`auth/${mount}/failures`)).body['data']).toMatchObject({ failures: [], dropped: 0 })
   })
 
-  test('at most 32 claims, names cut, and nothing of a token that is too long', async () => {
+  test('at most 32 claims are kept, with truncated names, and nothing of a token that is too long', async () => {
     const mount = await house.mount()
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`${index}${'n'.repeat(100)}`, index]))
     await house.login(mount, { jwt: await house.sign({ ...many, aud: 'x' }, { header: { kid: 'k'.repeat(200) } }) })
@@ -84,7 +84,7 @@ describe('failures', () => {
   })
 })
 
-test('0 keeps nothing', async () => {
+test('a limit of 0 keeps nothing', async () => {
   await using house = await openLoginHouse({ settings: { LOGIN_FAILURES_KEPT: '0' } })
   const mount = await house.mount()
   await house.login(mount, { jwt: 'x' })
@@ -92,7 +92,7 @@ test('0 keeps nothing', async () => {
   expect((await house.root.read(`auth/${mount}/failures`)).body['data']).toMatchObject({ kept: 0, failures: [] })
 })
 
-test('every answer names its request: good, bad, empty, early', async () => {
+test('every answer has its request id: granted, refused, empty, early', async () => {
   await using house = await openLoginHouse()
   const id = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
   const { anonymous } = house.server
@@ -113,7 +113,7 @@ test('every answer names its request: good, bad, empty, early', async () => {
   expect(new Set(answers.map(({ headers }) => headers['x-gatehouse-request-id'])).size).toBe(answers.length)
 })
 
-test('no answer to a login holds a reason', async () => {
+test('no answer to a login contains a reason', async () => {
   await using house = await openLoginHouse()
   const mount = await house.mount()
 

@@ -194,7 +194,7 @@ describe('lint', () => {
     expect((await house.root.read(`auth/${mount}/lint?role=none`)).status).toBe(404)
   })
 
-  test('a write says nothing of it, unless the mount is tuned so', async () => {
+  test('a write shows findings only when the mount is tuned to', async () => {
     const mount = await house.mount()
     const write = (fields: Fields) => house.root.write(`auth/${mount}/role/ci`, fields)
     expect((await write({ role_type: 'jwt', bound_audiences: [] })).status).toBe(204)
@@ -237,7 +237,7 @@ describe('lint', () => {
     expect(warning.length).toBeLessThan(600)
   })
 
-  test('a role as it should be is a write without words even then', async () => {
+  test('a sound role causes no warnings even then', async () => {
     const mount = await house.mount()
     await house.root.write(`sys/auth/${mount}/tune`, { options: { role_lint: 'write' } })
 

@@ -12,7 +12,7 @@ describe('status', () => {
   afterAll(() => house[Symbol.asyncDispose]())
   const status = async (mount: string, query = '') => (await house.root.read(`auth/${mount}/status${query}`)).body['data']
 
-  test('keys of the configuration', async () => {
+  test('status shows the keys of the configuration', async () => {
     const mount = await house.mount()
 
     expect(await status(mount)).toEqual({
@@ -37,7 +37,7 @@ describe('status', () => {
     })
   })
 
-  test('nothing is fetched until someone logs in, or asks for it', async () => {
+  test('nothing is fetched until a login, or a request for it', async () => {
     const mount = await house.mount({ config: { oidc_discovery_url: house.issuer.url } })
     expect(await status(mount)).toMatchObject({
       ok: false,
@@ -66,7 +66,7 @@ describe('status', () => {
     expect(Math.abs(Number(refreshed?.['sources']?.[0]?.['clock_offset_seconds']))).toBeLessThanOrEqual(1)
   })
 
-  test('a provider that went away: its keys stay, and why it could not be had', async () => {
+  test('when a provider goes away, its keys stay and status tells why it failed', async () => {
     const mount = await house.mount({ config: { jwt_validation_pubkeys: [], jwks_url: house.issuer.jwksUrl } })
     // those of all mounts that use this address
     const before = Number((await status(mount, '?refresh=true'))?.['sources']?.[0]?.['fetches'])
@@ -79,7 +79,7 @@ describe('status', () => {
     expect(after?.['sources']?.[0]?.['last_error']).toMatchObject({ text: expect.stringContaining('503') })
   })
 
-  test('a password in an address is shown to nobody', async () => {
+  test('a password in a URL is never shown', async () => {
     const address = house.issuer.jwksUrl.replace('://', '://keys:hush@')
     const mount = await house.mount({ config: { jwt_validation_pubkeys: [], jwks_url: address } })
 
@@ -100,7 +100,7 @@ describe('status', () => {
     )
   })
 
-  test('several key sets, each by itself', async () => {
+  test('several key sets are shown separately', async () => {
     const pairs = [{ jwks_url: house.issuer.jwksUrl }, { jwks_url: `${house.issuer.jwksUrl}?second` }]
     const mount = await house.mount({ config: { jwt_validation_pubkeys: [], bound_issuer: '', jwks_pairs: pairs } })
 
@@ -119,7 +119,7 @@ describe('status', () => {
     expect(await status(mount)).toMatchObject({ type: 'oidc' })
   })
 
-  test('when somebody last came in, and was last refused', async () => {
+  test('status shows the last login and the last refusal', async () => {
     const mount = await house.mount()
     await house.login(mount, { jwt: 'x' })
     expect(await status(mount)).toMatchObject({ last_login_at: null, last_refusal_at: expect.stringMatching(/Z$/) })

@@ -15,7 +15,7 @@ const contract = [
   ...['authorized_party_mismatch', 'login_too_old', 'internal', 'confirmation_missing', 'confirmation_invalid', 'confirmation_denied'],
 ]
 
-test('the reasons are those of the contract', () => {
+test('the reasons are those that the page lists', () => {
   expect([...reasonCodes].sort()).toEqual([...contract].sort())
 })
 

@@ -5,7 +5,7 @@ import { begin, callback, configure, redirectUri, startSmallProvider, verdict, w
 const path = 'auth/oidc/oidc/auth_url'
 
 describe('refusals in order', () => {
-  test('what the caller should have known is 400', async () => {
+  test('a mistake of the caller is 400', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const go = async (body: object) => verdict(await server.anonymous.write(path, body))
@@ -18,7 +18,7 @@ describe('refusals in order', () => {
     expect(await go({ role: 'test', redirect_uri: redirectUri })).toBe('400 OIDC login is not configured for this mount')
   })
 
-  test('what is only not possible is 200, an empty URL, a warning and a line in the log', async () => {
+  test('a login that is not possible is 200 with an empty URL, a warning and a line in the log', async () => {
     const lines: { event?: string; reason?: string }[] = []
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) })
     await using provider = await startSmallProvider()
@@ -61,7 +61,7 @@ describe('refusals in order', () => {
 })
 
 describe('the URL', () => {
-  test('parameters sorted by name, the redirect URI as it was sent', async () => {
+  test('parameters are sorted by name, and the redirect URI is as sent', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { role: { allowed_redirect_uris: ['https://example.com'] } })
 
@@ -78,7 +78,7 @@ describe('the URL', () => {
     }
   })
 
-  test('a query the endpoint has stays as it is', async () => {
+  test('an existing query of the endpoint is kept', async () => {
     await using provider = await startSmallProvider({ metadata: { authorization_endpoint: 'https://idp.example/a?p=B2C%20x&y' } })
     await using server = await withFlow(provider)
 
@@ -204,7 +204,7 @@ test('a public client has no secret, and shows its id in the body, once', async 
   expect(call?.form.has('client_secret')).toBe(false)
 })
 
-test('roles of both types live on one mount', async () => {
+test('roles of both types work on one mount', async () => {
   await using provider = await startSmallProvider()
   await using server = await withFlow(provider)
   await server.root.write('auth/oidc/role/ci', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'abc' })

@@ -87,7 +87,7 @@ describe('a whole login', () => {
     expect(provider.userInfoCalls).toEqual([expect.stringMatching(/^Bearer at-code-/)])
   })
 
-  test('what the role demands, identity before bound claims', async () => {
+  test('the role is enforced, the user claim before bound claims', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { role })
     const go = async (given: object, of: object = claims) => {
@@ -118,7 +118,7 @@ describe('a whole login', () => {
 })
 
 describe('state, code and client nonce', () => {
-  test('a state counts once, here, and as it is', async () => {
+  test('a state is valid once, at its mount, and unchanged', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     await server.root.write('sys/auth/other', { type: 'oidc' })
@@ -144,7 +144,7 @@ describe('state, code and client nonce', () => {
     expect(provider.tokenCalls).toHaveLength(1)
   })
 
-  test('64 callbacks with one state: one logs in', async () => {
+  test('of 64 concurrent callbacks with one state, one logs in', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const login = await begin(server.anonymous)
@@ -157,7 +157,7 @@ describe('state, code and client nonce', () => {
     expect(provider.tokenCalls).toHaveLength(1)
   })
 
-  test('a code that was used, and one of another login', async () => {
+  test('a used code, and one of another login, are refused', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const [one, two] = [await begin(server.anonymous), await begin(server.anonymous)]
@@ -193,7 +193,7 @@ describe('state, code and client nonce', () => {
     expect(verdict(await callback(server.anonymous, { ...query, client_nonce: given }))).toBe(noState)
   })
 
-  test('a login lasts ten minutes, the exchange a second less', async () => {
+  test('a pending login lasts ten minutes, the exchange one second less', async () => {
     const clock = new FakeClock()
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { clock })
@@ -209,7 +209,7 @@ describe('state, code and client nonce', () => {
     expect(await lateBy(600)).toBe(noState)
   })
 
-  test('what the role and the mount are now, but for what the login was begun with', async () => {
+  test('the callback uses the current role and mount, except for what the login began with', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const later = async (change: () => Promise<unknown>, claims: object = {}) => {
@@ -238,7 +238,7 @@ describe('state, code and client nonce', () => {
   })
 })
 
-describe('the code is given for tokens', () => {
+describe('the code is exchanged for tokens', () => {
   test('the secret is tried in the header, then in the body', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
@@ -252,7 +252,7 @@ describe('the code is given for tokens', () => {
     expect(provider.tokenCalls.map(({ authorization }) => authorization !== undefined)).toEqual([true, true, false, true, false])
   })
 
-  test('a client id and a secret of any characters', async () => {
+  test('client id and secret may have any characters', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config: { oidc_client_id: 'a-b.c~d e&f:g', oidc_client_secret: 'ü%+/=:\ud800' } })
 
@@ -284,7 +284,7 @@ describe('the code is given for tokens', () => {
     expect(await withAnswer(server, provider, () => ({ body, status, ...(type === undefined ? {} : { type }) }))).toBe(refusing + wanted)
   })
 
-  test('answers that are odd and good enough', async () => {
+  test('odd but sufficient answers are accepted', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const go = (answer: (idToken: string) => Reply) => withAnswer(server, provider, answer)
@@ -303,7 +303,7 @@ describe('the code is given for tokens', () => {
     expect(await go(() => ({ body: { access_token: 'a', id_token: 'a.b' } }))).toMatch(/invalid id_token: oidc: malformed jwt: /)
   })
 
-  test('a provider that is gone, an answer without end, a redirect elsewhere', async () => {
+  test('an unreachable provider, an endless answer and a redirect elsewhere are refused', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     await using elsewhere = await startSmallProvider()
@@ -376,7 +376,7 @@ describe('the code is given for tokens', () => {
 })
 
 describe('keys', () => {
-  test('a provider that changes its keys in the middle of a login', async () => {
+  test('a provider may change its keys in the middle of a login', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     expect(verdict(await logIn(server, provider))).toBe('ok')
@@ -388,7 +388,7 @@ describe('keys', () => {
     expect(provider.web.hits.filter((hit) => hit === '/jwks')).toHaveLength(2)
   })
 
-  test('a second login asks for tokens and for the person, nothing else', async () => {
+  test('a second login requests only the tokens and the userinfo', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     await logIn(server, provider)
@@ -445,7 +445,7 @@ describe('userinfo', () => {
     expect(metadataOf(await logIn(server, provider, idClaims))).toEqual({ role: 'test', ...wanted })
   })
 
-  test('signed: by the provider, with an algorithm of the flow', async () => {
+  test('a signed userinfo must be signed by the provider, with an algorithm of the flow', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { role })
     const info = { sub: 'bob', color: 'info', iss: provider.url }
@@ -461,7 +461,7 @@ describe('userinfo', () => {
     expect(await color('nonsense')).toBe('id')
   })
 
-  test('a provider that offers none is not asked', async () => {
+  test('a provider without userinfo is not asked', async () => {
     await using provider = await startSmallProvider({ metadata: { userinfo_endpoint: undefined } })
     await using server = await withFlow(provider)
 
@@ -471,7 +471,7 @@ describe('userinfo', () => {
 })
 
 describe('what the operator sees', () => {
-  test('a refused callback leaves its reason and role in the log, never a code, a state or a token', async () => {
+  test('a refused callback logs its reason and role, never a code, a state or a token', async () => {
     const lines: { event?: string }[] = []
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) })
     await using provider = await startSmallProvider()

@@ -27,7 +27,7 @@ const completed = '200 Completing the sign-in process...'
 const noState = '400 Expired or missing OAuth state.'
 
 describe('a form of the provider', () => {
-  test('only in this mode, and only JSON when there is no configuration', async () => {
+  test('the form is accepted only in this mode, and without a configuration the answer is JSON', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     await server.root.write('sys/auth/empty', { type: 'oidc' })
@@ -52,7 +52,7 @@ describe('a form of the provider', () => {
     expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toMatch(/Expired or missing/)
   })
 
-  test('what is kept, and what counts', async () => {
+  test('the last form replaces earlier ones, and a code of the callback takes precedence', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config: formPost, role })
     const nothing = '400 Vault login failed. No code or id_token received.'
@@ -136,7 +136,7 @@ describe('a form of the provider', () => {
     expect(verdict(await callback(server.anonymous, { state, code: 'no_code', client_nonce: 'abc' }))).toBe('ok')
   })
 
-  test('what is kept has a bound', async () => {
+  test('the kept data is bounded', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config: formPost, role })
     const login = await begin(server.anonymous, { redirect_uri: page })
@@ -151,7 +151,7 @@ describe('a form of the provider', () => {
 describe('an ID token in place of a code', () => {
   const config = { ...formPost, oidc_response_types: 'id_token' }
 
-  test('it is kept, and verified by the GET; nothing is asked of the provider but its keys', async () => {
+  test('the ID token is kept and verified by the GET, which requests only the keys of the provider', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config, role })
     const login = await begin(server.anonymous, { redirect_uri: page })
@@ -180,7 +180,7 @@ describe('an ID token in place of a code', () => {
     expect(told).toMatch(wanted)
   })
 
-  test('a foreign key, and a code that has no place here', async () => {
+  test('a foreign key, and an unexpected code, are refused', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config, role })
     const [one, two] = [await begin(server.anonymous, { redirect_uri: page }), await begin(server.anonymous, { redirect_uri: page })]

@@ -30,7 +30,7 @@ describe('a pending login', () => {
     expect((await allKeys(opened.view)).filter((key) => key !== 'oidc/keys')).toEqual([])
   })
 
-  test('a form that comes in at the same moment costs nobody the login', async () => {
+  test('a concurrent form does not cost anybody the login', async () => {
     await using opened = await openCoreView()
     const [one, other] = servers(opened.view, opened.clock)
     for (let round = 0; round < 20; round++) {
@@ -91,7 +91,7 @@ describe('a pending login', () => {
     expect(await allKeys(opened.view)).toEqual(['oidc/keys'])
   })
 
-  test('nothing of it is to be read in the keys of a store', async () => {
+  test('the keys of the store reveal nothing of it', async () => {
     await using opened = await openCoreView()
     const [one] = servers(opened.view, opened.clock)
     const { state } = await one.begin(start, '10.20.30.40')
@@ -103,7 +103,7 @@ describe('a pending login', () => {
   })
 })
 
-describe('bounds, contract README "pending OIDC logins"', () => {
+describe('the limits of pending logins', () => {
   test('an address may have so many; its callbacks and its time make room; others are not touched', async () => {
     await using opened = await openCoreView()
     const { clock } = opened
@@ -124,7 +124,7 @@ describe('bounds, contract README "pending OIDC logins"', () => {
     await other.begin(start, '10.0.0.1')
   })
 
-  test('many at once stop at the very number', async () => {
+  test('many concurrent logins stop exactly at the limit', async () => {
     await using opened = await openCoreView()
     const [one] = servers(opened.view, opened.clock, { mount: 1000, address: 10 })
 
