@@ -23,12 +23,12 @@ export type DatabaseFileOptions = LogLimits & {
   faults: StorageFaults | undefined
 }
 
-/** With less room than this, SQLite cannot set up what two connections share. */
+/** Free disk space that SQLite needs to set up the memory that two connections share. */
 const leastSharedBytes = 128 * 1024
 
 /**
- * One database file: a connection that reads, and a thread that writes. On a disk without any room the thread waits, and the connection
- * reads alone; the first write after there is room again changes that.
+ * A database file with a connection for reads and a thread for writes. On a full disk the reading connection
+ * opens the file alone; the first write after space is available starts the thread.
  */
 export class DatabaseFile implements AsyncDisposable {
   readonly #path: string
@@ -54,10 +54,10 @@ export class DatabaseFile implements AsyncDisposable {
     this.#opened = parts.opened
   }
 
-  /** Throws a StartError when the file cannot be used. */
+  /** Opens or creates the file. Throws a StartError if it cannot be used. */
   static async open({ path, allowNetworkDisk, events, faults, logGoalBytes, logLimitBytes }: DatabaseFileOptions): Promise<DatabaseFile> {
     await using opened = new AsyncDisposableStack()
-    // one lock for one file, by whatever links it is reached
+    // lock the real path, so that links lead to the same lock
     const place = prepareFile(path)
     if (!allowNetworkDisk) await refuseNetworkDisk(dirname(place))
     opened.use(holdLock(place, path))
@@ -92,9 +92,9 @@ export class DatabaseFile implements AsyncDisposable {
       await this.#writer.commit(rows)
     } catch (cause) {
       const isLost = cause instanceof ServiceError && cause.reason === threadLost
-      // the outcome is open: what stands in the database decides
+      // the outcome is unknown: check whether the rows are in the database
       if (isLost && rows.every((row) => this.#isWritten(row))) return
-      // a thread that begins cleans up what the one before it may have left in the log
+      // a new thread cleans up what the lost one may have left in the log
       if (isLost) await this.#writer.ready().catch(() => {})
       throw cause
     }
@@ -117,7 +117,10 @@ export class DatabaseFile implements AsyncDisposable {
     return this.reader.get(key)?.revision === (value === undefined ? undefined : revision)
   }
 
-  /** Makes way for the thread that writes, and starts it. Rejects with a ServiceError while the disk is full. */
+  /**
+   * Reopens the reading connection in shared mode and starts the writing thread. Rejects with a ServiceError
+   * while the disk is full.
+   */
   async #readTogether(): Promise<void> {
     const { bavail, bsize } = statfsSync(this.#path)
     if (bavail * bsize < leastSharedBytes) throw storageError('SQLITE_FULL')
@@ -135,7 +138,7 @@ export class DatabaseFile implements AsyncDisposable {
 /** `isAlone`: no other connection can read or write the file. */
 type Reading = { readonly connection: Database.Database; readonly rows: RowReader; readonly isAlone: boolean }
 
-/** Together with others, if the disk has room for what connections share; else alone. */
+/** Opens the file in shared mode or, if the disk has no room for that, alone. */
 function openReading(path: string): Reading {
   try {
     try {
@@ -168,7 +171,10 @@ function readingOf(connection: Database.Database, isAlone: boolean): Reading {
 /** Without room, the index of the log that connections share cannot be made. */
 const isOutOfRoom = (code: string) => failureKind(code) === 'full' || code.startsWith('SQLITE_IOERR_SHM') || code === 'SQLITE_CANTOPEN'
 
-/** Made before the engine opens it: readable by its owner only, as are the files the engine puts beside it. Gives back where it really lies. */
+/**
+ * Creates the file before SQLite opens it, readable only by its owner, as SQLite then creates its other
+ * files. Returns the real path.
+ */
 function prepareFile(path: string): string {
   try {
     makePrivateFolder(dirname(path))

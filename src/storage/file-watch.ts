@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { engineCode } from './storage-error.ts'
 
-/** Which file it is, whatever its name. */
+/** Identifies a file independently of its name. */
 export type FileIdentity = { readonly dev: bigint; readonly ino: bigint }
 
 const lookEveryMs = 1_000
@@ -13,8 +13,8 @@ export const identityOf = (path: string): FileIdentity => statSync(path, { bigin
 export const isSameFile = (one: FileIdentity, other: FileIdentity): boolean => one.dev === other.dev && one.ino === other.ino
 
 /**
- * Looks each second whether the files at some paths are still those that are open. SQLite does not notice when they are not, and
- * what it writes then is gone with the next start.
+ * Checks every second whether the files at some paths are still the opened ones. SQLite does not notice a
+ * replaced file, and what it writes then is lost at the next start.
  */
 export class FileWatch implements Disposable {
   readonly #known = new Map<string, FileIdentity>()
@@ -29,17 +29,17 @@ export class FileWatch implements Disposable {
     this.#timer = setInterval(() => void this.#look(), lookEveryMs).unref()
   }
 
-  /** What is wrong, in words; undefined when all is well. */
+  /** The reason why writes must be refused; undefined if the files are in place. */
   get reason(): string | undefined {
     return this.#reason
   }
 
-  /** The file at `path` is open from now on. */
+  /** Watches the file at `path`, which has just been opened. */
   add(path: string): void {
     this.#known.set(path, identityOf(path))
   }
 
-  /** Nothing is told any more. */
+  /** Stops watching. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer)
     this.#isDisposed = true

@@ -1,10 +1,10 @@
 import { ServiceError } from '../errors.ts'
 import type { StoredRecord } from './storage.ts'
 
-/** One row a group leaves behind: `value` undefined deletes the key. */
+/** One row written by a group; a `value` of undefined deletes the key. */
 export type RowWrite = { readonly key: string; readonly value: Uint8Array | undefined; readonly revision: number }
 
-/** What a step sees: committed rows, and over them what the steps before it in the same group wrote. */
+/** The state that a step sees: committed rows, overlaid with the writes of earlier steps of its group. */
 export type Group = {
   read(key: string): StoredRecord | undefined
   /** Under a new revision, unless one is given. */
@@ -13,17 +13,20 @@ export type Group = {
   keysUnder(prefix: string, limit: number): string[]
 }
 
-/** Decides synchronously: reads first, then puts. It may throw before its first put only, so that a step that throws leaves no trace. */
+/**
+ * Runs synchronously: first reads, then puts. It may throw only before its first put, so that a failed step
+ * writes nothing.
+ */
 export type Step<T> = (group: Group) => T
 
-/** The engine below: reads see committed rows only, `commit` is all or nothing and resolves once durable. */
+/** The engine: reads see only committed rows; `commit` is atomic and resolves once durable. */
 export type CommitEngine = {
   read(key: string): StoredRecord | undefined
   keysUnder(prefix: string, limit: number): string[]
   commit(rows: readonly RowWrite[]): Promise<void>
-  /** Told of each group that is durable. */
+  /** Called for each durable group. */
   onCommit(steps: number, seconds: number): void
-  /** The greatest revision ever given out. */
+  /** The greatest revision ever assigned. */
   readonly lastRevision: number
 }
 
@@ -36,8 +39,9 @@ const maxGroupBytes = 1024 * 1024
 export type CommitStats = { commits: number; failedCommits: number; steps: number }
 
 /**
- * Steps that arrive while a commit is under way share the next one, and one group is under way at a time. So every step decides on durable state plus
- * what its own group will write, and is answered only when that is durable: a whole group stands or falls together, but for steps that throw.
+ * Groups steps into commits, one at a time: steps that arrive during a commit share the next one. Each step
+ * sees durable state plus the writes of its own group, and is answered only when the group is durable. A
+ * group succeeds or fails as a whole, except for steps that throw.
  */
 export class GroupCommit {
   readonly stats: CommitStats = { commits: 0, failedCommits: 0, steps: 0 }
@@ -68,7 +72,7 @@ export class GroupCommit {
     })
   }
 
-  /** Refuses new steps and resolves when those already given are answered. */
+  /** Refuses new steps and waits until pending ones are answered. */
   async close(): Promise<void> {
     this.#closed = true
     if (this.#running) await new Promise<void>((resolve) => this.#whenIdle.push(resolve))
@@ -112,7 +116,7 @@ export class GroupCommit {
     else for (const resolve of this.#whenIdle.splice(0)) resolve()
   }
 
-  /** Runs waiting steps until the group is full; gives back those to be answered with the commit. */
+  /** Runs waiting steps until the group is full; returns those to answer after the commit. */
   #decide(overlay: Map<string, RowWrite>): Waiting[] {
     let bytes = 0
     const engine = this.#engine
@@ -129,7 +133,7 @@ export class GroupCommit {
       },
       keysUnder: (prefix, limit) => {
         const written = [...overlay.values()].filter(({ key }) => key.startsWith(prefix))
-        // rows this group deletes still stand in the engine: ask for so many more
+        // the engine still has the rows that this group deletes: ask for that many more
         const keys = new Set(engine.keysUnder(prefix, limit + written.length))
         for (const { key, value } of written) value === undefined ? keys.delete(key) : keys.add(key)
         return [...keys].slice(0, limit)

@@ -3,12 +3,13 @@ import { StartError } from '../errors.ts'
 import { engineCode, failureKind } from './storage-error.ts'
 
 /**
- * Keeps a second server away from the database at `path`, while other programs can still read it. Throws a StartError (3) with the holder's process id
- * and `name`, what the operator calls the file.
+ * Locks the database at `path` against a second server; other programs can still read it. Throws a
+ * StartError (3) with the holder's process id and `name`, the operator's name of the file.
  *
- * The lock is the operating system's own, on `<path>.lock`, so that it ends with the process however that ends, holds between containers that do not
- * see each other's processes, and needs no guess whether a recorded process still lives. SQLite is the way to it that Node offers: an open write
- * transaction on a database of its own, whose `user_version` tells who holds it.
+ * It is an operating system lock on `<path>.lock`. So it ends with the process in any case, works between
+ * containers that do not see each other's processes, and needs no check whether a recorded process is alive.
+ * Node.js offers no file locks, so an open SQLite write transaction holds it; `user_version` contains the
+ * process id.
  */
 export function holdLock(path: string, name = path): Disposable {
   const connection = new Database(`${path}.lock`, { timeout: 0 })
@@ -25,7 +26,7 @@ export function holdLock(path: string, name = path): Disposable {
   return { [Symbol.dispose]: () => connection.close() }
 }
 
-/** Lets others read who holds the lock; without room for that, the lock is all there is. */
+/** Records the holder's process id. On a full disk the lock works without it. */
 function noteHolder(connection: Database.Database): void {
   try {
     connection.exec(`PRAGMA user_version = ${process.pid}; COMMIT; BEGIN IMMEDIATE`)
@@ -36,7 +37,7 @@ function noteHolder(connection: Database.Database): void {
 }
 
 function readHolder(connection: Database.Database): string {
-  // waits out the moment in which the holder writes its number
+  // the holder may be writing its process id
   connection.pragma('busy_timeout = 2000')
   const holder = Number(connection.pragma('user_version', { simple: true }))
   return holder === 0 ? 'another process' : `process ${holder}`

@@ -4,11 +4,13 @@ import type { WritingConnection } from './writing-connection.ts'
 export type LogLimits = {
   /** Pending log above which a checkpoint follows a commit. */
   readonly logGoalBytes: number
-  /** Size above which nothing more is written: a long reader elsewhere, or checkpoints that fail, keep it from being reset. */
+  /**
+   * Log size above which writes are refused. The log grows while another program reads or checkpoints fail.
+   */
   readonly logLimitBytes: number
 }
 
-/** As the last commit or checkpoint left it. */
+/** State of the log after the last commit or checkpoint. */
 export type LogState = {
   readonly logBytes: number
   readonly checkpoints: number
@@ -27,7 +29,7 @@ export class LogKeeper {
   #checkpoints = 0
   #failedCheckpoints = 0
   #failure: string | undefined
-  /** Grows while the log cannot be reset, so that this is not tried after each commit. */
+  /** Grows while the log cannot be reset, so that not every commit triggers a checkpoint. */
   #goalBytes: number
 
   constructor(limits: LogLimits, freeBytes: () => number) {
@@ -49,7 +51,7 @@ export class LogKeeper {
     return this.#failure !== undefined
   }
 
-  /** Before a commit of `groupBytes`. Throws, with the reason in words, when the log may not grow further. */
+  /** Call before a commit of `groupBytes`. Throws with the reason if the log must not grow further. */
   makeRoom(connection: WritingConnection, groupBytes: number): void {
     if (this.#excess(connection, groupBytes) === undefined) return
     this.#checkpoint(connection)
@@ -59,14 +61,14 @@ export class LogKeeper {
     throw Object.assign(new Error(`${excess}, because ${cause}`), { code: ownCodes.logFull })
   }
 
-  /** After a commit, and with a smaller goal when nothing else is to do. */
+  /** Call after a commit and, with a smaller goal, when idle. */
   tend(connection: WritingConnection, goalBytes = this.#goalBytes): void {
     if (connection.pendingBytes <= goalBytes) return
     this.#checkpoint(connection)
     this.#goalBytes = connection.pendingBytes + this.#limits.logGoalBytes
   }
 
-  /** A failure is no reason to refuse writes: the log is intact, and the next goal tries again. */
+  /** A failure does not prevent writes: the log is intact, and a later checkpoint retries. */
   #checkpoint(connection: WritingConnection): void {
     try {
       connection.checkpoint()

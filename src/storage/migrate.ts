@@ -23,7 +23,7 @@ export function migrate(connection: Database.Database, folder: URL = sqliteMigra
 
 const schemaOf = (fileName: string) => Number(fileName.slice(0, 4))
 
-/** A number the database keeps about itself. */
+/** A number in the database's `meta` table. */
 function readMeta(connection: Database.Database, name: string): number | undefined {
   return connection.prepare<[string], number>('SELECT value FROM meta WHERE name = ?').pluck().get(name)
 }
@@ -39,7 +39,7 @@ function prepareMeta(connection: Database.Database): void {
     .immediate()
 }
 
-/** The schema is read inside the transaction: another process may have been faster. */
+/** Reads the schema inside the transaction, because another process may have migrated meanwhile. */
 function apply(connection: Database.Database, schema: number, sql: () => string): void {
   connection
     .transaction(() => {

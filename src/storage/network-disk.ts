@@ -1,7 +1,10 @@
 import { statfs } from 'node:fs/promises'
 import { StartError } from '../errors.ts'
 
-/** Linux `statfs` types of file systems whose locks and shared memory SQLite's log can not rely on. */
+/**
+ * Linux `statfs` types of file systems whose locks and shared memory are not reliable enough for SQLite's
+ * log.
+ */
 const networkTypes = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -13,10 +16,10 @@ const networkTypes = new Map([
   [0x5346414f, 'AFS'],
 ])
 
-/** The kind of network disk a `statfs` type stands for; undefined for a local one. */
+/** The network file system of a `statfs` type; undefined for a local one. */
 export const networkDisk = (type: number): string | undefined => networkTypes.get(type >>> 0)
 
-/** Throws a StartError (2) when `folder` lies on a network disk. docs/settings.md, ALLOW_NETWORK_DISK. */
+/** Throws a StartError (2) if `folder` is on a network disk. docs/settings.md, ALLOW_NETWORK_DISK */
 export async function refuseNetworkDisk(folder: string, readType = async (path: string) => (await statfs(path)).type): Promise<void> {
   const kind = networkDisk(await readType(folder))
   if (kind === undefined) return

@@ -24,7 +24,7 @@ export type SqliteOptions = {
   faults?: StorageFaults
 }
 
-/** Rows, keys of one range that are read before the event loop gets its turn. */
+/** Rows or keys of a range to read before yielding to the event loop. */
 const rowsPerTurn = 1_000
 const deletesPerStep = 500
 
@@ -33,7 +33,7 @@ export type StorageStats = CommitStats & Pick<LogState, 'checkpoints'> & Storage
 /** `databaseBytes` includes `freeBytes`, which new records will use first. `logBytes`: what the write-ahead log holds; 0 in memory. */
 export type StorageSize = { databaseBytes: number; logBytes: number; freeBytes: number }
 
-/** What lies below: one open database. */
+/** One open database. */
 type Engine = AsyncDisposable & {
   readonly reader: RowReader
   readonly log: Pick<LogState, 'logBytes' | 'checkpoints'>
@@ -41,8 +41,8 @@ type Engine = AsyncDisposable & {
 }
 
 /**
- * A database file for one server, which keeps others out until it is disposed. Writes go through a thread of their own, so that reads never wait for
- * the disk. Throws a StartError when the file can not be used.
+ * Opens a database file and locks it against other servers until disposal. A separate thread writes, so that
+ * reads do not wait for the disk. Throws a StartError if the file cannot be used.
  */
 export async function openSqlite({
   path,
@@ -56,7 +56,7 @@ export async function openSqlite({
   return new SqliteStorage(file, events)
 }
 
-/** The same without a file: all is lost when it is disposed. */
+/** Opens a database in memory. Disposal loses all data. */
 export async function openMemory({ faults, events = noEvents }: Pick<SqliteOptions, 'faults' | 'events'> = {}): Promise<SqliteStorage> {
   const connection = new Database(':memory:')
   migrate(connection)
@@ -70,7 +70,7 @@ export async function openMemory({ faults, events = noEvents }: Pick<SqliteOptio
   return new SqliteStorage(engine, events)
 }
 
-/** Runs engine calls; what they throw goes out in storage's own words. */
+/** Runs engine calls and converts their errors to storage errors. */
 function guarded<T>(work: () => T): T {
   try {
     return work()
@@ -79,7 +79,7 @@ function guarded<T>(work: () => T): T {
   }
 }
 
-/** The port over SQLite. All decisions of writes are taken on the calling thread, in groups; see group-commit.ts. */
+/** Storage on SQLite. The calling thread decides all writes, in groups; see group-commit.ts. */
 export class SqliteStorage implements Storage {
   readonly #engine: Engine
   readonly #groups: GroupCommit
@@ -171,7 +171,7 @@ export class SqliteStorage implements Storage {
     } while (deleted === deletesPerStep)
   }
 
-  /** Waits for the writes already asked for; later calls are refused as `storage is unavailable`. */
+  /** Waits for pending writes; later calls reject with `storage is unavailable`. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return
     this.#closed = true
@@ -184,7 +184,7 @@ export class SqliteStorage implements Storage {
     return this.#watchRead(key, read)
   }
 
-  /** What the engine throws goes out in storage's own words. */
+  /** Reads, reports a failure and converts it to a storage error. */
   #watchRead<T>(key: string, read: () => T): T {
     try {
       return read()
@@ -195,7 +195,7 @@ export class SqliteStorage implements Storage {
     }
   }
 
-  /** Tells of each commit that fails, of the first that fails for a reason, and of the first that does not fail any more. */
+  /** Reports each failed commit, and each time the reason why writes fail changes. */
   async #watchCommit(commit: Promise<void>): Promise<void> {
     try {
       await commit
@@ -219,7 +219,7 @@ export class SqliteStorage implements Storage {
     return this.#groups.run(step)
   }
 
-  /** A long range is read in parts, between which others get their turn; it is no snapshot. */
+  /** Reads a range in parts and yields to the event loop in between, so the result is not a snapshot. */
   async #readRange<T>(prefix: string, range: Range, read: (part: Range) => T[], keyOf: (row: T) => string): Promise<T[]> {
     checkKey(prefix)
     if (range.after !== undefined) checkKey(range.after)
@@ -239,7 +239,7 @@ export class SqliteStorage implements Storage {
   }
 }
 
-/** Text that is not well-formed would change on its way through UTF-8, and two names would meet in one key. */
+/** Refuses ill-formed text: UTF-8 would change it, so two keys could become the same. */
 function checkKey(key: string): void {
   if (!key.isWellFormed()) throw new ServiceError('invalid', 'a name is not well-formed Unicode text')
 }

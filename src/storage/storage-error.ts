@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts'
 import type { FailureKind } from './storage-events.ts'
 
-/** Codes of our own, beside those of the engine. */
+/** Our own codes, in addition to those of SQLite. */
 export const ownCodes = {
   /** The log may not grow further; the message says why. */
   logFull: 'LOG_FULL',
@@ -11,7 +11,10 @@ export const ownCodes = {
   replaced: 'FILE_REPLACED',
 } as const
 
-/** What goes out for a failure of the engine: the same words for every adapter. See docs/storage.md#when-the-disk-fails */
+/**
+ * Converts an engine failure to an error whose text is the same for every adapter.
+ * docs/storage.md#when-the-disk-fails
+ */
 export function storageError(code: string, cause?: unknown): ServiceError {
   const options = { cause, reason: code }
   if (isMalformed(code)) return new ServiceError('internal', 'database disk image is malformed', options)
@@ -31,7 +34,7 @@ export function failureKind(code: string): FailureKind {
 
 const isMalformed = (code: string) => code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB'
 
-/** The engine's own word for what failed, or `UNKNOWN`. */
+/** The engine's error code, or `UNKNOWN`. */
 export function engineCode(cause: unknown): string {
   if (typeof cause === 'object' && cause !== null && 'code' in cause && typeof cause.code === 'string') return cause.code
   return 'UNKNOWN'

@@ -1,10 +1,10 @@
-/** Kinds of failures, as metrics tell them apart. */
+/** Kinds of failures in metrics. */
 export type FailureKind = 'corrupt' | 'full' | 'read_only' | 'io' | 'checkpoint' | 'replaced' | 'other'
 
-/** `key`: of the record, or the beginning of the keys, that was read. */
+/** `key`: key of the record, or key prefix, that was read. */
 export type StorageFailure = { readonly kind: FailureKind; readonly key?: string; readonly cause: unknown }
 
-/** What storage tells those who watch it. None of them may throw. */
+/** Event handlers of the storage. They must not throw. */
 export type StorageEvents = {
   /** A group of `steps` is durable. */
   committed(steps: number, seconds: number): void

@@ -6,7 +6,7 @@
 export type StoredRecord = {
   key: string
   value: Uint8Array
-  /** Changes with each write of the key, unless that keeps it, and is never used twice, also over deletion. */
+  /** Changes with each write of the key, except with `keepsRevision`. Never reused, even after a deletion. */
   revision: number
 }
 
@@ -16,14 +16,16 @@ export type BatchEntry = {
   value: Uint8Array | undefined
   /** `absent`: the key must not exist; a number: it must have that revision. */
   expect?: 'absent' | number
-  /** With a revision in `expect`: the record keeps it. For another form of the same content, which must not look like a change to anyone. */
+  /**
+   * With a revision in `expect`: the record keeps it. For re-encryption, which must not look like a change.
+   */
   keepsRevision?: true
 }
 
 export type Range = {
   /** Exclusive start: a full key; results come after it. */
   after?: string
-  /** At most so many; default all. */
+  /** Most results; default all. */
   limit?: number
 }
 
@@ -35,16 +37,16 @@ export interface Storage extends AsyncDisposable {
   get(key: string): Promise<StoredRecord | undefined>
   /** Records whose key starts with `prefix`, in byte order of the key. */
   list(prefix: string, range?: Range): Promise<StoredRecord[]>
-  /** As `list`, keys only. */
+  /** Like `list`, but only keys. */
   listKeys(prefix: string, range?: Range): Promise<string[]>
   /**
-   * Reads, changes and writes one key as one atomic step. `change` is pure, synchronous, and may run again. If it throws, that step alone rejects
-   * with what it threw.
+   * Reads, changes and writes one key atomically. `change` must be pure and synchronous and may be called
+   * again. An error it throws rejects only this step.
    */
   update(key: string, change: Change): Promise<void>
-  /** Reads and removes; of several callers one gets the record. */
+  /** Reads and deletes; only one of several callers gets the record. */
   take(key: string): Promise<StoredRecord | undefined>
-  /** All or nothing. False when an expectation did not hold: then nothing was written. */
+  /** All or nothing. False, without any write, if an expectation did not hold. */
   write(batch: readonly BatchEntry[]): Promise<boolean>
   /** True if it was absent and is now written. */
   putIfAbsent(key: string, value: Uint8Array): Promise<boolean>

@@ -8,7 +8,7 @@ type Log = { busy: number; log: number; checkpointed: number }
 
 const keepLogFileBytes = 64 * 1024 * 1024
 
-/** The connection that writes, and its log. */
+/** The writing connection and its log. */
 export class WritingConnection {
   readonly #connection: Database.Database
   readonly #rows: RowWriter
@@ -42,7 +42,7 @@ export class WritingConnection {
     this.#rows.apply(unpackRows(block))
   }
 
-  /** A commit stands even if its log cannot be measured. */
+  /** Updates the sizes of the log. Ignores failures, which must not fail a commit. */
   measure(): void {
     try {
       this.#measure(this.#logState.get())
@@ -95,7 +95,7 @@ export class RecoveringConnection {
     this.#isLogClean = isLogClean
   }
 
-  /** As it is, open or not. */
+  /** The connection, if it is open. */
   get current(): WritingConnection | undefined {
     return this.#connection
   }
@@ -104,7 +104,7 @@ export class RecoveringConnection {
     return this.#isLogClean
   }
 
-  /** Open, with a clean log, over a database that is sound. Throws the engine's error. */
+  /** The open connection, with a clean log and a sound database. Throws the engine's error. */
   ready(): WritingConnection {
     const connection = this.#clean()
     if (this.#mustCheck) this.#isDamaged = !connection.isSound()
@@ -113,14 +113,14 @@ export class RecoveringConnection {
     return connection
   }
 
-  /** All or nothing, unless it throws: then `failed` comes next. */
+  /** Writes all or nothing. If it throws, the caller must call `failed`. */
   write(connection: WritingConnection, block: ArrayBuffer): void {
     this.#isLogClean = false
     connection.apply(block)
     this.#isLogClean = true
   }
 
-  /** After a failure, and before anybody is told: a crash after that must find a clean log. */
+  /** Call after a failure, before it is reported: a crash after the report must find a clean log. */
   failed(code: string): void {
     this.#mustCheck ||= code.startsWith('SQLITE_IOERR') || code.startsWith('SQLITE_CORRUPT')
     this.close()
