@@ -4,7 +4,7 @@ import type { Call } from './service.ts'
 
 /** Keeps two changes of the same application's passwords apart, from a request's arrival to the end of its answer. */
 export type ConcurrencyGuard = {
-  /** False when another one is at it. */
+  /** False if another change is in progress. */
   enter(call: Call): boolean
   leave(call: Call): void
 }

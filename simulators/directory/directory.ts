@@ -26,9 +26,9 @@ import { makeTokenBook, type TokenClaims } from './tokens.ts'
 export type DirectoryOptions = {
   /** Of the identity platform; the directory, the resource manager and the control port take the three that follow. Default 0: free ports. */
   port?: number
-  /** Milliseconds since the epoch; default the machine's clock. */
+  /** Milliseconds since the epoch; default the system clock. */
   now?: () => number
-  /** Knobs from the start; `change` turns them later. */
+  /** Initial settings; `change` changes them later. */
   settings?: SettingsInput
   /** Open the control port; default false. */
   controls?: boolean
@@ -57,16 +57,16 @@ export interface Directory extends AsyncDisposable {
   readonly groupIds: Readonly<Record<string, string>>
   readonly settings: Settings
   readonly journal: Journal
-  /** What a test does with its own hands: nothing of it is asked for, metered or noted. */
+  /** Direct changes by a test, without access checks, rate limits or journal entries. */
   readonly hand: Hand
-  /** Turns some knobs. */
+  /** Changes some settings. */
   change(settings: SettingsInput): void
-  /** Orders misbehaviour. */
+  /** Orders faults. */
   fault(...faults: FaultInput[]): void
   clearFaults(): void
-  /** Lets go of the answers that `held` keeps. */
+  /** Sends the responses that `held` faults hold back. */
   release(): void
-  /** Moves the stand-in's clock ahead of the one it was given. */
+  /** Advances the stand-in's clock. */
   advance(seconds: number): void
   /** Everything that exists and was made over the API. */
   inventory(): Thing[]

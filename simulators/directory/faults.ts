@@ -2,16 +2,16 @@ import { type Fault, type FaultInput, faultFields } from './fault-fields.ts'
 import type { Operation, ServiceName } from './operations.ts'
 import type { Settings } from './settings.ts'
 
-/** The misbehaviours that are ordered and not yet used up. */
+/** The ordered faults that are not used up. */
 export type FaultBox = {
   order(fault: FaultInput): void
   clear(): void
   readonly pending: readonly Fault[]
-  /** The fault this request meets, used up by one. */
+  /** The fault for this request; counts as one use of it. */
   take(service: ServiceName, operation: Operation): Fault | undefined
-  /** Calls back on `release`; gives back how to take that back. */
+  /** Calls `done` on `release`, unless the returned function is called first. */
   hold(done: () => void): () => void
-  /** Lets every held answer go. */
+  /** Sends every held response. */
   release(): void
 }
 
@@ -64,7 +64,7 @@ export function makeFaultBox(chaosOf: () => Settings['chaos']): FaultBox {
   }
 }
 
-/** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */
+/** Pseudo-random numbers from 0 to 1, equal for equal seeds (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -12,7 +12,7 @@ export type JournalEntry = {
   replica: number
   /** Whether it had an Authorization header. */
   hasToken: boolean
-  /** Who the token, or the token request, names. */
+  /** The caller that the token, or the token request, names. */
   clientId?: string | undefined
   clientRequestId: string
   requestId: string

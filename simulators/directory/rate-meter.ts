@@ -1,7 +1,7 @@
 import type { ServiceName } from './operations.ts'
 import type { Settings } from './settings.ts'
 
-/** Counts requests in windows of the stand-in's clock; tells how long to wait when one is too many. */
+/** Counts requests in windows of the stand-in's clock. Above the limit it returns the time to wait. */
 export function makeRateMeter(
   limits: () => Settings['rateLimits'],
   now: () => number,

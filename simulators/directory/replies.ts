@@ -5,7 +5,7 @@ import type { Fault } from './fault-fields.ts'
 import type { FaultBox } from './faults.ts'
 import type { Reply } from './service.ts'
 
-/** A whole answer; a string goes out as it is. */
+/** Sends a complete response; a string body is sent unchanged. */
 export function sendReply(response: ServerResponse, { status, body, headers = {} }: Reply): void {
   if (body === undefined) {
     response.writeHead(status, status === 204 ? headers : { ...headers, 'content-length': '0' }).end()
@@ -17,7 +17,7 @@ export function sendReply(response: ServerResponse, { status, body, headers = {}
 
 export type Sabotage = {
   fault: Fault
-  /** Does what the request asks for. */
+  /** Executes the request. */
   act(): Reply
   refuse(error: ApiError): Reply
   throttled(): ApiError
@@ -26,7 +26,7 @@ export type Sabotage = {
   faults: FaultBox
 }
 
-/** Answers in the ordered wrong way; returns when it has. */
+/** Responds with the ordered fault. */
 export async function answerWith(sabotage: Sabotage): Promise<void> {
   const { fault, act, refuse, send, response } = sabotage
   switch (fault.kind) {

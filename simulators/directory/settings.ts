@@ -24,7 +24,7 @@ const rateLimit = z
   .nullable()
   .default(null)
 
-/** All knobs, with what holds when nobody has touched them. */
+/** All settings with their defaults. */
 export const settingsFields = z.strictObject({
   delaySeconds: delayFields.prefault({}),
   replicas: z.int().min(1).max(100).default(1).describe('they hear of a change one after the other; requests go to each in turn'),

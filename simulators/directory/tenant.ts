@@ -58,7 +58,7 @@ export type Assignment = {
 /** How long after its purge an application's secret is remembered, for the delay of the token endpoint. */
 const purgedForgottenMs = 600_000
 
-/** Everything there is, as it really is; what each replica knows of it is decided on reading. */
+/** The true state of all objects. The view of a replica is computed on reading. */
 export class Tenant {
   readonly tenantId = randomUUID()
   readonly subscriptionId = randomUUID()

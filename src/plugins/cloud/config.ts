@@ -9,19 +9,19 @@ import { isEnvironmentName } from './upstream/index.ts'
 
 /** docs/contract/cloud.md#configuration. What is not sent stays as it is. Durations are whole seconds. */
 export const configFields = z.object({
-  subscription_id: stringField.optional().describe('Subscription in which names of roles are looked up'),
+  subscription_id: stringField.optional().describe('Subscription in which role names are looked up'),
   tenant_id: stringField.optional().describe('Tenant the root credential belongs to'),
-  environment: stringField.optional().describe('Name of the cloud; the public one when never set'),
+  environment: stringField.optional().describe('Name of the cloud; by default the public one'),
   client_id: stringField.optional().describe('Client id of the root credential'),
   client_secret: stringField.optional().meta({ description: 'Secret of the root credential; never read back', writeOnly: true }),
   root_password_ttl: durationField.optional().describe('Lifetime of a secret that rotate-root makes; 182 days for a new configuration'),
   identity_token_audience: stringField.optional().describe('Audience of identity tokens; not offered'),
   identity_token_ttl: durationField.optional().describe('Lifetime of identity tokens'),
   rotation_schedule: stringField.optional().describe('When the root secret is rotated: five fields of cron, in UTC'),
-  rotation_window: durationField.optional().describe('How long after its time a scheduled rotation may still begin; 0: any time'),
-  rotation_period: durationField.optional().describe('The root secret is rotated so often; 0: never'),
-  rotation_policy: stringField.optional().describe('Kept and shown'),
-  disable_automated_rotation: boolField.optional().describe('Neither schedule nor period count'),
+  rotation_window: durationField.optional().describe('How long after its scheduled time a rotation may still start; 0: without limit'),
+  rotation_period: durationField.optional().describe('Interval at which the root secret is rotated; 0: never'),
+  rotation_policy: stringField.optional().describe('Stored and shown'),
+  disable_automated_rotation: boolField.optional().describe('Ignore the rotation schedule and period'),
 })
 
 export type ConfigInput = z.output<typeof configFields>

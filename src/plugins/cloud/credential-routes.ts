@@ -38,12 +38,12 @@ const whoisAnswer = {
   },
 }
 
-const reapFields = z.object({ dry_run: boolField.default(true).describe('Only tell what would be deleted') })
+const reapFields = z.object({ dry_run: boolField.default(true).describe('Delete nothing, only report what would be deleted') })
 
 /** Credentials and what there is to know of them, below mounts of the engine. docs/contract/cloud.md#credentials, docs/contract/cloud.md#undo */
 export function credentialRoutes(app: Parameters<typeof resource>[0], credentials: CloudCredentials): void {
   resource(app, '/creds/:name', {
-    help: 'A credential of a role, under a lease that takes it away.',
+    help: 'A credential of a role, revoked with its lease.',
     canonical: (below) => below.toLowerCase(),
     read: {
       summary: 'Get a credential',
@@ -54,7 +54,7 @@ export function credentialRoutes(app: Parameters<typeof resource>[0], credential
   })
 
   resource(app, '/config/check', {
-    help: 'Whether the root credential can do what it has to.',
+    help: 'Whether the root credential has the rights it needs.',
     read: {
       summary: 'Check the root credential: permissions, end of its secret, clock, quota',
       ...checkAnswer,
@@ -63,9 +63,9 @@ export function credentialRoutes(app: Parameters<typeof resource>[0], credential
   })
 
   resource(app, '/whois/:client_id', {
-    help: 'Who asked for a credential.',
+    help: 'Who requested a credential.',
     read: {
-      summary: 'Find the lease and the asker of a client id',
+      summary: 'Find the lease and the requester of a client id',
       ...whoisAnswer,
       handle: async ({ mount, params }) => ({ data: await credentials.whois(mount, params.client_id) }),
     },

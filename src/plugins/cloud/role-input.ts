@@ -11,13 +11,13 @@ const groupsField = stringField.optional().describe('JSON array, as text, of obj
 
 const sharedFields = z.object({
   application_object_id: stringField.optional().describe('Object id of an existing application: credentials are passwords of it'),
-  persist_app: boolField.optional().describe('One application for as long as the role lives: credentials are passwords of it'),
+  persist_app: boolField.optional().describe('Keep one application for the lifetime of the role: credentials are passwords of it'),
   ttl: durationField.optional().describe('Lifetime of a credential; 0: that of the mount'),
   max_ttl: durationField.optional().describe('Longest lifetime of a credential, renewals included; 0: that of the mount'),
-  explicit_max_ttl: durationField.optional().describe('End of a credential that no renewal moves; 0: none'),
+  explicit_max_ttl: durationField.optional().describe('Longest lifetime of a credential, which no renewal extends; 0: none'),
   permanently_delete: boolField.optional().describe('What is deleted upstream is deleted for good'),
-  sign_in_audience: stringField.optional().describe('Who may sign in to the application that is made'),
-  tags: commaListField.optional().describe('Tags of the application that is made'),
+  sign_in_audience: stringField.optional().describe('Who may sign in to the created application'),
+  tags: commaListField.optional().describe('Tags of the created application'),
 })
 
 /** docs/contract/cloud.md#reading-a-role, by the type of the mount. What is not sent stays as it is. Durations are whole seconds. */

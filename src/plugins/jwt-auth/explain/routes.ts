@@ -23,15 +23,15 @@ const failureInput = z.object({ request_id: stringField.describe('Request whose 
 const explainInput = failureInput.extend({
   role: lowerStringField.describe('Role to explain; the configured default when empty'),
   jwt: stringField.meta({ description: 'Signed JWT; either this, `claims` or `request_id`', writeOnly: true }),
-  claims: mapField.describe('Claims to try in place of those of a token'),
+  claims: mapField.describe('Claims to test instead of a token'),
   remote_address: stringField.describe('Address the login would come from; the caller’s when empty'),
   distributed_claim_access_token: stringField.meta({ description: 'Access token for a provider that keeps the groups elsewhere', writeOnly: true }),
 })
 const failuresInput = z.object({
-  limit: intField.default(50).describe('How many at most'),
-  reason: stringField.describe('Only those of this reason'),
-  role: lowerStringField.describe('Only those of this role'),
-  request_id: stringField.describe('Only the one of this request'),
+  limit: intField.default(50).describe('Greatest number of failures to return'),
+  reason: stringField.describe('Only failures with this reason'),
+  role: lowerStringField.describe('Only failures of this role'),
+  request_id: stringField.describe('Only the failure of this request'),
 })
 const hashInput = z.object({ input: stringField.meta({ description: 'Value to look for among the claims of failures', writeOnly: true }) })
 const statusInput = z.object({ refresh: boolField.describe('Fetch discovery document and keys now') })
