@@ -164,7 +164,7 @@ async function startOnUnreadPipe(folder: string, settings: Record<string, string
   const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
   const writer = openSync(pipe, constants.O_WRONLY)
   const named = Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(([name, value]) => [`GATEHOUSE_${name}`, value])
-  const child = spawn(process.execPath, [join(project, 'src/main.ts'), '--dev'], {
+  const child = spawn(process.execPath, ['--expose-gc', join(project, 'src/main.ts'), '--dev'], {
     cwd: folder,
     env: { ...process.env, ...Object.fromEntries(named) },
     stdio: ['ignore', 'ignore', writer],
@@ -302,7 +302,7 @@ test('a signal that comes before the server has started ends it, as process 1 of
     if (name === 'SIGINT') process.kill(process.pid, 'SIGTERM')
   })`
   const before = ['--import', `data:text/javascript,${encodeURIComponent(signalAtOnce)}`]
-  const child = spawn(process.execPath, [...before, join(project, 'src/main.ts')], {
+  const child = spawn(process.execPath, [...before, '--expose-gc', join(project, 'src/main.ts')], {
     cwd: folder.path,
     env: { ...process.env, GATEHOUSE_LISTEN: '127.0.0.1:0' },
     stdio: ['ignore', 'pipe', 'ignore'],
