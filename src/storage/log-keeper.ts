@@ -31,6 +31,8 @@ export class LogKeeper {
   #failure: string | undefined
   /** Grows while the log cannot be reset, so that not every commit triggers a checkpoint. */
   #goalBytes: number
+  /** Of the disk, when it was last asked; a checkpoint takes from it. */
+  #roomBytes = 0
 
   constructor(limits: LogLimits, freeBytes: () => number) {
     this.#limits = limits
@@ -51,11 +53,17 @@ export class LogKeeper {
     return this.#failure !== undefined
   }
 
-  /** Call before a commit of `groupBytes`. Throws with the reason if the log must not grow further. */
+  /**
+   * Before a commit of `groupBytes`. Throws, with the reason in words, when the log may not grow further. With an empty log and little room,
+   * only what needs no new pages can be written: the disk must not run full with a log that cannot be emptied.
+   */
   makeRoom(connection: WritingConnection, groupBytes: number): void {
-    if (this.#excess(connection, groupBytes) === undefined) return
-    this.#checkpoint(connection)
-    const excess = this.#excess(connection, groupBytes)
+    let excess = this.#excess(connection.logBytes, groupBytes)
+    if (excess !== undefined) {
+      this.#checkpoint(connection)
+      excess = this.#excess(connection.pendingBytes === 0 ? 0 : connection.logBytes, groupBytes)
+    }
+    connection.allowGrowth(excess === undefined)
     if (excess === undefined || connection.pendingBytes === 0) return
     const cause = this.#failure === undefined ? 'another program keeps reading the database' : `checkpoints fail with ${this.#failure}`
     throw Object.assign(new Error(`${excess}, because ${cause}`), { code: ownCodes.logFull })
@@ -71,6 +79,7 @@ export class LogKeeper {
   /** A failure does not prevent writes: the log is intact, and a later checkpoint retries. */
   #checkpoint(connection: WritingConnection): void {
     try {
+      this.#roomBytes = 0
       connection.checkpoint()
       this.#checkpoints += 1
       this.#failure = undefined
@@ -81,14 +90,16 @@ export class LogKeeper {
   }
 
   /**
-   * What is too much about the log, in words without figures that change. The disk is not asked about a small log. What is left of it
-   * must hold the whole log once more, and twice the pages of this group: then a checkpoint can still empty the log.
+   * What is too much about the log, in words without figures that change. What is left of the disk must hold the whole log once more, and
+   * twice the pages of this group: then a checkpoint can still empty the log. The disk is asked once about a small log with ample room.
    */
-  #excess({ logBytes }: WritingConnection, groupBytes: number): string | undefined {
+  #excess(logBytes: number, groupBytes: number): string | undefined {
     const { logGoalBytes, logLimitBytes } = this.#limits
     if (logBytes > logLimitBytes) return `the write-ahead log has reached its limit of ${logLimitBytes / bytesPerMiB} MiB`
-    if (logBytes > logGoalBytes / 4 && logBytes + 4 * groupBytes + marginBytes > this.#freeBytes())
-      return 'the write-ahead log needs the room that is left on the disk'
-    return undefined
+    const neededBytes = logBytes + 4 * groupBytes + marginBytes
+    // the log has taken from the room since then
+    if (logBytes <= logGoalBytes / 4 && logBytes + neededBytes <= this.#roomBytes) return undefined
+    this.#roomBytes = this.#freeBytes()
+    return neededBytes > this.#roomBytes ? 'the write-ahead log needs the room that is left on the disk' : undefined
   }
 }

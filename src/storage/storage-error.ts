@@ -5,11 +5,15 @@ import type { FailureKind } from './storage-events.ts'
 export const ownCodes = {
   /** The log may not grow further; the message says why. */
   logFull: 'LOG_FULL',
+  /** The database may not grow further; the message says why. */
+  roomKept: 'ROOM_KEPT',
   /** The integrity check after a failure found damage. */
   damaged: 'DATABASE_DAMAGED',
   /** The file at the database's path is not the one that was opened. */
   replaced: 'FILE_REPLACED',
 } as const
+
+const fullForAReason: ReadonlySet<string> = new Set([ownCodes.logFull, ownCodes.roomKept])
 
 /**
  * Converts an engine failure to an error whose text is the same for every adapter.
@@ -18,7 +22,7 @@ export const ownCodes = {
 export function storageError(code: string, cause?: unknown): ServiceError {
   const options = { cause, reason: code }
   if (isMalformed(code)) return new ServiceError('internal', 'database disk image is malformed', options)
-  if (code === ownCodes.logFull && cause instanceof Error) return new ServiceError('unavailable', `storage is full: ${cause.message}`, options)
+  if (fullForAReason.has(code) && cause instanceof Error) return new ServiceError('unavailable', `storage is full: ${cause.message}`, options)
   if (code === 'SQLITE_FULL') return new ServiceError('unavailable', 'storage is full', options)
   if (code.startsWith('SQLITE_READONLY')) return new ServiceError('unavailable', 'storage is read-only', options)
   return new ServiceError('unavailable', 'storage is unavailable', options)
@@ -26,7 +30,7 @@ export function storageError(code: string, cause?: unknown): ServiceError {
 
 export function failureKind(code: string): FailureKind {
   if (isMalformed(code) || code === ownCodes.damaged) return 'corrupt'
-  if (code === 'SQLITE_FULL' || code === ownCodes.logFull) return 'full'
+  if (code === 'SQLITE_FULL' || fullForAReason.has(code)) return 'full'
   if (code.startsWith('SQLITE_READONLY')) return 'read_only'
   if (code.startsWith('SQLITE_IOERR')) return 'io'
   return code === ownCodes.replaced ? 'replaced' : 'other'

@@ -1,11 +1,13 @@
 import Database from 'better-sqlite3'
 import type { StorageFaults } from './faults.ts'
 import { RowWriter } from './sqlite-rows.ts'
-import { ownCodes } from './storage-error.ts'
+import { engineCode, ownCodes } from './storage-error.ts'
 import { unpackRows } from './write-pack.ts'
 
 type Log = { busy: number; log: number; checkpointed: number }
 
+/** The engine's own limit. */
+const mostPages = 4_294_967_294
 const keepLogFileBytes = 64 * 1024 * 1024
 
 /** The writing connection and its log. */
@@ -17,6 +19,7 @@ export class WritingConnection {
   readonly #checkpoint: Database.Statement<[], Log>
   readonly #recoveries: Database.Statement<[]>
   readonly #pageBytes: number
+  #mayGrow = true
   logBytes = 0
   /** Part of the log that no checkpoint has copied yet. */
   pendingBytes = 0
@@ -39,7 +42,13 @@ export class WritingConnection {
   }
 
   apply(block: ArrayBuffer): void {
-    this.#rows.apply(unpackRows(block))
+    try {
+      this.#rows.apply(unpackRows(block))
+    } catch (cause) {
+      if (this.#mayGrow || engineCode(cause) !== 'SQLITE_FULL') throw cause
+      const why = 'what is left of the disk is needed to empty the write-ahead log; deleting still works'
+      throw Object.assign(new Error(why, { cause }), { code: ownCodes.roomKept })
+    }
   }
 
   /** Updates the sizes of the log. Ignores failures, which must not fail a commit. */
@@ -49,6 +58,14 @@ export class WritingConnection {
     } catch {
       // the next write meets the same disk
     }
+  }
+
+  /** Whether a commit may take pages that the database does not have yet; one that needs them fails, with the reason in words. */
+  allowGrowth(mayGrow: boolean): void {
+    if (mayGrow === this.#mayGrow) return
+    // never less than the pages there are
+    this.#connection.pragma(`max_page_count = ${mayGrow ? mostPages : 1}`)
+    this.#mayGrow = mayGrow
   }
 
   checkpoint(): void {

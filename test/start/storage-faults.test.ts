@@ -149,6 +149,30 @@ test('writes stop before the log takes the last room of the disk, with the reaso
   expect(lines).toContainEqual(expect.objectContaining({ event: 'storage_lost', reason: expect.stringContaining('another program') }))
 })
 
+test('with little room on the disk what needs no more of it is still written: deletions, and what takes their place', async () => {
+  await using folder = await temporaryFolder()
+  const faults = new StorageFaults()
+  const { server } = await serverOn(folder.path, { faults })
+  await using _server = server
+  const large = { text: 'x'.repeat(900_000) }
+  for (const name of ['a', 'b']) await server.root.write(`cubbyhole/${name}`, large)
+  faults.leaveRoom(64 * 1024)
+
+  const refused = await server.root.write('cubbyhole/c', large)
+  const deleted = await server.root.call('DELETE', 'cubbyhole/a')
+  const written = await server.root.write('cubbyhole/c', large)
+  const refusedAgain = await server.root.write('cubbyhole/d', large)
+  faults.leaveRoom(undefined)
+  const after = await server.root.write('cubbyhole/d', large)
+
+  expect([refused.status, refused.body['errors'], refused.headers['retry-after']]).toEqual([
+    503,
+    ['storage is full: what is left of the disk is needed to empty the write-ahead log; deleting still works'],
+    '10',
+  ])
+  expect([deleted.status, written.status, refusedAgain.status, after.status]).toEqual([204, 204, 503, 204])
+})
+
 test.each([
   { name: 'the database was removed', change: (file: string) => rename(file, `${file}.gone`), says: 'gatehouse.db was removed' },
   {
