@@ -52,6 +52,7 @@ export class TimeKeeper implements AsyncDisposable {
     this.#isStopped = true
     clearInterval(this.#looking)
     await this.#work
+    await this.#keep()
   }
 
   #look(): void {

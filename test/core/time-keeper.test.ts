@@ -159,3 +159,19 @@ test('a clock that was set back while no server ran revives nothing', async () =
   expect(after.steps).toEqual([expect.objectContaining({ direction: 'back' })])
   expect([await statusOf(server, old), await statusOf(server, batch), await statusOf(server, fresh)]).toEqual([403, 403, 200])
 })
+
+test('what had expired when a server was stopped stays expired if the clock is set back before the next start', async () => {
+  await using folder = await temporaryFolder()
+  const settings = { STORAGE: `sqlite:${folder.file('dev.db')}`, SEAL_KEY_FILE: folder.file('seal.key'), BACKGROUND: 'off' }
+  const before = aMachine()
+  let old = ''
+  {
+    await using server = await startTestServer({ clock: before.clock, log: before.log, settings })
+    old = await created(server, { ttl: '3s', type: 'batch', policies: ['default'] })
+    before.pass(4_000)
+  }
+  const after = aMachine(before.now() - hour)
+  await using server = await startTestServer({ clock: after.clock, log: after.log, settings })
+
+  expect(await statusOf(server, old)).toBe(403)
+})
