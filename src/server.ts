@@ -38,7 +38,7 @@ import { TokenStore } from './core/tokens/token-store.ts'
 import { TimeKeeper } from './core/time-keeper.ts'
 import { TokenTidy } from './core/tokens/token-tidy.ts'
 import { TokenRoleStore } from './core/tokens/token-role-store.ts'
-import { SpentProofs } from './core/tokens/spent-proofs.ts'
+import { ReplayStore } from './core/tokens/replay-store.ts'
 import { TokenSweeper } from './core/tokens/token-sweeper.ts'
 import { Cubbyholes } from './core/wrapping/cubbyholes.ts'
 import { Wrapper } from './core/wrapping/wrapper.ts'
@@ -247,9 +247,9 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
   log.info({ event: 'unsealed' }, 'the seal key opened the store')
   const root = barrier.view('')
   const core = root.view('core/')
-  const namespaces = await indispensable('the namespaces', NamespaceStore.open({ view: core, random }))
+  const namespaces = await openRequired('the namespaces', NamespaceStore.open({ view: core, random }))
   for (const { type } of parts.engines ?? []) offerEngine(type)
-  const mounts = await indispensable(
+  const mounts = await openRequired(
     'the mount table',
     MountStore.open({
       view: root,
@@ -274,9 +274,9 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
     const mount = mountOf(accessor)
     return mount !== undefined && namespaces.isLive(mount.namespace) ? mount : undefined
   }
-  const tokens = await indispensable('the keys of tokens', TokenStore.open({ view: core, clock, random, sealer: barrier, mountOf: liveMountOf }))
+  const tokens = await openRequired('the keys of tokens', TokenStore.open({ view: core, clock, random, sealer: barrier, mountOf: liveMountOf }))
   await migrateIdentityNames(core, random, log)
-  const groups = await indispensable(
+  const groups = await openRequired(
     'the groups',
     GroupStore.open({
       view: core,
@@ -289,7 +289,7 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
       },
     }),
   )
-  const identities = await indispensable('the keys of identities', IdentityStore.open({ view: core, clock, random, memberships: groups }))
+  const identities = await openRequired('the keys of identities', IdentityStore.open({ view: core, clock, random, memberships: groups }))
   groups.onChange((affected) => identities.forget(affected === 'all' ? 'all' : [...affected]))
   /** Where clients reach the server; its own address is known once it listens. */
   const reached = { url: config.apiAddr ?? '' }
@@ -313,7 +313,7 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
     intervalMs: dataKeyCheckMs,
     onError: (err) => log.error({ err }, 'the data key could not be rotated'),
   })
-  const spent = await indispensable('the keys of one-time logins', SpentProofs.open({ view: core, random, clock }))
+  const spent = await openRequired('the keys of one-time logins', ReplayStore.open({ view: core, random, clock }))
   const tokenRoles = new TokenRoleStore(core)
   const policies = await PolicyStore.open({ view: root.view('policy/'), clock })
   const cubbyholes = new Cubbyholes({
@@ -504,7 +504,7 @@ function fixedMount(mounts: MountStore, path: string): Mount {
 
 /** Stores of before version 0.2.0. */
 async function migrateIdentityNames(view: View, random: Random, log: Log): Promise<void> {
-  const keys = await indispensable('the keys of identities', IdentityKeys.open(view, random))
+  const keys = await openRequired('the keys of identities', IdentityKeys.open(view, random))
   const onFailure = (key: string, err: unknown) => log.error({ err, key }, 'a name of an identity cannot be moved')
   const moved = await migrateNames({ view, keys, onFailure })
   if (moved !== undefined && moved > 0)
@@ -520,7 +520,7 @@ async function clusterIdOf(root: View): Promise<string> {
 }
 
 /** Opens what the server cannot run without. docs/operations.md#what-a-damaged-store-does */
-async function indispensable<T>(what: string, opened: Promise<T>): Promise<T> {
+async function openRequired<T>(what: string, opened: Promise<T>): Promise<T> {
   try {
     return await opened
   } catch (cause) {
@@ -607,7 +607,7 @@ async function buildApp(
       serviceTokens: () => counts.serviceTokens.total(),
       entities: () => counts.entities.total(),
     }),
-    watch.tallies,
+    watch.counters,
   )
   const measure = config.metrics === 'off' && config.metricsListen === undefined ? undefined : metrics
   const app = createApp({

@@ -1,10 +1,10 @@
 import type { Log } from './log.ts'
-import { StorageTallies } from './metrics/storage-tallies.ts'
+import { StorageCounters } from './metrics/storage-counters.ts'
 import type { StorageEvents } from './storage/storage-events.ts'
 
-/** Turns storage events into log lines, metrics and state. */
+/** KeyedMutex storage events into log lines, metrics and state. */
 export class StorageWatch {
-  readonly tallies = new StorageTallies()
+  readonly counters = new StorageCounters()
   readonly events: StorageEvents
   readonly #log: Log
   /** Damage was found since the start; only a restart resets this. */
@@ -14,9 +14,9 @@ export class StorageWatch {
   constructor(log: Log) {
     this.#log = log
     this.events = {
-      committed: (steps, seconds) => this.tallies.committed(steps, seconds),
+      committed: (steps, seconds) => this.counters.committed(steps, seconds),
       failed: ({ kind, key, cause }) => {
-        this.tallies.failed(kind)
+        this.counters.failed(kind)
         if (kind !== 'corrupt' && key === undefined) return
         if (kind === 'corrupt') this.#isDamaged = true
         this.#log.error({ event: kind === 'corrupt' ? 'storage_damaged' : 'storage_read_failed', key, err: cause }, textOf(kind))
@@ -48,7 +48,7 @@ export class StorageWatch {
 
   /** Counts a record that cannot be decrypted; the barrier has logged it. */
   recordUnreadable(): void {
-    this.tallies.failed('record')
+    this.counters.failed('record')
   }
 }
 

@@ -19,7 +19,7 @@ import { makeRateMeter } from './rate-meter.ts'
 import { resourceManagerService } from './resource-manager.ts'
 import { type Call, type RunningService, startService, type Surroundings } from './service.ts'
 import { changeSettings, type Settings, type SettingsInput, settingsFields } from './settings.ts'
-import { handOf, type Hand } from './hand.ts'
+import { adminControlsOf, type AdminControls } from './admin-controls.ts'
 import { Tenant } from './tenant.ts'
 import { makeTokenBook, type TokenClaims } from './tokens.ts'
 
@@ -58,7 +58,7 @@ export interface Directory extends AsyncDisposable {
   readonly settings: Settings
   readonly journal: Journal
   /** Direct changes by a test, without access checks, rate limits or journal entries. */
-  readonly hand: Hand
+  readonly hand: AdminControls
   /** Changes some settings. */
   change(settings: SettingsInput): void
   /** Orders faults. */
@@ -160,7 +160,7 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
       return settings
     },
     journal,
-    hand: handOf(tenant, now, { addGroup, addRoleDefinition }),
+    hand: adminControlsOf(tenant, now, { addGroup, addRoleDefinition }),
     change: (change) => {
       settings = changeSettings(settings, change)
       apply()

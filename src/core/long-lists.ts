@@ -1,5 +1,5 @@
 import { fail, refuse } from '../errors.ts'
-import { Turns } from './turns.ts'
+import { KeyedMutex } from './keyed-mutex.ts'
 
 /** Whoever asks for a list. `listener` is called when they are gone; call what comes back when nobody listens any longer. */
 export type Asker = { whenGone(listener: () => void): () => void }
@@ -14,7 +14,7 @@ const mostWaiting = 64
  * between two other requests grows with the number of clients that list; and ends when its client is gone.
  */
 export class LongLists {
-  readonly #turns = new Turns()
+  readonly #turns = new KeyedMutex()
   #waiting = 0
 
   /** The same things, in their time. */

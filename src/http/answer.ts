@@ -7,10 +7,10 @@ import { envelope, type MadeByCall, type Reply, wrappedEnvelope } from './envelo
 import type { Answer, RoutedRequest, Served } from './exchange.ts'
 
 /** The parts of the application that a request needs around its handler. */
-export type House = Pick<FastifyInstance, 'enterMount' | 'leaseSecret' | 'wrapAnswer' | 'holdAnswer'>
+export type Host = Pick<FastifyInstance, 'enterMount' | 'leaseSecret' | 'wrapAnswer' | 'holdAnswer'>
 
 /** Makes the response to an admitted request: fields, handler, envelope. Throws refusals. */
-export async function answerRequest(house: House, request: RoutedRequest, { operation, handle, rules }: Served): Promise<Answer> {
+export async function answerRequest(host: Host, request: RoutedRequest, { operation, handle, rules }: Served): Promise<Answer> {
   const call = callOf(request.raw)
   if (call.converted === undefined) {
     try {
@@ -19,20 +19,20 @@ export async function answerRequest(house: House, request: RoutedRequest, { oper
       throw error instanceof FieldError ? refuse('invalid', `Field validation failed: ${error.text}`) : error
     }
   }
-  const leave = house.enterMount(call)
+  const leave = host.enterMount(call)
   let result: Reply | undefined
   try {
     result = await handle(rules.exchange(request))
     // inside the mount: its removal waits for this lease and revokes it
-    if (result?.secret !== undefined) result = await withLease(house, call, result, result.secret)
+    if (result?.secret !== undefined) result = await withLease(host, call, result, result.secret)
   } finally {
     leave()
   }
-  if (result?.raw !== undefined) return rawAnswer(house, call, result.raw)
+  if (result?.raw !== undefined) return rawAnswer(host, call, result.raw)
   if (result?.wrapInfo !== undefined) return json(wrappedEnvelope(result.wrapInfo))
   const own = warningsOf(call.converted)
   const warnings = result?.warnings === undefined ? own : [...result.warnings, ...own]
-  if (operation === 'list') return listAnswer(house, call, result, warnings)
+  if (operation === 'list') return listAnswer(host, call, result, warnings)
   if (operation === 'scan' && result?.data) result = { ...result, data: page(result.data, call.sent) }
   if (result === undefined) {
     if (operation === 'read') throw refuse('missing', '')
@@ -41,14 +41,14 @@ export async function answerRequest(house: House, request: RoutedRequest, { oper
   if (result.status === 202 && result.warnings === undefined) return { status: 202, contentType: 'application/json' }
   if (result.status === 304) return { status: 304, headers: result.headers }
   const body = envelope(call, { ...result, warnings })
-  house.holdAnswer(call, body)
-  if (call.wrapTtl > 0) return wrapped(house, call, body, { accessor: result.auth?.accessor, leaseId: result.secret && result.lease?.id })
+  host.holdAnswer(call, body)
+  if (call.wrapTtl > 0) return wrapped(host, call, body, { accessor: result.auth?.accessor, leaseId: result.secret && result.lease?.id })
   return { status: result.status ?? 200, contentType: 'application/json', headers: result.headers, body }
 }
 
 /** A secret is sent with its lease, or not at all. docs/contract/leases.md#lifetime-and-renewal */
-async function withLease(house: House, call: Call, reply: Reply, secret: NonNullable<Reply['secret']>): Promise<Reply> {
-  const { warnings, ...lease } = await house.leaseSecret(call, secret)
+async function withLease(host: Host, call: Call, reply: Reply, secret: NonNullable<Reply['secret']>): Promise<Reply> {
+  const { warnings, ...lease } = await host.leaseSecret(call, secret)
   return { ...reply, lease, warnings: [...(reply.warnings ?? []), ...warnings] }
 }
 
@@ -66,15 +66,15 @@ function warningsOf({ unknown, replaced }: Converted): string[] {
 /**
  * An empty list without warnings is 404. Applies `after` and `limit`. docs/contract/http.md#verbs-and-paths
  */
-async function listAnswer(house: House, call: Call, result: Reply | undefined, warnings: string[]): Promise<Answer> {
+async function listAnswer(host: Host, call: Call, result: Reply | undefined, warnings: string[]): Promise<Answer> {
   const data = result?.paged === true ? (result.data ?? {}) : page(result?.data ?? {}, call.sent)
   const keys = 'keys' in data ? data.keys : undefined
   if (call.wrapTtl > 0 && (!Array.isArray(keys) || keys.length === 0)) throw refuse('missing', 'unsupported path')
   const empty = (!Array.isArray(keys) || keys.length === 0) && Object.keys(data).every((key) => key === 'keys')
   if (empty && warnings.length === 0) throw refuse('missing', '')
   const body = envelope(call, { ...result, data: empty ? {} : data, warnings })
-  house.holdAnswer(call, body)
-  return call.wrapTtl > 0 ? wrapped(house, call, body) : json(body)
+  host.holdAnswer(call, body)
+  return call.wrapTtl > 0 ? wrapped(host, call, body) : json(body)
 }
 
 function page(data: object, sent: Readonly<Record<string, JsonValue>>): object {
@@ -110,12 +110,12 @@ export function limitOf(sent: JsonValue | undefined): number {
 const json = (body: string): Answer => ({ status: 200, contentType: 'application/json', body })
 
 /** Stores the response and returns a wrapping token for it. docs/contract/wrapping.md#wrapping */
-async function wrapped(house: House, call: Call, body: string, made: MadeByCall = {}): Promise<Answer> {
-  return json(wrappedEnvelope(await house.wrapAnswer(call, body, made)))
+async function wrapped(host: Host, call: Call, body: string, made: MadeByCall = {}): Promise<Answer> {
+  return json(wrappedEnvelope(await host.wrapAnswer(call, body, made)))
 }
 
 /** Wraps a JSON document with status 200 like any response; other raw responses cannot be wrapped. */
-async function rawAnswer(house: House, call: Call, { status, contentType, body, cacheControl, headers }: NonNullable<Reply['raw']>): Promise<Answer> {
-  if (call.wrapTtl > 0 && status === 200 && contentType === 'application/json') return wrapped(house, call, body)
+async function rawAnswer(host: Host, call: Call, { status, contentType, body, cacheControl, headers }: NonNullable<Reply['raw']>): Promise<Answer> {
+  if (call.wrapTtl > 0 && status === 200 && contentType === 'application/json') return wrapped(host, call, body)
   return { status, contentType, headers: cacheControl === undefined ? headers : { ...headers, 'cache-control': cacheControl }, body }
 }

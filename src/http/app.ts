@@ -92,7 +92,7 @@ const noCompilers = {
   // a whole ajv function is declared where Fastify calls the result only
 } as unknown as NonNullable<FastifyServerOptions['schemaController']>
 
-/** Fastify as this house needs it: every verb, one body rule, no answer of its own shape. docs/contract/http.md */
+/** Fastify as Gatehouse needs it: every verb, one body rule, no answer of its own shape. docs/contract/http.md */
 export function createApp(parts: AppParts): FastifyInstance {
   let inFlight = 0
   let closing = false
@@ -180,7 +180,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     return isNamed ? naming(answer, call.requestId) : answer
   }
   const reads = new DirectReads({
-    house: app,
+    host: app,
     admit: parts.admit,
     route: parts.route,
     begin: (call, response, url) => {

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RouteOptions } from 'fastify'
 import findMyWay from 'find-my-way'
 import type { Admit } from './admission.ts'
-import { answerRequest, type House } from './answer.ts'
+import { answerRequest, type Host } from './answer.ts'
 import { answerIsMade, type Call, callOf } from './call.ts'
 import { bodyBeside, firstHeaders } from './common-headers.ts'
 import type { ErrorReply } from './error-reply.ts'
@@ -12,7 +12,7 @@ import { carrierOf } from './mount-router.ts'
 import { routerOptions } from './router-options.ts'
 
 export type DirectReadsParts = {
-  readonly house: House
+  readonly host: Host
   readonly admit: Admit
   /** Hangs the call on a request and gives the path of its route. */
   route(request: IncomingMessage): string
@@ -35,7 +35,7 @@ const isRead = (method: string): method is ReadMethod => (methods as readonly st
 const unusual = ['content-length', 'transfer-encoding', 'origin'] as const
 
 /**
- * Reads and lists of mounts, without Fastify's hooks and reply between the connection and the rules of the house: the same admission, the same
+ * Reads and lists of mounts, without Fastify's hooks and reply between the connection and the rules: the same admission, the same
  * handlers, the same answers, for three quarters of the price. Decision 0008. What it does not take goes the usual way.
  */
 export class DirectReads {
@@ -71,12 +71,12 @@ export class DirectReads {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse, params: unknown, served: Served): Promise<void> {
-    const { admit, house, refusal } = this.#parts
+    const { admit, host, refusal } = this.#parts
     const call = callOf(request)
     let answer: Answer
     try {
       await admit({ raw: request, params, body: undefined }, served.rules)
-      answer = await answerRequest(house, { raw: request, params }, served)
+      answer = await answerRequest(host, { raw: request, params }, served)
     } catch (error) {
       answer = refusalAnswer(refusal(error, call, served.rules))
     }

@@ -28,7 +28,7 @@ export function errorReply(error: ServiceError, open: boolean): ErrorReply {
   return { status, body: text === '' ? errorBody() : errorBody(text), retryAfter }
 }
 
-/** What is thrown and no ServiceError is a bug: no detail leaves the house. */
+/** What is thrown and no ServiceError is a bug: no detail leaves the server. */
 export const bugReply = (open: boolean): ErrorReply => errorReply(new ServiceError('internal', 'internal error'), open)
 
 /** Worth another try, a little later. */

@@ -89,10 +89,10 @@ export function mountRouter({ random, namespaceOf, resolve, clientAddress }: Rou
   }
 }
 
-type Places = Pick<RouterParts, 'namespaceOf' | 'resolve'>
+type Lookups = Pick<RouterParts, 'namespaceOf' | 'resolve'>
 
 /** Never throws, since an error here would end the process: errors become a response. */
-function located(verb: string, request: IncomingMessage, places: Places): Located {
+function located(verb: string, request: IncomingMessage, places: Lookups): Located {
   try {
     if (request.headers['x-vault-namespace']?.includes(',') === true)
       request.headers['x-vault-namespace'] = firstValueOf(request, 'x-vault-namespace')
@@ -121,7 +121,7 @@ const nowhere: Located = {
 
 const early = (reply: EarlyReply): Located => ({ ...nowhere, early: reply })
 
-function locate(verb: string, target: string, namespaceHeader: string | string[] | undefined, places: Places): Located {
+function locate(verb: string, target: string, namespaceHeader: string | string[] | undefined, places: Lookups): Located {
   const question = target.indexOf('?')
   const query = question < 0 ? '' : target.slice(question + 1)
   const raw = question < 0 ? target : target.slice(0, question)

@@ -1,5 +1,5 @@
-import type { Counter, Gauge, Metric, Registry } from 'prom-client'
-import type { CountTally, Labels, SpanTally } from './tally.ts'
+import type { Counter as ShownCounter, Gauge, Metric, Registry } from 'prom-client'
+import type { Counter, Labels, Histogram } from './counters.ts'
 
 /** The library, loaded when it is first needed. */
 export type Library = typeof import('prom-client')
@@ -11,12 +11,12 @@ const named = ({ name, help, labels }: Described, registry: Registry) => ({
   ...{ name: `gatehouse_${name}`, help, labelNames: [...labels], registers: [registry] },
 })
 
-export function showCounts({ Counter }: Library, registry: Registry, described: Described, tally: CountTally): Counter {
+export function showCounts({ Counter }: Library, registry: Registry, described: Described, counter: Counter): ShownCounter {
   return new Counter({
     ...named(described, registry),
     collect() {
       this.reset()
-      for (const { labels, count } of tally.entries()) this.inc({ ...labels }, count)
+      for (const { labels, count } of counter.entries()) this.inc({ ...labels }, count)
     },
   })
 }
@@ -44,14 +44,14 @@ export function showGauge({ Gauge }: Library, registry: Registry, { read, ...des
 }
 
 /** A histogram of the library keeps its own counts; this one has ours. */
-export function showSpans(registry: Registry, described: Described, tally: SpanTally): void {
+export function showSpans(registry: Registry, described: Described, histogram: Histogram): void {
   const { name, help } = named(described, registry)
   const shown = {
     name,
     help,
     type: 'histogram',
     aggregator: 'sum',
-    get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: valuesOf(name, tally) }),
+    get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: valuesOf(name, histogram) }),
   }
   // a registry asks its metrics for their name and their values, and for nothing else
   registry.registerMetric(shown as unknown as Metric)
@@ -59,10 +59,10 @@ export function showSpans(registry: Registry, described: Described, tally: SpanT
 
 type Value = { readonly labels: Readonly<Record<string, string | number>>; readonly value: number; readonly metricName: string }
 
-function valuesOf(name: string, tally: SpanTally): Value[] {
-  return [...tally.entries()].flatMap(({ labels, atMost, sum, count }) => {
+function valuesOf(name: string, histogram: Histogram): Value[] {
+  return [...histogram.entries()].flatMap(({ labels, atMost, sum, count }) => {
     let within = 0
-    const buckets = tally.bounds.map((le, slot): Value => {
+    const buckets = histogram.bounds.map((le, slot): Value => {
       within += atMost[slot] ?? 0
       return { labels: { ...labels, le }, value: within, metricName: `${name}_bucket` }
     })

@@ -2,8 +2,8 @@ import type { Registry } from 'prom-client'
 import { type ReadGauge, showCounts, showGauge, showSpans } from './instruments.ts'
 import { metricsJson } from './metrics-json.ts'
 import { showRuntime } from './runtime.ts'
-import type { StorageTallies } from './storage-tallies.ts'
-import { CountTally, SpanTally } from './tally.ts'
+import type { StorageCounters } from './storage-counters.ts'
+import { Counter, Histogram } from './counters.ts'
 
 /** A request that has its answer. */
 export type MeasuredRequest = { readonly method: string; readonly route: string; readonly code: number; readonly seconds: number }
@@ -26,19 +26,19 @@ const maxMounts = 200
  */
 export class Metrics {
   readonly #gauges: readonly ReadGauge[]
-  readonly #storage: StorageTallies
+  readonly #storage: StorageCounters
   readonly #mounts = new Set<string>()
-  readonly #requests = new CountTally()
-  readonly #requestSpans = new SpanTally()
-  readonly #refused = new CountTally()
-  readonly #logins = new CountTally()
-  readonly #loginSpans = new SpanTally()
-  readonly #lookalikes = new CountTally()
-  readonly #keyFetches = new CountTally()
-  readonly #clockSteps = new CountTally()
+  readonly #requests = new Counter()
+  readonly #requestSpans = new Histogram()
+  readonly #refused = new Counter()
+  readonly #logins = new Counter()
+  readonly #loginSpans = new Histogram()
+  readonly #lookalikes = new Counter()
+  readonly #keyFetches = new Counter()
+  readonly #clockSteps = new Counter()
   #registry: Promise<Registry> | undefined
 
-  constructor(gauges: readonly ReadGauge[], storage: StorageTallies) {
+  constructor(gauges: readonly ReadGauge[], storage: StorageCounters) {
     this.#gauges = gauges
     this.#storage = storage
   }

@@ -88,9 +88,9 @@ async function startLike(issuerPath: string): Promise<{ provider: SmallProvider;
 }
 
 /** A reader takes group, accessor, state and code out of answers, and signs in. */
-function steps(house: { provider: SmallProvider; issuer: string }, claims: (login: URLSearchParams) => Record<string, unknown>): Steps {
+function steps(fixture: { provider: SmallProvider; issuer: string }, claims: (login: URLSearchParams) => Record<string, unknown>): Steps {
   return {
-    given: { ISSUER: house.issuer, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret },
+    given: { ISSUER: fixture.issuer, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret },
     after(path, answer, variables) {
       const data = answer.status === 204 ? undefined : answer.body.data
       if (path === 'sys/auth/oidc' && data !== undefined && data !== null) variables.set('ACCESSOR', String(data['accessor']))
@@ -102,7 +102,7 @@ function steps(house: { provider: SmallProvider; issuer: string }, claims: (logi
   function signIn(url: string, variables: Map<string, string>): void {
     const login = new URLSearchParams(url.split('?')[1])
     variables.set('STATE', login.get('state') ?? '')
-    variables.set('CODE', house.provider.codeFor(login, { claims: claims(login) }))
+    variables.set('CODE', fixture.provider.codeFor(login, { claims: claims(login) }))
   }
 }
 
@@ -114,13 +114,13 @@ describe.each(guides)('docs/providers: $page', ({ page: name, provider, issuerPa
   }
 
   test('every request of the page works as written, and the person gets what the page says', async () => {
-    await using house = await startLike(issuerPath)
+    await using fixture = await startLike(issuerPath)
     await using server = await startTestServer()
 
     const reader = await workThrough(
       readPage(name),
       server,
-      steps(house, () => person(house.issuer)),
+      steps(fixture, () => person(fixture.issuer)),
     )
 
     expect(reader.answer('/callback').body.auth).toMatchObject({ ...policies, metadata, lease_duration: 3600 })
@@ -137,10 +137,10 @@ describe.each(guides)('docs/providers: $page', ({ page: name, provider, issuerPa
 
   test('the requests of the page find what goes wrong, and its table lists it', async () => {
     const page = readPage(name)
-    await using house = await startLike(issuerPath)
+    await using fixture = await startLike(issuerPath)
     await using server = await startTestServer()
     let given: Record<string, unknown> = {}
-    const { given: variables, after } = steps(house, () => person(house.issuer, given))
+    const { given: variables, after } = steps(fixture, () => person(fixture.issuer, given))
     const reader = await workThrough(page, server, { given: variables, ...(after === undefined ? {} : { after }) })
 
     for (const [claims, reason] of wrong) {
@@ -155,24 +155,27 @@ describe.each(guides)('docs/providers: $page', ({ page: name, provider, issuerPa
   })
 
   test.runIf(admitsWithoutGroups)('a person without groups gets in, without the policies of groups', async () => {
-    await using house = await startLike(issuerPath)
+    await using fixture = await startLike(issuerPath)
     await using server = await startTestServer()
 
     const reader = await workThrough(
       readPage(name),
       server,
-      steps(house, () => person(house.issuer, { groups: undefined })),
+      steps(fixture, () => person(fixture.issuer, { groups: undefined })),
     )
 
     expect(reader.answer('/callback').body.auth).toMatchObject({ token_policies: ['default'], policies: ['default'] })
   })
 
   test('an issuer that is nearly the right one is refused at the configuration', async () => {
-    await using house = await startLike(issuerPath)
+    await using fixture = await startLike(issuerPath)
     await using server = await startTestServer()
-    const issuer = issuerPath.endsWith('/') ? house.issuer.slice(0, -1) : `${house.issuer}/`
+    const issuer = issuerPath.endsWith('/') ? fixture.issuer.slice(0, -1) : `${fixture.issuer}/`
 
-    const worked = workThrough(readPage(name), server, { ...steps(house, () => ({})), given: { ...steps(house, () => ({})).given, ISSUER: issuer } })
+    const worked = workThrough(readPage(name), server, {
+      ...steps(fixture, () => ({})),
+      given: { ...steps(fixture, () => ({})).given, ISSUER: issuer },
+    })
 
     await expect(worked).rejects.toThrow('error checking oidc discovery URL')
     expect(namedRefusals(readPage(name))).toContain('error checking oidc discovery URL')

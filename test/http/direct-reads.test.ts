@@ -2,13 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rootNamespace } from '../../src/core/namespaces/namespace.ts'
-import type { House } from '../../src/http/answer.ts'
+import type { Host } from '../../src/http/answer.ts'
 import { DirectReads } from '../../src/http/direct-reads.ts'
 import type { Exchange, RouteRules, Served } from '../../src/http/exchange.ts'
 import { mountRouter } from '../../src/http/mount-router.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../support/start-server.ts'
-import { aMount } from '../support/token-house.ts'
+import { aMount } from '../support/token-fixture.ts'
 import { Gate, oddEngine } from './odd-engine.ts'
 import { type Answer, head, listen, openWire } from './wire.ts'
 
@@ -75,14 +75,14 @@ describe('which requests bypass Fastify', () => {
     exchange: () => ({}) as Exchange<unknown, unknown>,
   }
   const served = (operation: 'read' | 'list' | 'scan'): Served => ({ operation, rules, handle: () => ({ data: { keys: ['direct'] } }) })
-  const house: House = {
+  const host: Host = {
     enterMount: () => () => undefined,
     holdAnswer: () => undefined,
     leaseSecret: () => Promise.reject(new Error('no secret')),
     wrapAnswer: () => Promise.reject(new Error('no wish')),
   }
   const reads = new DirectReads({
-    ...{ house, admit: async () => undefined, begin: () => undefined, onBug: () => undefined, isClosing: () => false },
+    ...{ host, admit: async () => undefined, begin: () => undefined, onBug: () => undefined, isClosing: () => false },
     refusal: () => ({ status: 500, body: '', retryAfter: undefined }),
     route: mountRouter({
       random: systemRandom,

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { StorageTallies } from '../../src/metrics/storage-tallies.ts'
+import { StorageCounters } from '../../src/metrics/storage-counters.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { Client } from '../support/client.ts'
 import { caused, errors, notAccepted } from '../support/error-bodies.ts'
@@ -197,7 +197,7 @@ test.each([
 
 test('so many mounts are told apart, the others together', async () => {
   const { Metrics } = await import('../../src/metrics/metrics.ts')
-  const metrics = new Metrics([], new StorageTallies())
+  const metrics = new Metrics([], new StorageCounters())
   for (let index = 0; index < 250; index++) metrics.login({ mount: `auth/m${index}/`, method: 'jwt', result: 'ok', reason: '', seconds: 0.001 })
 
   const { body } = await metrics.text()

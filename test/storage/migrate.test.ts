@@ -7,7 +7,7 @@ import { openSqlite } from '../../src/storage/sqlite.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** A database in memory and a folder of migrations, to which a test adds. */
-async function aHouse() {
+async function aFixture() {
   const opened = new AsyncDisposableStack()
   const folder = opened.use(await temporaryFolder())
   await mkdir(folder.file('migrations'))
@@ -26,49 +26,49 @@ const first = "CREATE TABLE one (id INTEGER); INSERT INTO meta (name, value) VAL
 
 describe('migrations', () => {
   test('run in the order of their numbers, and each once', async () => {
-    await using house = await aHouse()
-    await house.add('0002-more.sql', 'ALTER TABLE one ADD COLUMN note TEXT; INSERT INTO one (note) VALUES (1)')
-    await house.add('0001-one.sql', first)
-    await house.add('README.md', 'no migration')
+    await using fixture = await aFixture()
+    await fixture.add('0002-more.sql', 'ALTER TABLE one ADD COLUMN note TEXT; INSERT INTO one (note) VALUES (1)')
+    await fixture.add('0001-one.sql', first)
+    await fixture.add('README.md', 'no migration')
 
-    house.migrate()
-    house.migrate()
+    fixture.migrate()
+    fixture.migrate()
 
-    expect(house.database.prepare('SELECT note FROM one').pluck().all()).toEqual(['1'])
-    expect(house.meta()).toEqual({ schema: 2, compatible_from: 1 })
+    expect(fixture.database.prepare('SELECT note FROM one').pluck().all()).toEqual(['1'])
+    expect(fixture.meta()).toEqual({ schema: 2, compatible_from: 1 })
   })
 
   test('a later program adds its own to what is there', async () => {
-    await using house = await aHouse()
-    await house.add('0001-one.sql', first)
-    house.migrate()
-    await house.add('0002-two.sql', 'CREATE TABLE two (id INTEGER)')
+    await using fixture = await aFixture()
+    await fixture.add('0001-one.sql', first)
+    fixture.migrate()
+    await fixture.add('0002-two.sql', 'CREATE TABLE two (id INTEGER)')
 
-    house.migrate()
+    fixture.migrate()
 
-    expect(house.meta().schema).toBe(2)
+    expect(fixture.meta().schema).toBe(2)
   })
 
   test('one that fails leaves nothing of itself, and those before it stay', async () => {
-    await using house = await aHouse()
-    await house.add('0001-one.sql', first)
-    await house.add('0002-bad.sql', 'CREATE TABLE two (id INTEGER); INSERT INTO nowhere VALUES (1)')
+    await using fixture = await aFixture()
+    await fixture.add('0001-one.sql', first)
+    await fixture.add('0002-bad.sql', 'CREATE TABLE two (id INTEGER); INSERT INTO nowhere VALUES (1)')
 
-    expect(() => house.migrate()).toThrow('no such table: nowhere')
+    expect(() => fixture.migrate()).toThrow('no such table: nowhere')
 
-    expect(house.meta().schema).toBe(1)
-    expect(house.database.prepare("SELECT name FROM sqlite_schema WHERE name IN ('one', 'two')").pluck().all()).toEqual(['one'])
+    expect(fixture.meta().schema).toBe(1)
+    expect(fixture.database.prepare("SELECT name FROM sqlite_schema WHERE name IN ('one', 'two')").pluck().all()).toEqual(['one'])
   })
 
   test('a program works with a newer schema that still allows it', async () => {
-    await using house = await aHouse()
-    await house.add('0001-one.sql', first)
-    house.migrate()
-    house.database.exec("UPDATE meta SET value = 7 WHERE name = 'schema'")
+    await using fixture = await aFixture()
+    await fixture.add('0001-one.sql', first)
+    fixture.migrate()
+    fixture.database.exec("UPDATE meta SET value = 7 WHERE name = 'schema'")
 
-    house.migrate()
+    fixture.migrate()
 
-    expect(house.meta().schema).toBe(7)
+    expect(fixture.meta().schema).toBe(7)
   })
 
   test('a database that asks for a newer program is refused with exit code 4 and left alone', async () => {

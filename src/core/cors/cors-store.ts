@@ -1,5 +1,5 @@
 import type { View } from '../barrier/view.ts'
-import { Turns } from '../turns.ts'
+import { KeyedMutex } from '../keyed-mutex.ts'
 import { type CorsSettings, readCorsSettings } from './cors-settings.ts'
 
 const key = 'cors'
@@ -7,7 +7,7 @@ const key = 'cors'
 /** The one record of what other origins may do, and the copy that every request looks at: it follows each commit before its writer is answered. */
 export class CorsStore {
   readonly #view: View
-  readonly #turns = new Turns()
+  readonly #turns = new KeyedMutex()
   #current: CorsSettings | undefined
 
   private constructor(view: View) {

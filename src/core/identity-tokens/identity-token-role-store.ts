@@ -3,7 +3,7 @@ import type { View } from '../barrier/view.ts'
 import type { Random } from '../../lib/random.ts'
 import { RecordCache } from '../record-cache.ts'
 import { writeAttempts } from '../stored-record.ts'
-import type { Turns } from '../turns.ts'
+import type { KeyedMutex } from '../keyed-mutex.ts'
 import { roleKey, roleOfKeyKey } from './issuer-keys.ts'
 import { readNamedKey } from './named-key.ts'
 import type { NamedKeyStore } from './named-key-store.ts'
@@ -13,7 +13,7 @@ export type IdentityTokenRoleStoreParts = {
   /** The root of everything stored, with plain numbers. */
   readonly view: View
   readonly random: Random
-  readonly turns: Turns
+  readonly turns: KeyedMutex
   readonly keys: NamedKeyStore
   /** Told of a mount where another set of keys may be in use. */
   onChange(mount: string): void

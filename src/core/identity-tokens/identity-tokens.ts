@@ -5,7 +5,7 @@ import type { Random } from '../../lib/random.ts'
 import type { View } from '../barrier/view.ts'
 import type { Identity } from '../identity/identity-store.ts'
 import { RecordCache } from '../record-cache.ts'
-import { Turns } from '../turns.ts'
+import { KeyedMutex } from '../keyed-mutex.ts'
 import { type IssuedIdentityToken, issueIdentityToken } from './issue-identity-token.ts'
 import { identityTokenProblem } from './introspect.ts'
 import { configKey } from './issuer-keys.ts'
@@ -47,7 +47,7 @@ export class IdentityTokens {
     const { root, clock, random } = parts
     this.#parts = parts
     this.#view = root.view('', { numbers: 'plain' })
-    const turns = new Turns()
+    const turns = new KeyedMutex()
     const onChange = (mount: string) => this.published.drop(mount)
     this.keys = new NamedKeyStore({ view: this.#view, clock, random, turns, onChange })
     this.roles = new IdentityTokenRoleStore({ view: this.#view, random, turns, keys: this.keys, onChange })

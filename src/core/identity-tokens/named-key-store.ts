@@ -6,7 +6,7 @@ import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { RecordCache } from '../record-cache.ts'
 import { writeAttempts } from '../stored-record.ts'
-import type { Turns } from '../turns.ts'
+import type { KeyedMutex } from '../keyed-mutex.ts'
 import { type DueRotation, dueKey, namedKeyKey, roleOfKeyKey } from './issuer-keys.ts'
 import {
   changedSettings,
@@ -29,7 +29,7 @@ export type NamedKeyStoreParts = {
   readonly clock: Clock
   readonly random: Random
   /** Changes of the keys and roles of one mount, one after the other. */
-  readonly turns: Turns
+  readonly turns: KeyedMutex
   /** Told of a mount whose keys are not what they were. */
   onChange(mount: string): void
 }

@@ -4,7 +4,7 @@ import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { writeAttempts } from '../stored-record.ts'
-import { Turns } from '../turns.ts'
+import { KeyedMutex } from '../keyed-mutex.ts'
 import { canonicalName } from './canonical-name.ts'
 import type { Group, GroupAlias } from './group.ts'
 import { type AliasWrite, aliasRemoval, aliasWrite, groupOfAlias, type WrittenAlias } from './group-alias-write.ts'
@@ -47,7 +47,7 @@ export class GroupStore implements MembershipSource {
   readonly #parts: GroupParts
   readonly #listeners: ((affected: Affected) => void)[] = []
   /** Serialises writes of groups and deletions of entities. */
-  readonly #turns = new Turns()
+  readonly #turns = new KeyedMutex()
 
   private constructor(parts: GroupParts) {
     this.#parts = parts

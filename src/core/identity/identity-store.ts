@@ -5,7 +5,7 @@ import { formatTime } from '../../lib/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import { RecordCache } from '../record-cache.ts'
 import { writeAttempts } from '../stored-record.ts'
-import { Turns } from '../turns.ts'
+import { KeyedMutex } from '../keyed-mutex.ts'
 import { canonicalName } from './canonical-name.ts'
 import { aliasOf, type Entity, type EntityAlias, lastLoginDay } from './entity.ts'
 import { EntityRecords } from './entity-records.ts'
@@ -110,7 +110,7 @@ export class IdentityStore {
   readonly #aliasRows = new RecordCache<EntityRef>(cacheLimit, maxCachedText)
   /** Id of a merged entity → id of the entity it was merged into. */
   readonly #mergedInto = new RecordCache<EntityRef>(cacheLimit)
-  readonly #turns = new Turns()
+  readonly #turns = new KeyedMutex()
   readonly #watches = new Set<Set<string>>()
   #day = { from: 0, text: '' }
 

@@ -9,7 +9,7 @@ import { type DueRow, findLanes, LeaseLane } from './lease-lane.ts'
 import type { LeaseRecords } from './lease-records.ts'
 import { type LeaseRevoker, RevocationFailure } from './lease-revoker.ts'
 import { afterFailure } from './retry.ts'
-import { newShare, Places } from './places.ts'
+import { newShare, WorkerPool } from './worker-pool.ts'
 
 export type LeaseExpiryParts = {
   readonly view: View
@@ -43,7 +43,7 @@ const pageSize = 64
 export class LeaseExpiry implements AsyncDisposable {
   readonly #parts: LeaseExpiryParts
   readonly #lanes = new Map<string, LeaseLane>()
-  readonly #places = new Places()
+  readonly #places = new WorkerPool()
   readonly #dailyShare = newShare()
   /** Earliest start of the next page, on the clock of `performance.now()`. */
   #nextPage = 0

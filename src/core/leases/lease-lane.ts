@@ -1,7 +1,7 @@
 import type { View } from '../barrier/view.ts'
 import { behind, lanePrefix, lanes, readScheduled } from './lease-keys.ts'
 import type { LeaseRef } from './lease.ts'
-import { newShare } from './places.ts'
+import { newShare } from './worker-pool.ts'
 
 /** A row of the schedule that is due. */
 export type DueRow = LeaseRef & { readonly key: string }

@@ -1,5 +1,5 @@
 import { fail, refuse } from '../../errors.ts'
-import { Turns } from '../turns.ts'
+import { KeyedMutex } from '../keyed-mutex.ts'
 import type { Lease, LeaseRef } from './lease.ts'
 import type { LeaseBackend } from './lease-backend.ts'
 import { leaseKey } from './lease-keys.ts'
@@ -32,7 +32,7 @@ export class LeaseRevoker {
   readonly #parts: LeaseRevokerParts
   /** Revocations in progress; each resolves to whether the lease is gone. */
   readonly #running = new Map<string, Promise<boolean>>()
-  readonly #turns = new Turns()
+  readonly #turns = new KeyedMutex()
   readonly #calls = new Set<() => void>()
   #stopped = false
 

@@ -1,12 +1,12 @@
 import type { Random } from '../../lib/random.ts'
 import type { Range } from '../../storage/storage.ts'
 import type { View } from '../barrier/view.ts'
-import { Turns } from '../turns.ts'
+import { KeyedMutex } from '../keyed-mutex.ts'
 import { type Acknowledgement, Acknowledgements } from './acknowledgements.ts'
 import type { Message, MessageDraft } from './message.ts'
 import { messageRecord, readMessage } from './message-record.ts'
-import { Shelf } from './shelf.ts'
-import { Shelves } from './shelves.ts'
+import { NamespaceMessages } from './namespace-messages.ts'
+import { MessageCache } from './message-cache.ts'
 
 export type { Acknowledgement }
 
@@ -20,9 +20,9 @@ export class MessageStore {
   readonly #view: View
   readonly #random: Random
   readonly #acknowledgements: Acknowledgements
-  readonly #shelves: Shelves
+  readonly #shelves: MessageCache
   /** One change of a message at a time. */
-  readonly #changes = new Turns()
+  readonly #changes = new KeyedMutex()
   readonly #versions = new Map<string, number>()
   readonly #listeners = new Set<(namespaceId: string) => void>()
   #lastVersion = 0
@@ -33,7 +33,7 @@ export class MessageStore {
     this.#view = view.view('message/', { numbers: 'literal' })
     this.#random = random
     this.#acknowledgements = new Acknowledgements(view)
-    this.#shelves = new Shelves((namespaceId) => this.#load(namespaceId))
+    this.#shelves = new MessageCache((namespaceId) => this.#load(namespaceId))
   }
 
   /** All messages of one namespace, later starts first. */
@@ -52,7 +52,7 @@ export class MessageStore {
 
   /** `change` gives the message as it is to be; what it throws ends the update. Undefined: there is no such message. */
   update(namespaceId: string, id: string, change: (old: Message) => MessageDraft): Promise<Message | undefined> {
-    const work = async (shelf: Shelf) => {
+    const work = async (shelf: NamespaceMessages) => {
       const old = shelf.get(id)
       return old === undefined ? undefined : await this.#write(namespaceId, shelf, { ...change(old), id }, old)
     }
@@ -110,7 +110,7 @@ export class MessageStore {
     return () => this.#listeners.delete(listener)
   }
 
-  async #write(namespaceId: string, shelf: Shelf, message: Message, old?: Message): Promise<Message> {
+  async #write(namespaceId: string, shelf: NamespaceMessages, message: Message, old?: Message): Promise<Message> {
     const giveBack = shelf.reserve(message, old)
     try {
       await this.#view.write([{ key: keyOf(namespaceId, message.id), value: messageRecord(message) }])
@@ -122,10 +122,10 @@ export class MessageStore {
     return message
   }
 
-  async #load(namespaceId: string): Promise<Shelf> {
+  async #load(namespaceId: string): Promise<NamespaceMessages> {
     const folder = `${namespaceId}/`
     const records = await this.#view.list(folder)
-    return new Shelf(records.map(({ key, value }) => readMessage(key.slice(folder.length), value)))
+    return new NamespaceMessages(records.map(({ key, value }) => readMessage(key.slice(folder.length), value)))
   }
 
   #changed(namespaceId: string): void {

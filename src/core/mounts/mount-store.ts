@@ -8,7 +8,7 @@ import type { Mount, MountMove } from './mount.ts'
 import type { SystemTtls } from './mount-config.ts'
 import type { MountPlace } from './mount-path.ts'
 import { entriesFor, mountEntry, mountRecords, readMount } from './mount-record.ts'
-import { MountRooms } from './mount-rooms.ts'
+import { InFlightRequests } from './in-flight-requests.ts'
 import { MountIndex } from './mount-table.ts'
 import { isFixedMount, isTokenType } from './mount-types.ts'
 import { checkFree, type Migration, Migrations, type MoveSide, planMove } from './move.ts'
@@ -53,7 +53,7 @@ export type Removal = { readonly abandon: boolean }
 export class MountStore implements AsyncDisposable {
   readonly #parts: MountStoreParts
   readonly #records: View
-  readonly #rooms: MountRooms
+  readonly #rooms: InFlightRequests
   readonly #migrations = new Migrations()
   readonly #removals = new Map<string, Promise<void>>()
   /** Mounts whose data are being deleted. */
@@ -66,7 +66,7 @@ export class MountStore implements AsyncDisposable {
   private constructor(parts: MountStoreParts, mounts: readonly Mount[]) {
     this.#parts = parts
     this.#records = recordsOf(parts.view)
-    this.#rooms = new MountRooms(parts.view)
+    this.#rooms = new InFlightRequests(parts.view)
     this.#table = new MountIndex(mounts)
     for (const mount of mounts) this.#rooms.add(mount)
   }

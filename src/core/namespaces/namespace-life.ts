@@ -6,7 +6,7 @@ import type { ViewEntry } from '../barrier/view.ts'
 import type { MountIndex } from '../mounts/mount-table.ts'
 import type { MountStore } from '../mounts/mount-store.ts'
 import { writeAttempts } from '../stored-record.ts'
-import { Turns } from '../turns.ts'
+import { KeyedMutex } from '../keyed-mutex.ts'
 import type { Namespace, NamespaceRecord } from './namespace.ts'
 import { nameFault } from './namespace-name.ts'
 import type { NamespaceStore } from './namespace-store.ts'
@@ -33,7 +33,7 @@ const longestPauseMs = 60_000
 /** How namespaces come and go. docs/contract/namespaces.md#managing-namespaces, docs/contract/namespaces.md#isolation */
 export class NamespaceLife implements AsyncDisposable {
   readonly #parts: NamespaceLifeParts
-  readonly #turns = new Turns()
+  readonly #turns = new KeyedMutex()
   readonly #removals = new Map<string, { readonly done: Promise<void>; wake: AbortController }>()
   #stopped = false
 

@@ -3,7 +3,7 @@ import { fail, refuse, type ServiceError } from '../../errors.ts'
 import { base62, type Random } from '../../lib/random.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import { writeAttempts } from '../stored-record.ts'
-import { Turns } from '../turns.ts'
+import { KeyedMutex } from '../keyed-mutex.ts'
 import { type Namespace, type NamespaceRecord, pathBelow, rootNamespace } from './namespace.ts'
 import { namespaceRecords, readNamespace, usedIds } from './namespace-record.ts'
 import { lastSegment, type NamespacePlace, NamespaceTree } from './namespace-tree.ts'
@@ -26,7 +26,7 @@ export class NamespaceStore {
   readonly #view: View
   readonly #random: Random
   readonly #tree = new NamespaceTree()
-  readonly #turns = new Turns()
+  readonly #turns = new KeyedMutex()
 
   private constructor({ view, random }: NamespaceStoreParts) {
     this.#view = view

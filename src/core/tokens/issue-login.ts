@@ -8,7 +8,7 @@ import { authBlock, type Issued } from './auth-block.ts'
 import { loginTokenName } from './display-name.ts'
 import { lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
 import { checkAssignable, sanitise } from './policy-names.ts'
-import type { OneTimeProof, SpentProofs } from './spent-proofs.ts'
+import type { OneTimeProof, ReplayStore } from './replay-store.ts'
 import type { TokenDraft, TokenStore } from './token-store.ts'
 import { loginTokenType } from './token-type.ts'
 import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
@@ -16,7 +16,7 @@ import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
 export type LoginParts = {
   readonly tokens: TokenStore
   readonly identity: IdentityStore
-  readonly spent: SpentProofs
+  readonly spent: ReplayStore
   /** The view that stores tokens and identity. */
   readonly view: View
   readonly clock: Clock

@@ -7,7 +7,7 @@ import type { Mount } from '../mounts/mount.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
 import { RecordCache } from '../record-cache.ts'
 import { isUnreadable, writeAttempts } from '../stored-record.ts'
-import { Turns } from '../turns.ts'
+import { KeyedMutex } from '../keyed-mutex.ts'
 import { batchToken, BatchTokens, isBatchId, type Sealer } from './batch-tokens.ts'
 import { EntityCutOffs } from './entity-cut-offs.ts'
 import { readToken, type Token } from './token.ts'
@@ -76,7 +76,7 @@ export class TokenStore {
   /** By accessor. Tokens with limited uses are not cached: their record changes with every request. */
   readonly #cache = new RecordCache<Token>(cacheLimit, maxCachedText)
   /** By hash. Spending a use waits for pending changes, so that frequent use cannot starve them. */
-  readonly #changes = new Turns()
+  readonly #changes = new KeyedMutex()
 
   private constructor(parts: TokenStoreParts, keys: TokenKeys, cutOffs: EntityCutOffs) {
     this.keys = keys

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { OutboundClient } from '../../core/outbound.ts'
-import { Turns } from '../../core/turns.ts'
+import { KeyedMutex } from '../../core/keyed-mutex.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import { changedConfig, type ConfigInput } from './config.ts'
@@ -56,8 +56,8 @@ export class CloudEngine implements AsyncDisposable {
     this.#stateParts = {
       clock,
       operator,
-      applications: new Turns(),
-      rotations: new Turns(),
+      applications: new KeyedMutex(),
+      rotations: new KeyedMutex(),
       openUpstream: (settings) =>
         openUpstream(settings, { outbound, clock, stopping: this.#stopping.signal, ...(pause === undefined ? {} : { pause }) }),
       openIntents: (mount, state) => this.credentials.openIntents(mount, state),

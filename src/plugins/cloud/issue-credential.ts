@@ -1,4 +1,4 @@
-import { AskedRights } from './asked-rights.ts'
+import { PendingGrants } from './pending-grants.ts'
 import { endFailed, mayComeLate } from './failed-work.ts'
 import type { Intent } from './intents/intent.ts'
 import { joinGroup } from './join-group.ts'
@@ -25,7 +25,7 @@ type Plan = {
 }
 
 /** How far the work has come: what is there upstream for certain. */
-type Progress = { application?: Application; principalId?: string; isUnderway?: boolean; asked?: AskedRights }
+type Progress = { application?: Application; principalId?: string; isUnderway?: boolean; asked?: PendingGrants }
 
 /**
  * Makes an application with a service principal, a secret, and the rights of the role. What it means to make is stored before the first call; when a step
@@ -57,7 +57,7 @@ export async function issueServicePrincipal(name: string, role: RoleRecord, work
     }
   } catch (error) {
     const [app = '', rights] = intents
-    const asked = progress.asked ?? new AskedRights()
+    const asked = progress.asked ?? new PendingGrants()
     const left = rights === undefined ? [] : await asked.narrow(work.state.intents, rights, { assignment_ids: plan.assignments.map(({ id }) => id) })
     await endFailed(work.state.intents, [app, ...left], {
       error: upstreamCause(error),
@@ -106,7 +106,7 @@ async function make(
     ),
   )
   progress.principalId = principal.id
-  const asked = new AskedRights()
+  const asked = new PendingGrants()
   progress.asked = asked
   // none of the three needs another: the first failure ends the tries of the rest
   const password = await inParallel(call, (again) => {
@@ -136,7 +136,7 @@ async function inParallel<First>(
   return await first
 }
 
-type Assigning = { readonly work: IssueWork; readonly progress: Progress; readonly asked: AskedRights }
+type Assigning = { readonly work: IssueWork; readonly progress: Progress; readonly asked: PendingGrants }
 
 function assignRoles({ assignments }: Plan, principalId: string, { work: { upstream, call }, progress, asked }: Assigning): Promise<void> {
   return forEachOf(assignments, async ({ name, id, scope, roleDefinitionId }) => {

@@ -1,5 +1,5 @@
 import { base62 } from '../../lib/random.ts'
-import { AskedRights } from './asked-rights.ts'
+import { PendingGrants } from './pending-grants.ts'
 import type { Intent } from './intents/intent.ts'
 import { endFailed, mayComeLate } from './failed-work.ts'
 import { joinGroup } from './join-group.ts'
@@ -94,7 +94,7 @@ async function addRights(
   })
   const group_ids = wanted.groups.filter((id) => !before.group_ids.includes(id))
   const settles: string[] = []
-  const asked = new AskedRights()
+  const asked = new PendingGrants()
   let isUnderway = false
   const granting = async (grant: Promise<unknown>) => {
     try {

@@ -2,7 +2,7 @@ import type { View, ViewEntry } from '../../core/barrier/view.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { RecordCache } from '../../core/record-cache.ts'
 import { writeAttempts } from '../../core/stored-record.ts'
-import { Turns } from '../../core/turns.ts'
+import { KeyedMutex } from '../../core/keyed-mutex.ts'
 import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { type ConfigRecord, readConfigRecord } from './config-record.ts'
@@ -19,9 +19,9 @@ export type MountStateParts = {
   readonly clock: Clock
   readonly operator: OperatorSettings
   /** One application at a time, whichever mounts share it. */
-  readonly applications: Turns
+  readonly applications: KeyedMutex
   /** One rotation of one root application at a time, whichever mounts sign in as it. */
-  readonly rotations: Turns
+  readonly rotations: KeyedMutex
   openUpstream(settings: UpstreamSettings): Upstream
   openIntents(mount: Mount, state: MountState): Intents
 }
@@ -50,7 +50,7 @@ export class MountState {
   /** Counts changes of the configuration. */
   #changes = 0
   readonly #roles = new RecordCache<RoleRecord>(maxCachedRoles, maxCachedText)
-  readonly #turns = new Turns()
+  readonly #turns = new KeyedMutex()
 
   constructor(mount: Mount, view: View, parts: MountStateParts) {
     this.view = view

@@ -179,7 +179,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
         const attempt = newAttempt()
         return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
           const returning = { remoteAddress: call.remoteAddress, providerError: providerErrorOf(sent), attempt }
-          const auth = await whileHere(exchange, (signal) => method.finishLogin(mount, input, { ...returning, signal }))
+          const auth = await abortWhenClientLeaves(exchange, (signal) => method.finishLogin(mount, input, { ...returning, signal }))
           return { reply: await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth }) }
         })
       },
@@ -224,7 +224,10 @@ function providerErrorOf(sent: Exchange<unknown, unknown>['sent']): ProviderErro
 }
 
 /** The provider is not waited for once the client is gone. */
-async function whileHere<T>(exchange: Pick<Exchange<unknown, unknown>, 'whenGone'>, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+async function abortWhenClientLeaves<T>(
+  exchange: Pick<Exchange<unknown, unknown>, 'whenGone'>,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const gone = new AbortController()
   const stopListening = exchange.whenGone(() => gone.abort())
   try {

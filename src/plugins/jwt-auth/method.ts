@@ -4,7 +4,7 @@ import type { OutboundClient } from '../../core/outbound.ts'
 import type { LoginAuth, LoginPlan } from '../../core/tokens/issue-login.ts'
 import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
 import type { RenewalTerms } from '../../core/tokens/renew-token.ts'
-import type { SpentProofs } from '../../core/tokens/spent-proofs.ts'
+import type { ReplayStore } from '../../core/tokens/replay-store.ts'
 import type { Token } from '../../core/tokens/token.ts'
 import { ServiceError } from '../../errors.ts'
 import { Buckets } from '../../lib/buckets.ts'
@@ -43,7 +43,7 @@ export type JwtMethodParts = {
   readonly random: Random
   readonly log: ConfigLog & CallbackLog
   readonly systemTtl: TtlBounds
-  readonly spent: SpentProofs
+  readonly spent: ReplayStore
   /** Characters of a JWT; 0 is no limit. */
   readonly maxJwtSize: number
   /** Refused logins that are remembered, of each mount. */

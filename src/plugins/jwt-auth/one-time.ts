@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { OneTimeProof } from '../../core/tokens/spent-proofs.ts'
+import type { OneTimeProof } from '../../core/tokens/replay-store.ts'
 import { claimedEnd, lastingLeeway } from './claims.ts'
 import type { RoleRecord } from './role.ts'
 import type { ReadToken } from './trace.ts'

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { View } from '../../core/barrier/view.ts'
-import { KeptCount } from '../../core/kept-count.ts'
+import { CachedCount } from '../../core/cached-count.ts'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
 import { refuse } from '../../errors.ts'
 import { resource } from '../../http/resource.ts'
@@ -18,11 +18,11 @@ export type StoredCountParts = {
 }
 
 /** Counts of stored objects. Each count is kept for a while. */
-export type StoredCounts = { readonly serviceTokens: KeptCount; readonly entities: KeptCount }
+export type StoredCounts = { readonly serviceTokens: CachedCount; readonly entities: CachedCount }
 
 export const storedCounts = ({ tokens, view, clock }: StoredCountParts): StoredCounts => ({
-  serviceTokens: new KeptCount({ clock, count: () => countTokens(tokens) }),
-  entities: new KeptCount({ clock, count: () => countEntities(view) }),
+  serviceTokens: new CachedCount({ clock, count: () => countTokens(tokens) }),
+  entities: new CachedCount({ clock, count: () => countEntities(view) }),
 })
 
 const pageSize = 200

@@ -5,7 +5,7 @@ import type { TokenStore } from '../../core/tokens/token-store.ts'
 import type { TokenTidy } from '../../core/tokens/token-tidy.ts'
 import type { LongLists } from '../../core/long-lists.ts'
 import { limitOf, resource } from '../../http/resource.ts'
-import { atMost, only } from '../../lib/walks.ts'
+import { atMost, only } from '../../lib/async-iterables.ts'
 import { answers } from './answers.ts'
 
 export type AccessorParts = { readonly tokens: TokenStore; readonly tidy: TokenTidy; readonly longLists: LongLists }

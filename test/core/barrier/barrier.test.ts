@@ -2,60 +2,60 @@ import { describe, expect, test } from 'vitest'
 import { type Barrier, rootKeyKey } from '../../../src/core/barrier/barrier.ts'
 import { keyringKey } from '../../../src/core/barrier/keyring.ts'
 import { openMemory } from '../../../src/storage/sqlite.ts'
-import { aBarrierHouse, type BarrierHouse, sealKey } from './barrier-house.ts'
+import { aBarrierFixture, type BarrierFixture, sealKey } from './barrier-fixture.ts'
 
 const wrongKey = { exitCode: 5, message: 'seal key does not open this store' }
 
 /** Opens with first records, as the first start of a server does. */
-async function firstStart(house: BarrierHouse, fill: (barrier: Barrier) => Promise<void>): Promise<Barrier> {
+async function firstStart(fixture: BarrierFixture, fill: (barrier: Barrier) => Promise<void>): Promise<Barrier> {
   await using staging = await openMemory()
-  return await house.open({ first: { staging, fill } })
+  return await fixture.open({ first: { staging, fill } })
 }
 
 describe('the first start', () => {
   test('makes the keys and the first records in one write', async () => {
-    await using house = await aBarrierHouse()
+    await using fixture = await aBarrierFixture()
 
-    const barrier = await firstStart(house, async (staged) => {
+    const barrier = await firstStart(fixture, async (staged) => {
       await staged.view('core/').update('mounts', () => ['jwt'])
       await staged.view('core/').update('token', () => 'root')
     })
 
     expect(barrier.initialized).toBe(true)
-    expect(await house.storage.listKeys('')).toEqual([keyringKey, rootKeyKey, 'core/mounts', 'core/token'].sort())
+    expect(await fixture.storage.listKeys('')).toEqual([keyringKey, rootKeyKey, 'core/mounts', 'core/token'].sort())
     expect(await barrier.view('core/').get('mounts')).toEqual(['jwt'])
   })
 
   test('that fails while filling leaves the store empty', async () => {
-    await using house = await aBarrierHouse()
+    await using fixture = await aBarrierFixture()
 
-    const start = firstStart(house, async (staged) => {
+    const start = firstStart(fixture, async (staged) => {
       await staged.view('core/').update('mounts', () => ['jwt'])
       throw new Error('no disk for the token file')
     })
 
     await expect(start).rejects.toThrow('no disk for the token file')
-    expect(await house.storage.listKeys('')).toEqual([])
+    expect(await fixture.storage.listKeys('')).toEqual([])
   })
 
   test('that cannot write leaves the store empty', async () => {
-    await using house = await aBarrierHouse()
-    house.faults.arm('storage.before-commit', 'full')
+    await using fixture = await aBarrierFixture()
+    fixture.faults.arm('storage.before-commit', 'full')
 
-    await expect(firstStart(house, async () => {})).rejects.toMatchObject({
+    await expect(firstStart(fixture, async () => {})).rejects.toMatchObject({
       exitCode: 2,
       message: 'cannot initialize the store: storage is full',
     })
 
-    expect(await house.storage.listKeys('')).toEqual([])
+    expect(await fixture.storage.listKeys('')).toEqual([])
   })
 
   test('of several servers is performed by exactly one, and all can use the store', async () => {
-    await using house = await aBarrierHouse()
+    await using fixture = await aBarrierFixture()
 
     const barriers = await Promise.all(
       ['a', 'b', 'c'].map((name) =>
-        firstStart(house, (staged) =>
+        firstStart(fixture, (staged) =>
           staged
             .view('')
             .update('who', () => name)
@@ -72,10 +72,10 @@ describe('the first start', () => {
 
 describe('a later start', () => {
   test('opens what was written before, and fills nothing', async () => {
-    await using house = await aBarrierHouse()
-    await (await house.open()).view('core/').update('a', () => 'one')
+    await using fixture = await aBarrierFixture()
+    await (await fixture.open()).view('core/').update('a', () => 'one')
 
-    const barrier = await firstStart(house, async () => {
+    const barrier = await firstStart(fixture, async () => {
       throw new Error('not empty')
     })
 
@@ -85,45 +85,45 @@ describe('a later start', () => {
 
   test.each([
     ['another seal key', async () => {}],
-    ['a damaged root key', async ({ storage }: BarrierHouse) => storage.update(rootKeyKey, () => Buffer.alloc(80))],
-    ['a root key that is gone', async ({ storage }: BarrierHouse) => storage.update(rootKeyKey, () => undefined)],
+    ['a damaged root key', async ({ storage }: BarrierFixture) => storage.update(rootKeyKey, () => Buffer.alloc(80))],
+    ['a root key that is gone', async ({ storage }: BarrierFixture) => storage.update(rootKeyKey, () => undefined)],
   ])('with %s is refused with exit code 5, and nothing is written', async (name, damage) => {
-    await using house = await aBarrierHouse()
-    await house.open()
-    await damage(house)
-    const before = await house.storage.list('')
+    await using fixture = await aBarrierFixture()
+    await fixture.open()
+    await damage(fixture)
+    const before = await fixture.storage.list('')
 
-    await expect(house.open({ sealKey: sealKey(name === 'another seal key' ? 2 : 1) })).rejects.toMatchObject(wrongKey)
+    await expect(fixture.open({ sealKey: sealKey(name === 'another seal key' ? 2 : 1) })).rejects.toMatchObject(wrongKey)
 
-    expect(await house.storage.list('')).toEqual(before)
+    expect(await fixture.storage.list('')).toEqual(before)
   })
 
   test.each([
     ['gone', () => undefined],
     ['damaged', () => Buffer.alloc(200)],
   ])('with a keyring that is %s is refused with exit code 5', async (_, change) => {
-    await using house = await aBarrierHouse()
-    await house.open()
-    await house.storage.update(keyringKey, change)
+    await using fixture = await aBarrierFixture()
+    await fixture.open()
+    await fixture.storage.update(keyringKey, change)
 
-    await expect(house.open()).rejects.toMatchObject(wrongKey)
+    await expect(fixture.open()).rejects.toMatchObject(wrongKey)
   })
 
   test('on a store that has records but no keys is refused with exit code 5', async () => {
-    await using house = await aBarrierHouse()
-    await house.storage.update('core/a', () => Buffer.from('x'))
+    await using fixture = await aBarrierFixture()
+    await fixture.storage.update('core/a', () => Buffer.from('x'))
 
-    await expect(house.open()).rejects.toMatchObject(wrongKey)
+    await expect(fixture.open()).rejects.toMatchObject(wrongKey)
 
-    expect(await house.storage.listKeys('')).toEqual(['core/a'])
+    expect(await fixture.storage.listKeys('')).toEqual(['core/a'])
   })
 
   test('on a full disk can still read', async () => {
-    await using house = await aBarrierHouse()
-    await (await house.open()).view('').update('a', () => 'one')
-    house.faults.arm('storage.before-commit', 'full')
+    await using fixture = await aBarrierFixture()
+    await (await fixture.open()).view('').update('a', () => 'one')
+    fixture.faults.arm('storage.before-commit', 'full')
 
-    const barrier = await house.open()
+    const barrier = await fixture.open()
 
     expect(await barrier.view('').get('a')).toBe('one')
   })
@@ -131,50 +131,50 @@ describe('a later start', () => {
 
 describe('a new seal key', () => {
   test('takes over at once, and the old one no longer opens anything', async () => {
-    await using house = await aBarrierHouse()
-    await (await house.open()).view('').update('a', () => 'one')
+    await using fixture = await aBarrierFixture()
+    await (await fixture.open()).view('').update('a', () => 'one')
 
-    const barrier = await house.open({ sealKey: sealKey(2), previousSealKey: sealKey(1) })
+    const barrier = await fixture.open({ sealKey: sealKey(2), previousSealKey: sealKey(1) })
 
     expect(await barrier.view('').get('a')).toBe('one')
-    await expect(house.open({ sealKey: sealKey(1) })).rejects.toMatchObject(wrongKey)
-    expect(await (await house.open({ sealKey: sealKey(2) })).view('').get('a')).toBe('one')
+    await expect(fixture.open({ sealKey: sealKey(1) })).rejects.toMatchObject(wrongKey)
+    expect(await (await fixture.open({ sealKey: sealKey(2) })).view('').get('a')).toBe('one')
   })
 
   test('that cannot be stored on a full disk leaves the store open, and the previous one in use', async () => {
-    await using house = await aBarrierHouse()
-    await (await house.open()).view('').write([{ key: 'a', value: 'kept' }])
-    house.faults.arm('storage.before-commit', 'full')
+    await using fixture = await aBarrierFixture()
+    await (await fixture.open()).view('').write([{ key: 'a', value: 'kept' }])
+    fixture.faults.arm('storage.before-commit', 'full')
 
-    const barrier = await house.open({ sealKey: sealKey(2), previousSealKey: sealKey(1) })
+    const barrier = await fixture.open({ sealKey: sealKey(2), previousSealKey: sealKey(1) })
 
     expect(await barrier.view('').get('a')).toBe('kept')
-    expect(house.unreadable).toEqual(['barrier/root-key'])
-    expect(await (await house.open()).view('').get('a')).toBe('kept')
+    expect(fixture.unreadable).toEqual(['barrier/root-key'])
+    expect(await (await fixture.open()).view('').get('a')).toBe('kept')
   })
 
   test('with the previous one still configured changes nothing more', async () => {
-    await using house = await aBarrierHouse()
-    await house.open()
-    await house.open({ sealKey: sealKey(2), previousSealKey: sealKey(1) })
-    const before = await house.storage.get(rootKeyKey)
+    await using fixture = await aBarrierFixture()
+    await fixture.open()
+    await fixture.open({ sealKey: sealKey(2), previousSealKey: sealKey(1) })
+    const before = await fixture.storage.get(rootKeyKey)
 
-    await house.open({ sealKey: sealKey(2), previousSealKey: sealKey(1) })
+    await fixture.open({ sealKey: sealKey(2), previousSealKey: sealKey(1) })
 
-    expect(await house.storage.get(rootKeyKey)).toEqual(before)
+    expect(await fixture.storage.get(rootKeyKey)).toEqual(before)
   })
 
   test('is refused when neither it nor the previous one opens the store', async () => {
-    await using house = await aBarrierHouse()
-    await house.open()
+    await using fixture = await aBarrierFixture()
+    await fixture.open()
 
-    await expect(house.open({ sealKey: sealKey(2), previousSealKey: sealKey(3) })).rejects.toMatchObject(wrongKey)
+    await expect(fixture.open({ sealKey: sealKey(2), previousSealKey: sealKey(3) })).rejects.toMatchObject(wrongKey)
   })
 })
 
 test('a sealed barrier answers every call with "Vault is sealed"', async () => {
-  await using house = await aBarrierHouse()
-  const barrier = await house.open()
+  await using fixture = await aBarrierFixture()
+  const barrier = await fixture.open()
   const view = barrier.view('core/')
   await view.update('a', () => 'one')
 
@@ -196,17 +196,17 @@ test('a sealed barrier answers every call with "Vault is sealed"', async () => {
     async () => barrier.keyStatus(),
   ]
   for (const call of calls) await expect(call()).rejects.toMatchObject({ kind: 'sealed', message: 'Vault is sealed' })
-  expect(await (await house.open()).view('core/').get('a')).toBe('one')
+  expect(await (await fixture.open()).view('core/').get('a')).toBe('one')
 })
 
 test('an update requested before sealing and decided after it is refused', async () => {
-  await using house = await aBarrierHouse()
-  const barrier = await house.open()
+  await using fixture = await aBarrierFixture()
+  const barrier = await fixture.open()
   await barrier.view('').update('a', () => 'one')
 
   const updating = barrier.view('').update('a', () => 'two')
   barrier.seal()
 
   await expect(updating).rejects.toMatchObject({ kind: 'sealed' })
-  expect(await (await house.open()).view('').get('a')).toBe('one')
+  expect(await (await fixture.open()).view('').get('a')).toBe('one')
 })

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
 import { RotationSchedule } from '../../../src/core/barrier/rotation-schedule.ts'
-import { aBarrierHouse } from './barrier-house.ts'
+import { aBarrierFixture } from './barrier-fixture.ts'
 
 const day = 86_400
 
 async function aSchedule() {
-  const house = await aBarrierHouse()
-  const barrier = await house.open()
+  const fixture = await aBarrierFixture()
+  const barrier = await fixture.open()
   const errors: unknown[] = []
-  const schedule = new RotationSchedule({ barrier, clock: house.clock, intervalMs: 60_000, onError: (error) => void errors.push(error) })
+  const schedule = new RotationSchedule({ barrier, clock: fixture.clock, intervalMs: 60_000, onError: (error) => void errors.push(error) })
   const termAfter = async (seconds: number) => {
-    house.clock.advance(seconds)
+    fixture.clock.advance(seconds)
     await schedule.rotateIfDue()
     return barrier.keyStatus().term
   }
-  return { house, barrier, schedule, errors, termAfter, [Symbol.asyncDispose]: () => house[Symbol.asyncDispose]() }
+  return { fixture, barrier, schedule, errors, termAfter, [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose]() }
 }
 
 test('a term ends after its interval, and the next one has the full interval', async () => {
@@ -39,13 +39,13 @@ test('the rules outlive a restart', async () => {
   await using here = await aSchedule()
   await here.barrier.changeRotationRules((rules) => ({ ...rules, interval: day }))
 
-  expect((await here.house.open()).rotationRules().interval).toBe(day)
+  expect((await here.fixture.open()).rotationRules().interval).toBe(day)
 })
 
 test('a failure is logged and retried at the next check; a sealed barrier is left alone', async () => {
   await using here = await aSchedule()
   await here.barrier.changeRotationRules((rules) => ({ ...rules, interval: day }))
-  here.house.faults.arm('storage.before-commit', 'full')
+  here.fixture.faults.arm('storage.before-commit', 'full')
 
   expect(await here.termAfter(day)).toBe(1)
   expect(here.errors).toHaveLength(1)
@@ -56,8 +56,8 @@ test('a failure is logged and retried at the next check; a sealed barrier is lef
 })
 
 test('a term ends after as many encryptions as the rules say', async () => {
-  await using house = await aBarrierHouse()
-  const barrier = await house.open({ limits: { perKey: 1_000, block: 10 } })
+  await using fixture = await aBarrierFixture()
+  const barrier = await fixture.open({ limits: { perKey: 1_000, block: 10 } })
   await barrier.changeRotationRules((rules) => ({ ...rules, max_operations: 20 }))
 
   for (let at = 0; at < 100; at += 1) await barrier.view('n/').update(String(at), () => at)

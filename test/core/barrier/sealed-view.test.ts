@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { isJsonNumber, numberText } from '../../../src/lib/json.ts'
 import { keep } from '../../../src/storage/storage.ts'
-import { aBarrierHouse } from './barrier-house.ts'
+import { aBarrierFixture } from './barrier-fixture.ts'
 
 describe('a view', () => {
   test('keeps its records under its prefix and names keys without it', async () => {
-    await using house = await aBarrierHouse()
-    const barrier = await house.open()
+    await using fixture = await aBarrierFixture()
+    const barrier = await fixture.open()
     const view = barrier.view('mount/1/')
     await barrier.view('mount/10/').update('role/x', () => 'not ours')
     await view.write([
@@ -22,12 +22,12 @@ describe('a view', () => {
     ])
     expect(await view.listKeys('role/', { after: 'role/a', limit: 5 })).toEqual(['role/b'])
     expect(await view.view('role/').get('a')).toBe(1)
-    expect(await house.storage.listKeys('mount/1/')).toEqual(['mount/1/config', 'mount/1/role/a', 'mount/1/role/b'])
+    expect(await fixture.storage.listKeys('mount/1/')).toEqual(['mount/1/config', 'mount/1/role/a', 'mount/1/role/b'])
   })
 
   test('writes to several places in one step', async () => {
-    await using house = await aBarrierHouse()
-    const barrier = await house.open()
+    await using fixture = await aBarrierFixture()
+    const barrier = await fixture.open()
     const mount = barrier.view('mount/1/', { numbers: 'literal' })
     const core = barrier.view('core/')
     await mount.write([{ key: 'intent/a', value: 1 }])
@@ -42,52 +42,52 @@ describe('a view', () => {
   })
 
   test.each([[null], [false], [0], [''], ['é😀\u0000'], [[1, [2]]], [{ a: { b: [] } }]])('returns what was written: %j', async (value) => {
-    await using house = await aBarrierHouse()
-    const view = (await house.open()).view('')
+    await using fixture = await aBarrierFixture()
+    const view = (await fixture.open()).view('')
     await view.update('a', () => value)
 
     expect(await view.get('a')).toEqual(value)
   })
 
   test('stores nothing in the clear', async () => {
-    await using house = await aBarrierHouse()
-    await (await house.open()).view('').update('a', () => ({ password: 'hunter2-hunter2' }))
+    await using fixture = await aBarrierFixture()
+    await (await fixture.open()).view('').update('a', () => ({ password: 'hunter2-hunter2' }))
 
-    const record = await house.storage.get('a')
+    const record = await fixture.storage.get('a')
 
     expect(Buffer.from(record?.value ?? []).toString('latin1')).not.toContain('hunter2')
   })
 
   test('seals the same value differently each time', async () => {
-    await using house = await aBarrierHouse()
-    const view = (await house.open()).view('')
+    await using fixture = await aBarrierFixture()
+    const view = (await fixture.open()).view('')
     await view.write([
       { key: 'a', value: 'same' },
       { key: 'b', value: 'same' },
     ])
 
-    const stored = await house.storage.list('')
+    const stored = await fixture.storage.list('')
     const bodies = stored.filter(({ key }) => key === 'a' || key === 'b').map(({ value }) => Buffer.from(value).toString('hex'))
 
     expect(new Set(bodies).size).toBe(2)
   })
 
   test('with literal numbers reads and writes them as they were written', async () => {
-    await using house = await aBarrierHouse()
-    const view = (await house.open()).view('', { numbers: 'literal' })
+    await using fixture = await aBarrierFixture()
+    const view = (await fixture.open()).view('', { numbers: 'literal' })
     await view.update('a', () => ({ n: [JSON.rawJSON('1e3'), JSON.rawJSON('12345678901234567890')] }))
     await view.update('a', (current) => current)
 
     const value = await view.get('a')
 
     expect(JSON.stringify(value)).toBe('{"n":[1e3,12345678901234567890]}')
-    expect(await house.open().then((barrier) => barrier.view('').get('a'))).toEqual({ n: [1000, 12345678901234567000] })
+    expect(await fixture.open().then((barrier) => barrier.view('').get('a'))).toEqual({ n: [1000, 12345678901234567000] })
     expect(await view.view('', { numbers: 'plain' }).get('a')).toEqual({ n: [1000, 12345678901234567000] })
   })
 
   test('passes its handling of numbers on to narrower views', async () => {
-    await using house = await aBarrierHouse()
-    const view = (await house.open()).view('', { numbers: 'literal' }).view('x/')
+    await using fixture = await aBarrierFixture()
+    const view = (await fixture.open()).view('', { numbers: 'literal' }).view('x/')
     await view.update('a', () => JSON.rawJSON('1.0'))
 
     const value = await view.get('a')
@@ -96,8 +96,8 @@ describe('a view', () => {
   })
 
   test('update returns the value after the step', async () => {
-    await using house = await aBarrierHouse()
-    const view = (await house.open()).view('')
+    await using fixture = await aBarrierFixture()
+    const view = (await fixture.open()).view('')
 
     expect(await view.update('a', (current) => [current ?? 'none'])).toEqual(['none'])
     expect(await view.update('a', () => keep)).toEqual(['none'])
@@ -107,8 +107,8 @@ describe('a view', () => {
   })
 
   test('update rethrows what its change throws', async () => {
-    await using house = await aBarrierHouse()
-    const view = (await house.open()).view('')
+    await using fixture = await aBarrierFixture()
+    const view = (await fixture.open()).view('')
     const refusal = new Error('no')
 
     await expect(
@@ -119,8 +119,8 @@ describe('a view', () => {
   })
 
   test('take gives the value to one of several callers', async () => {
-    await using house = await aBarrierHouse()
-    const view = (await house.open()).view('')
+    await using fixture = await aBarrierFixture()
+    const view = (await fixture.open()).view('')
     await view.update('a', () => 'once')
 
     const taken = await Promise.all([view.take('a'), view.take('a'), view.take('a')])
@@ -129,8 +129,8 @@ describe('a view', () => {
   })
 
   test('write and putIfAbsent keep their conditions', async () => {
-    await using house = await aBarrierHouse()
-    const view = (await house.open()).view('')
+    await using fixture = await aBarrierFixture()
+    const view = (await fixture.open()).view('')
 
     expect(await view.putIfAbsent('a', 1)).toBe(true)
     expect(await view.putIfAbsent('a', 2)).toBe(false)
@@ -142,8 +142,8 @@ describe('a view', () => {
   })
 
   test('deletePrefix stays inside the view', async () => {
-    await using house = await aBarrierHouse()
-    const barrier = await house.open()
+    await using fixture = await aBarrierFixture()
+    const barrier = await fixture.open()
     const view = barrier.view('m/')
     await view.write(['a/1', 'a/2', 'b'].map((key) => ({ key, value: 1 })))
     await barrier.view('a/').update('1', () => 'outside')
@@ -164,22 +164,22 @@ describe.each([
   ['of an unknown term', async (value: Uint8Array) => Buffer.from(value.map((byte, index) => (index === 3 ? 9 : byte))), false],
 ])('a record %s', (_, tamper, isMoved) => {
   test('is an internal error named in the log, for every call, and stays where it is', async () => {
-    await using house = await aBarrierHouse()
-    const view = (await house.open()).view('core/')
+    await using fixture = await aBarrierFixture()
+    const view = (await fixture.open()).view('core/')
     await view.update('a', () => ({ policies: ['default'] }))
-    const stored = await house.storage.get('core/a')
+    const stored = await fixture.storage.get('core/a')
     if (stored === undefined) throw new Error('absent')
     const target = isMoved ? 'core/b' : 'core/a'
     const tampered = await tamper(stored.value)
-    await house.storage.update(target, () => tampered)
-    const before = await house.storage.list('core/')
+    await fixture.storage.update(target, () => tampered)
+    const before = await fixture.storage.list('core/')
     const key = target.slice('core/'.length)
 
     const calls = [() => view.get(key), () => view.list(''), () => view.update(key, () => 'new'), () => view.take(key)]
     for (const call of calls) await expect(call()).rejects.toMatchObject({ kind: 'internal', message: 'internal error' })
 
-    expect(house.unreadable).toEqual([target, target, target, target])
+    expect(fixture.unreadable).toEqual([target, target, target, target])
     expect(await view.putIfAbsent(key, 'new')).toBe(false)
-    expect(await house.storage.list('core/')).toEqual(before)
+    expect(await fixture.storage.list('core/')).toEqual(before)
   })
 })

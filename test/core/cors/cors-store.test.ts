@@ -5,38 +5,38 @@ import { openCoreView } from '../../support/core-view.ts'
 
 const settings = { origins: ['https://a.example'], headers: ['X-Mine'], credentials: true }
 
-async function openStore(house: Awaited<ReturnType<typeof openCoreView>>) {
+async function openStore(fixture: Awaited<ReturnType<typeof openCoreView>>) {
   const failures: unknown[] = []
-  const store = await CorsStore.open({ view: house.view, onFailure: (error) => failures.push(error) })
+  const store = await CorsStore.open({ view: fixture.view, onFailure: (error) => failures.push(error) })
   return { store, failures }
 }
 
 test('a stored configuration is in effect at once and after reopening', async () => {
-  await using house = await openCoreView()
-  const { store } = await openStore(house)
+  await using fixture = await openCoreView()
+  const { store } = await openStore(fixture)
 
   await store.put(settings)
 
   expect(store.current).toBe(settings)
-  expect((await openStore(house)).store.current).toEqual(settings)
+  expect((await openStore(fixture)).store.current).toEqual(settings)
 })
 
 test('a deleted configuration stays deleted', async () => {
-  await using house = await openCoreView()
-  const { store } = await openStore(house)
+  await using fixture = await openCoreView()
+  const { store } = await openStore(fixture)
   await store.put(settings)
 
   await store.put(undefined)
 
   expect(store.current).toBeUndefined()
-  expect((await openStore(house)).store.current).toBeUndefined()
+  expect((await openStore(fixture)).store.current).toBeUndefined()
 })
 
 test('an invalid record is reported, serves no origin and can be overwritten', async () => {
-  await using house = await openCoreView()
-  await house.view.write([{ key: 'cors', value: { origins: '*' } }])
+  await using fixture = await openCoreView()
+  await fixture.view.write([{ key: 'cors', value: { origins: '*' } }])
 
-  const { store, failures } = await openStore(house)
+  const { store, failures } = await openStore(fixture)
 
   expect(failures).toHaveLength(1)
   expect(store.current).toBeUndefined()
@@ -46,10 +46,10 @@ test('an invalid record is reported, serves no origin and can be overwritten', a
 })
 
 test('a configuration that could not be stored is not in effect', async () => {
-  const house = await openCoreView()
-  const { store } = await openStore(house)
+  const fixture = await openCoreView()
+  const { store } = await openStore(fixture)
   await store.put(settings)
-  await house[Symbol.asyncDispose]()
+  await fixture[Symbol.asyncDispose]()
 
   await expect(store.put({ ...settings, origins: ['*'] })).rejects.toThrow()
 

@@ -5,21 +5,21 @@ import { GroupStore } from '../../../src/core/identity/group-store.ts'
 import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
 import { issueLogin } from '../../../src/core/tokens/issue-login.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
-import { aLogin, jwtMount, openTokenHouse } from '../../support/token-house.ts'
+import { aLogin, jwtMount, openTokenFixture } from '../../support/token-fixture.ts'
 
-/** Groups and identities over the records of a token house, as a server that starts now sees them. */
-async function openGroups(house: Awaited<ReturnType<typeof openTokenHouse>>, view: View = house.view) {
-  const parts = { view, clock: house.clock, random: systemRandom }
+/** Groups and identities over the records of a token fixture, as a server that starts now sees them. */
+async function openGroups(fixture: Awaited<ReturnType<typeof openTokenFixture>>, view: View = fixture.view) {
+  const parts = { view, clock: fixture.clock, random: systemRandom }
   const groups = await GroupStore.open({
     ...parts,
-    mountOf: (accessor) => house.mounts.get(accessor),
+    mountOf: (accessor) => fixture.mounts.get(accessor),
     isSameOrAbove: (upper, lower) => upper === 'root' || upper === lower,
   })
   const identity = await IdentityStore.open({ ...parts, memberships: groups })
   groups.onChange((affected) => identity.forget(affected === 'all' ? 'all' : [...affected]))
   const login = (groupNames: readonly string[] = [], name = 'alice') =>
     issueLogin(
-      { ...house.parts, view, identity },
+      { ...fixture.parts, view, identity },
       { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ groupNames, alias: { name, metadata: { role: 'dev' } } }) },
     )
   return { groups, identity, login }
@@ -61,9 +61,9 @@ function counted(view: View): { view: View; reads: string[]; written: string[] }
 }
 
 test('a known login whose groups are known reads nothing and writes the token alone', async () => {
-  await using house = await openTokenHouse()
-  const { view, reads, written } = counted(house.view)
-  const { groups, login } = await openGroups(house, view)
+  await using fixture = await openTokenFixture()
+  const { view, reads, written } = counted(fixture.view)
+  const { groups, login } = await openGroups(fixture, view)
   await anExternalGroup(groups, 'eng', ['web'])
   await login(['eng', 'other'])
   await login(['eng', 'other'])
@@ -78,12 +78,12 @@ test('a known login whose groups are known reads nothing and writes the token al
 })
 
 test('membership, aliases and counts survive a restart', async () => {
-  await using house = await openTokenHouse()
-  const before = await openGroups(house)
+  await using fixture = await openTokenFixture()
+  const before = await openGroups(fixture)
   const id = await anExternalGroup(before.groups, 'Eng', ['web'])
   const { auth } = await before.login(['eng'])
 
-  const after = await openGroups(house)
+  const after = await openGroups(fixture)
   const group = await after.groups.byId('root', id)
 
   expect((await after.identity.identityOf(auth.entity_id))?.policies).toEqual(['web'])
@@ -93,44 +93,44 @@ test('membership, aliases and counts survive a restart', async () => {
 })
 
 test('a login that cannot be written leaves no membership', async () => {
-  await using house = await openTokenHouse()
-  const { groups, identity, login } = await openGroups(house)
+  await using fixture = await openTokenFixture()
+  const { groups, identity, login } = await openGroups(fixture)
   const id = await anExternalGroup(groups, 'eng', ['web'])
   const { auth } = await login([])
 
   await expect(
     issueLogin(
-      { ...house.parts, identity },
+      { ...fixture.parts, identity },
       { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ groupNames: ['eng'], policies: ['response-wrapping'] }) },
     ),
   ).rejects.toThrow('cannot assign policy "response-wrapping"')
 
-  expect(await house.view.listKeys(memberPrefix(id))).toEqual([])
+  expect(await fixture.view.listKeys(memberPrefix(id))).toEqual([])
   expect((await identity.identityOf(auth.entity_id))?.policies).toEqual([])
 })
 
 test('what a stopped server left of a deleted group has no effect and is removed at the next start', async () => {
-  await using house = await openTokenHouse()
-  const { login } = await openGroups(house)
+  await using fixture = await openTokenFixture()
+  const { login } = await openGroups(fixture)
   const { auth } = await login([])
   const gone = '00000000-0000-0000-0000-000000000001'
-  await house.view.write([
+  await fixture.view.write([
     { key: goneKey(gone), value: true },
     { key: memberKey(gone, auth.entity_id), value: true },
     { key: membershipKey(auth.entity_id, gone), value: true },
   ])
 
-  const { identity } = await openGroups(house)
+  const { identity } = await openGroups(fixture)
 
   expect((await identity.identityOf(auth.entity_id))?.groups).toEqual([])
   expect(
-    await Promise.all([memberKey(gone, auth.entity_id), membershipKey(auth.entity_id, gone), goneKey(gone)].map((key) => house.view.get(key))),
+    await Promise.all([memberKey(gone, auth.entity_id), membershipKey(auth.entity_id, gone), goneKey(gone)].map((key) => fixture.view.get(key))),
   ).toEqual([undefined, undefined, undefined])
 })
 
 test('a group with more members than one step deletes is gone at once and leaves nothing', async () => {
-  await using house = await openTokenHouse()
-  const { groups, login } = await openGroups(house)
+  await using fixture = await openTokenFixture()
+  const { groups, login } = await openGroups(fixture)
   const id = await anExternalGroup(groups, 'eng')
   await Promise.all(Array.from({ length: 620 }, (_, index) => login(['eng'], `job-${index}`)))
 
@@ -138,14 +138,14 @@ test('a group with more members than one step deletes is gone at once and leaves
   await removal
 
   expect(await groups.byId('root', id)).toBeUndefined()
-  expect(await house.view.listKeys(memberPrefix(id))).toEqual([])
-  expect((await house.view.listKeys('entity-group/')).filter((key) => key.endsWith(id))).toEqual([])
-  expect(await house.view.get(goneKey(id))).toBeUndefined()
+  expect(await fixture.view.listKeys(memberPrefix(id))).toEqual([])
+  expect((await fixture.view.listKeys('entity-group/')).filter((key) => key.endsWith(id))).toEqual([])
+  expect(await fixture.view.get(goneKey(id))).toBeUndefined()
 })
 
 test('a change affects only those in the group or below it', async () => {
-  await using house = await openTokenHouse()
-  const { groups, login } = await openGroups(house)
+  await using fixture = await openTokenFixture()
+  const { groups, login } = await openGroups(fixture)
   const [a, b] = [(await login([], 'a')).auth.entity_id, (await login([], 'b')).auth.entity_id]
   const child = (await groups.put({ namespace: 'root', fields: { member_entity_ids: [a] } })).group
   const parent = (await groups.put({ namespace: 'root', fields: { member_group_ids: [child.id] } })).group
@@ -161,16 +161,16 @@ test('a change affects only those in the group or below it', async () => {
 })
 
 test('a deleted namespace takes its groups, their names, aliases and memberships with it', async () => {
-  await using house = await openTokenHouse()
-  const { groups, login } = await openGroups(house)
+  await using fixture = await openTokenFixture()
+  const { groups, login } = await openGroups(fixture)
   const { auth } = await login([])
-  house.mounts.set('auth_jwt_ns', { ...jwtMount, accessor: 'auth_jwt_ns', namespace: 'aB3xY9' })
+  fixture.mounts.set('auth_jwt_ns', { ...jwtMount, accessor: 'auth_jwt_ns', namespace: 'aB3xY9' })
   await groups.put({ namespace: 'aB3xY9', fields: { name: 'in', member_entity_ids: [auth.entity_id] } })
   await groups.putAlias({ namespace: 'aB3xY9', name: 'eng', mountAccessor: 'auth_jwt_ns', canonicalId: '' })
   const kept = (await groups.put({ namespace: 'root', fields: { name: 'out', member_entity_ids: [auth.entity_id] } })).group
 
   await groups.removeNamespace('aB3xY9')
 
-  expect((await house.view.listKeys('')).filter((key) => key.includes('aB3xY9'))).toEqual([])
+  expect((await fixture.view.listKeys('')).filter((key) => key.includes('aB3xY9'))).toEqual([])
   expect((await groups.membershipsOf(auth.entity_id)).direct.map(({ id }) => id)).toEqual([kept.id])
 })

@@ -2,30 +2,30 @@ import { expect, test } from 'vitest'
 import { entityKey } from '../../../src/core/identity/identity-keys.ts'
 import { tokenKey } from '../../../src/core/tokens/token-keys.ts'
 import { issueLogin, type LoginAuth } from '../../../src/core/tokens/issue-login.ts'
-import { aLogin, aMount, defaultTtl, jwtMount, openTokenHouse, otherJwtMount } from '../../support/token-house.ts'
+import { aLogin, aMount, defaultTtl, jwtMount, openTokenFixture, otherJwtMount } from '../../support/token-fixture.ts'
 
-type House = Awaited<ReturnType<typeof openTokenHouse>>
+type Fixture = Awaited<ReturnType<typeof openTokenFixture>>
 
-const entityOf = async (house: House, id: string) => {
-  const identity = await house.identity.identityOf(id)
+const entityOf = async (fixture: Fixture, id: string) => {
+  const identity = await fixture.identity.identityOf(id)
   if (identity === undefined) throw new Error('the entity is gone')
   return identity.entity
 }
 
 /** Changes a stored entity behind the store's back; seen by a restarted server. */
-async function changeEntity(house: House, id: string, changes: object) {
-  const entity = await entityOf(house, id)
-  await house.view.write([{ key: entityKey(id), value: { ...entity, ...changes } }])
-  return house.restarted()
+async function changeEntity(fixture: Fixture, id: string, changes: object) {
+  const entity = await entityOf(fixture, id)
+  await fixture.view.write([{ key: entityKey(id), value: { ...entity, ...changes } }])
+  return fixture.restarted()
 }
 
-const loginAt = (house: House, { tokens, identity }: Pick<House, 'tokens' | 'identity'>, auth = aLogin()) =>
-  issueLogin({ ...house.parts, tokens, identity }, { mount: jwtMount, path: 'auth/jwt/login', auth })
+const loginAt = (fixture: Fixture, { tokens, identity }: Pick<Fixture, 'tokens' | 'identity'>, auth = aLogin()) =>
+  issueLogin({ ...fixture.parts, tokens, identity }, { mount: jwtMount, path: 'auth/jwt/login', auth })
 
 test('the first login creates an entity with one alias, and an orphan token', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
 
-  const { auth, warnings } = await house.login()
+  const { auth, warnings } = await fixture.login()
 
   expect(auth).toEqual({
     client_token: expect.stringMatching(/^hvs\.[0-9A-Za-z]{24}$/),
@@ -42,7 +42,7 @@ test('the first login creates an entity with one alias, and an orphan token', as
     num_uses: 0,
   })
   expect(warnings).toEqual([])
-  expect(await entityOf(house, auth.entity_id)).toEqual({
+  expect(await entityOf(fixture, auth.entity_id)).toEqual({
     id: auth.entity_id,
     name: expect.stringMatching(/^entity_[0-9a-f]{8}$/),
     namespace_id: 'root',
@@ -68,81 +68,81 @@ test('the first login creates an entity with one alias, and an orphan token', as
       },
     ],
   })
-  expect(await house.lookup(auth.client_token)).toMatchObject({ path: 'auth/jwt/login', display_name: 'jwt-alice', internal: { role: 'dev' } })
+  expect(await fixture.lookup(auth.client_token)).toMatchObject({ path: 'auth/jwt/login', display_name: 'jwt-alice', internal: { role: 'dev' } })
 })
 
 test('a second login gets another token of the same entity', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
 
-  const first = await house.login()
-  const second = await house.login()
-  const later = await loginAt(house, await house.restarted())
+  const first = await fixture.login()
+  const second = await fixture.login()
+  const later = await loginAt(fixture, await fixture.restarted())
 
   expect(second.auth.client_token).not.toBe(first.auth.client_token)
   expect([second.auth.entity_id, later.auth.entity_id]).toEqual([first.auth.entity_id, first.auth.entity_id])
 })
 
 test('a login with a known name and known metadata writes its token and its expiry, and nothing of identity', async () => {
-  await using house = await openTokenHouse()
-  await house.login()
-  const before = new Map((await house.view.list('')).map(({ key, revision }) => [key, revision]))
+  await using fixture = await openTokenFixture()
+  await fixture.login()
+  const before = new Map((await fixture.view.list('')).map(({ key, revision }) => [key, revision]))
 
-  await house.login()
+  await fixture.login()
 
-  const changed = (await house.view.list('')).filter(({ key, revision }) => before.get(key) !== revision).map(({ key }) => key.split('/')[0])
+  const changed = (await fixture.view.list('')).filter(({ key, revision }) => before.get(key) !== revision).map(({ key }) => key.split('/')[0])
   expect(changed).toEqual(['expire', 'token'])
 })
 
 test('new metadata replaces that of the alias as a whole', async () => {
-  await using house = await openTokenHouse()
-  const first = await house.login({ alias: { name: 'alice', metadata: { role: 'dev', team: 'a' } } })
-  house.clock.advance(60)
+  await using fixture = await openTokenFixture()
+  const first = await fixture.login({ alias: { name: 'alice', metadata: { role: 'dev', team: 'a' } } })
+  fixture.clock.advance(60)
 
-  const { auth } = await house.login({ alias: { name: 'alice', metadata: { role: 'ops' } } })
+  const { auth } = await fixture.login({ alias: { name: 'alice', metadata: { role: 'ops' } } })
 
   expect(auth).toMatchObject({ entity_id: first.auth.entity_id, metadata: { role: 'ops' } })
-  const [alias] = (await entityOf(house, auth.entity_id)).aliases
+  const [alias] = (await entityOf(fixture, auth.entity_id)).aliases
   expect(alias).toMatchObject({ metadata: { role: 'ops' }, creation_time: '2026-01-02T03:04:05.25Z', last_update_time: '2026-01-02T03:05:05.25Z' })
   expect(alias?.metadata).toEqual({ role: 'ops' })
 })
 
 test('the same metadata in another order is no change', async () => {
-  await using house = await openTokenHouse()
-  const { auth } = await house.login({ alias: { name: 'alice', metadata: { a: '1', b: '2' } } })
-  const before = await entityOf(house, auth.entity_id)
-  house.clock.advance(60)
+  await using fixture = await openTokenFixture()
+  const { auth } = await fixture.login({ alias: { name: 'alice', metadata: { a: '1', b: '2' } } })
+  const before = await entityOf(fixture, auth.entity_id)
+  fixture.clock.advance(60)
 
-  await house.login({ alias: { name: 'alice', metadata: { b: '2', a: '1' } } })
+  await fixture.login({ alias: { name: 'alice', metadata: { b: '2', a: '1' } } })
 
-  expect(await entityOf(house, auth.entity_id)).toEqual(before)
+  expect(await entityOf(fixture, auth.entity_id)).toEqual(before)
 })
 
 test('another spelling finds the same entity and changes neither name nor metadata', async () => {
-  await using house = await openTokenHouse()
-  const first = await house.login()
+  await using fixture = await openTokenFixture()
+  const first = await fixture.login()
 
-  const { auth } = await house.login({ alias: { name: 'ALICE', metadata: { role: 'ops' } } })
-  const later = await loginAt(house, await house.restarted(), aLogin({ alias: { name: 'aLICE', metadata: {} } }))
+  const { auth } = await fixture.login({ alias: { name: 'ALICE', metadata: { role: 'ops' } } })
+  const later = await loginAt(fixture, await fixture.restarted(), aLogin({ alias: { name: 'aLICE', metadata: {} } }))
 
   expect([auth.entity_id, later.auth.entity_id]).toEqual([first.auth.entity_id, first.auth.entity_id])
-  expect((await entityOf(house, auth.entity_id)).aliases).toEqual([expect.objectContaining({ name: 'alice', metadata: { role: 'dev' } })])
+  expect((await entityOf(fixture, auth.entity_id)).aliases).toEqual([expect.objectContaining({ name: 'alice', metadata: { role: 'dev' } })])
 })
 
 test('the same name at another mount is another entity', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
 
-  const here = await house.login()
-  const there = await house.login({}, otherJwtMount)
+  const here = await fixture.login()
+  const there = await fixture.login({}, otherJwtMount)
 
   expect(there.auth.entity_id).not.toBe(here.auth.entity_id)
 })
 
 test('policies of the entity are listed separately from those of the token', async () => {
-  await using house = await openTokenHouse()
-  const first = await house.login()
-  const restarted = await changeEntity(house, first.auth.entity_id, { policies: ['p'] })
+  await using fixture = await openTokenFixture()
+  const first = await fixture.login()
+  const restarted = await changeEntity(fixture, first.auth.entity_id, { policies: ['p'] })
 
-  const { auth } = await loginAt(house, restarted, aLogin({ policies: ['q'] }))
+  const { auth } = await loginAt(fixture, restarted, aLogin({ policies: ['q'] }))
 
   expect(auth).toMatchObject({ token_policies: ['default', 'q'], identity_policies: ['p'], policies: ['default', 'p', 'q'] })
   expect((await restarted.tokens.lookup(auth.client_token))?.policies).toEqual(['default', 'q'])
@@ -157,114 +157,114 @@ test.each<{ auth: Partial<LoginAuth>; text: string }>([
     text: 'invalid alias metadata: failed to load metadata pair ("a b", "c"): key contains invalid characters',
   },
 ])('a login is refused with "$text" and leaves nothing behind', async ({ auth, text }) => {
-  await using house = await openTokenHouse()
-  const before = await house.view.listKeys('')
+  await using fixture = await openTokenFixture()
+  const before = await fixture.view.listKeys('')
 
-  await expect(house.login(auth)).rejects.toMatchObject({ message: text, kind: 'invalid', wrapped: false })
+  await expect(fixture.login(auth)).rejects.toMatchObject({ message: text, kind: 'invalid', wrapped: false })
 
-  expect(await house.view.listKeys('')).toEqual(before)
+  expect(await fixture.view.listKeys('')).toEqual(before)
 })
 
 test('a mount tuned to batch issues batch tokens, whatever the role says', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
   const mount = aMount({ config: { ...aMount().config, token_type: 'batch' } })
 
-  const { auth } = await house.login({ tokenType: 'service' }, mount)
+  const { auth } = await fixture.login({ tokenType: 'service' }, mount)
 
   expect(auth).toMatchObject({ token_type: 'batch', accessor: '', renewable: false })
 })
 
 test('a role without policies and without default issues a token without policies', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
 
-  const { auth } = await house.login({ noDefaultPolicy: true })
+  const { auth } = await fixture.login({ noDefaultPolicy: true })
 
   expect(auth.policies).toEqual([])
   expect(auth).not.toHaveProperty('token_policies')
 })
 
 test('a disabled entity cannot log in', async () => {
-  await using house = await openTokenHouse()
-  const { auth } = await house.login()
-  const restarted = await changeEntity(house, auth.entity_id, { disabled: true })
+  await using fixture = await openTokenFixture()
+  const { auth } = await fixture.login()
+  const restarted = await changeEntity(fixture, auth.entity_id, { disabled: true })
 
-  await expect(loginAt(house, restarted)).rejects.toMatchObject({ message: 'permission denied', kind: 'denied', wrapped: false })
+  await expect(loginAt(fixture, restarted)).rejects.toMatchObject({ message: 'permission denied', kind: 'denied', wrapped: false })
 })
 
 test('a name gets a new entity after the old one was deleted', async () => {
-  await using house = await openTokenHouse()
-  const first = await house.login()
-  await house.view.write([{ key: entityKey(first.auth.entity_id), value: undefined }])
-  const restarted = await house.restarted()
+  await using fixture = await openTokenFixture()
+  const first = await fixture.login()
+  await fixture.view.write([{ key: entityKey(first.auth.entity_id), value: undefined }])
+  const restarted = await fixture.restarted()
 
-  const { auth } = await loginAt(house, restarted)
+  const { auth } = await loginAt(fixture, restarted)
 
   expect(auth.entity_id).not.toBe(first.auth.entity_id)
   expect(await restarted.identity.identityOf(first.auth.entity_id)).toBeUndefined()
-  expect((await loginAt(house, restarted)).auth.entity_id).toBe(auth.entity_id)
+  expect((await loginAt(fixture, restarted)).auth.entity_id).toBe(auth.entity_id)
 })
 
 test('metadata of a known alias is stored without a check', async () => {
-  await using house = await openTokenHouse()
-  await house.login()
+  await using fixture = await openTokenFixture()
+  await fixture.login()
 
-  const { auth } = await house.login({ alias: { name: 'alice', metadata: { 'a b': 'x'.repeat(513) } } })
+  const { auth } = await fixture.login({ alias: { name: 'alice', metadata: { 'a b': 'x'.repeat(513) } } })
 
-  expect((await entityOf(house, auth.entity_id)).aliases[0]?.metadata).toEqual({ 'a b': 'x'.repeat(513) })
+  expect((await entityOf(fixture, auth.entity_id)).aliases[0]?.metadata).toEqual({ 'a b': 'x'.repeat(513) })
 })
 
 test('concurrent first logins of one name create one entity', async () => {
-  await using house = await openTokenHouse()
-  const other = await house.restarted()
+  await using fixture = await openTokenFixture()
+  const other = await fixture.restarted()
 
-  const logins = await Promise.all(Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? house.login() : loginAt(house, other))))
+  const logins = await Promise.all(Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? fixture.login() : loginAt(fixture, other))))
 
   expect(new Set(logins.map(({ auth }) => auth.entity_id)).size).toBe(1)
-  expect(await house.view.listKeys('entity/')).toHaveLength(1)
-  expect(await house.view.listKeys('entity-alias/')).toHaveLength(1)
-  expect(await house.view.listKeys('entity-name/')).toHaveLength(1)
-  for (const { auth } of logins) expect(await house.tokens.lookup(auth.client_token)).toBeDefined()
+  expect(await fixture.view.listKeys('entity/')).toHaveLength(1)
+  expect(await fixture.view.listKeys('entity-alias/')).toHaveLength(1)
+  expect(await fixture.view.listKeys('entity-name/')).toHaveLength(1)
+  for (const { auth } of logins) expect(await fixture.tokens.lookup(auth.client_token)).toBeDefined()
 })
 
 test('concurrent logins of one name with different metadata all succeed', async () => {
-  await using house = await openTokenHouse()
-  const { auth } = await house.login()
+  await using fixture = await openTokenFixture()
+  const { auth } = await fixture.login()
   const roles = Array.from({ length: 64 }, (_, at) => `role-${at}`)
 
-  const logins = await Promise.all(roles.map((role) => house.login({ alias: { name: 'alice', metadata: { role } } })))
+  const logins = await Promise.all(roles.map((role) => fixture.login({ alias: { name: 'alice', metadata: { role } } })))
 
   expect(logins.map((login) => login.auth.metadata?.role)).toEqual(roles)
-  expect(roles).toContain((await entityOf(house, auth.entity_id)).aliases[0]?.metadata?.role)
+  expect(roles).toContain((await entityOf(fixture, auth.entity_id)).aliases[0]?.metadata?.role)
 })
 
 test('fields of a later version survive a login', async () => {
-  await using house = await openTokenHouse()
-  const { auth } = await house.login()
-  const restarted = await changeEntity(house, auth.entity_id, { from_the_future: [1] })
+  await using fixture = await openTokenFixture()
+  const { auth } = await fixture.login()
+  const restarted = await changeEntity(fixture, auth.entity_id, { from_the_future: [1] })
 
-  await loginAt(house, restarted, aLogin({ alias: { name: 'alice', metadata: { role: 'ops' } } }))
+  await loginAt(fixture, restarted, aLogin({ alias: { name: 'alice', metadata: { role: 'ops' } } }))
 
-  expect(await house.view.get(entityKey(auth.entity_id))).toMatchObject({ from_the_future: [1], aliases: [{ metadata: { role: 'ops' } }] })
+  expect(await fixture.view.get(entityKey(auth.entity_id))).toMatchObject({ from_the_future: [1], aliases: [{ metadata: { role: 'ops' } }] })
 })
 
 test('the TTLs of role and mount decide, with a warning where one is capped', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
   const mount = aMount({ config: { ...aMount().config, default_lease_ttl: 900, max_lease_ttl: 1800 } })
 
-  expect((await house.login({}, mount)).auth.lease_duration).toBe(900)
-  expect((await house.login({ period: 60 }, mount)).auth.lease_duration).toBe(60)
-  expect(await house.login({ ttl: 3600 }, mount)).toMatchObject({
+  expect((await fixture.login({}, mount)).auth.lease_duration).toBe(900)
+  expect((await fixture.login({ period: 60 }, mount)).auth.lease_duration).toBe(60)
+  expect(await fixture.login({ ttl: 3600 }, mount)).toMatchObject({
     auth: { lease_duration: 1800 },
     warnings: ['TTL of "1h" exceeded the effective max_ttl of "30m"; TTL value is capped accordingly'],
   })
 })
 
 test('the token has the uses, bound addresses and periods of the role', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
 
-  const { auth } = await house.login({ numUses: 3, boundCidrs: ['10.0.0.0/8'], explicitMaxTtl: 7200, period: 60 })
+  const { auth } = await fixture.login({ numUses: 3, boundCidrs: ['10.0.0.0/8'], explicitMaxTtl: 7200, period: 60 })
 
-  const stored = await house.view.get(tokenKey(house.tokens.keys.hashOf(auth.accessor)))
+  const stored = await fixture.view.get(tokenKey(fixture.tokens.keys.hashOf(auth.accessor)))
   expect(stored).toMatchObject({ num_uses: 3, bound_cidrs: ['10.0.0.0/8'], explicit_max_ttl: 7200, period: 60, ttl: 60 })
   expect(auth.num_uses).toBe(3)
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { putEntity } from '../../../src/core/identity/entity-changes.ts'
 import { EntityRecords } from '../../../src/core/identity/entity-records.ts'
 import type { View } from '../../../src/core/barrier/view.ts'
-import { jwtMount, openTokenHouse } from '../../support/token-house.ts'
+import { jwtMount, openTokenFixture } from '../../support/token-fixture.ts'
 
 /** The same view, counting what is asked of it. */
 function counted(view: View) {
@@ -30,12 +30,12 @@ function counted(view: View) {
 }
 
 test.each([1, 200])('with %i other entities, a lookup by id, name, alias or alias id reads a record or two and lists nothing', async (others) => {
-  await using house = await openTokenHouse()
-  const { auth } = await house.login()
-  for (let at = 0; at < others; at += 1) await putEntity(house.identity, { namespace: 'root', id: '', name: `other-${at}`, fields: {} })
-  const stored = await house.identity.records.byId('root', auth.entity_id)
-  const { counting, count } = counted(house.view)
-  const records = new EntityRecords(counting, house.identity.records.keys)
+  await using fixture = await openTokenFixture()
+  const { auth } = await fixture.login()
+  for (let at = 0; at < others; at += 1) await putEntity(fixture.identity, { namespace: 'root', id: '', name: `other-${at}`, fields: {} })
+  const stored = await fixture.identity.records.byId('root', auth.entity_id)
+  const { counting, count } = counted(fixture.view)
+  const records = new EntityRecords(counting, fixture.identity.records.keys)
 
   const found = [
     await records.byId('root', auth.entity_id),

@@ -10,7 +10,7 @@ import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
 import { migrateNames } from '../../../src/core/identity/name-migration.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 import { openCoreView } from '../../support/core-view.ts'
-import { jwtMount } from '../../support/token-house.ts'
+import { jwtMount } from '../../support/token-fixture.ts'
 
 const names = ['ａｄｍｉｎ', '  Bob  Smith', 'Straße', 'plain', 'ad\u200bele', 'Zoe\u0308']
 const namespace = 'root'

@@ -1,134 +1,134 @@
 import { describe, expect, test } from 'vitest'
-import { openLeaseHouse } from '../../support/lease-house.ts'
-import { jwtMount } from '../../support/token-house.ts'
+import { openLeaseFixture } from '../../support/lease-fixture.ts'
+import { jwtMount } from '../../support/token-fixture.ts'
 
 const hour = 3600
 
-type House = Awaited<ReturnType<typeof openLeaseHouse>>
+type Fixture = Awaited<ReturnType<typeof openLeaseFixture>>
 
 /** A record that was damaged: it opens, and is no lease. */
-const damage = (house: House, id: string) => house.view.write([{ key: `lease/root/${id}`, value: { id: 'no lease' } }])
+const damage = (fixture: Fixture, id: string) => fixture.view.write([{ key: `lease/root/${id}`, value: { id: 'no lease' } }])
 
 describe('a lease whose record cannot be read', () => {
   test('does not stop others from being revoked after a start', async () => {
-    await using house = await openLeaseHouse()
-    const broken = await house.issue()
-    const { credential } = await house.issue()
-    house.provider.mood = 'down'
-    house.advance(hour)
-    await house.expire()
-    await damage(house, broken.id)
-    house.provider.mood = 'up'
+    await using fixture = await openLeaseFixture()
+    const broken = await fixture.issue()
+    const { credential } = await fixture.issue()
+    fixture.provider.mood = 'down'
+    fixture.advance(hour)
+    await fixture.expire()
+    await damage(fixture, broken.id)
+    fixture.provider.mood = 'up'
 
-    await house.restart()
-    await house.expire()
+    await fixture.restart()
+    await fixture.expire()
 
-    expect(house.provider.alive.has(credential)).toBe(false)
-    expect(house.logged).not.toEqual([])
+    expect(fixture.provider.alive.has(credential)).toBe(false)
+    expect(fixture.logged).not.toEqual([])
   })
 
   test('does not stop its token, or the other leases of that token, from ending', async () => {
-    await using house = await openLeaseHouse()
-    const made = await house.create({ policies: ['web'], ttl: '2h' })
-    const token = await house.lookupToken(made.auth.client_token)
-    const issued = await Promise.all(Array.from({ length: 150 }, () => house.issue(token)))
+    await using fixture = await openLeaseFixture()
+    const made = await fixture.create({ policies: ['web'], ttl: '2h' })
+    const token = await fixture.lookupToken(made.auth.client_token)
+    const issued = await Promise.all(Array.from({ length: 150 }, () => fixture.issue(token)))
     const [broken] = issued.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-    await damage(house, broken?.id ?? '')
+    await damage(fixture, broken?.id ?? '')
 
-    await house.revoker.revoke(token.accessor)
-    await house.expire()
+    await fixture.revoker.revoke(token.accessor)
+    await fixture.expire()
 
-    expect([...house.provider.alive]).toEqual([broken?.credential])
-    expect(await house.tokens.find(token.accessor)).toBeUndefined()
+    expect([...fixture.provider.alive]).toEqual([broken?.credential])
+    expect(await fixture.tokens.find(token.accessor)).toBeUndefined()
   })
 
-  const firstOfManyOwners = async (house: House) => {
+  const firstOfManyOwners = async (fixture: Fixture) => {
     const issued = await Promise.all(
       Array.from({ length: 6 }, async () => {
-        const login = await house.login()
-        return house.issue(await house.lookupToken(login.auth.client_token))
+        const login = await fixture.login()
+        return fixture.issue(await fixture.lookupToken(login.auth.client_token))
       }),
     )
-    const owned = await Promise.all(issued.map(async (one) => ({ ...one, owner: (await house.stored(one.id))?.owner ?? '' })))
+    const owned = await Promise.all(issued.map(async (one) => ({ ...one, owner: (await fixture.stored(one.id))?.owner ?? '' })))
     const [first] = owned.toSorted((a, b) => (a.owner < b.owner ? -1 : 1))
-    await damage(house, first?.id ?? '')
+    await damage(fixture, first?.id ?? '')
     return first?.credential
   }
 
   test('is skipped when leases of deleted tokens are tidied up', async () => {
-    await using house = await openLeaseHouse()
-    const credential = await firstOfManyOwners(house)
-    await house.view.deletePrefix('token/')
+    await using fixture = await openLeaseFixture()
+    const credential = await firstOfManyOwners(fixture)
+    await fixture.view.deletePrefix('token/')
 
-    house.leases.tidy()
-    await house.leases.settled()
+    fixture.leases.tidy()
+    await fixture.leases.settled()
 
-    expect([...house.provider.alive]).toEqual([credential])
+    expect([...fixture.provider.alive]).toEqual([credential])
   })
 
   test('is skipped when an auth mount is disabled', async () => {
-    await using house = await openLeaseHouse()
-    const credential = await firstOfManyOwners(house)
-    house.mounts.set(jwtMount.accessor, { ...jwtMount, tainted: true })
+    await using fixture = await openLeaseFixture()
+    const credential = await firstOfManyOwners(fixture)
+    fixture.mounts.set(jwtMount.accessor, { ...jwtMount, tainted: true })
 
-    await house.leases.revokeMount({ ...jwtMount, tainted: true })
-    await house.leases.settled()
+    await fixture.leases.revokeMount({ ...jwtMount, tainted: true })
+    await fixture.leases.settled()
 
-    expect([...house.provider.alive]).toEqual([credential])
+    expect([...fixture.provider.alive]).toEqual([credential])
   })
 
   test('is skipped when irrevocable leases are retried', async () => {
-    await using house = await openLeaseHouse()
-    const broken = await house.issue()
-    house.advance(1)
-    const { credential } = await house.issue()
-    house.provider.mood = 'refusing'
-    house.advance(hour)
-    await house.expire()
-    expect(await house.irrevocable()).toHaveLength(2)
-    await damage(house, broken.id)
-    house.provider.mood = 'up'
-    house.advance(25 * hour)
+    await using fixture = await openLeaseFixture()
+    const broken = await fixture.issue()
+    fixture.advance(1)
+    const { credential } = await fixture.issue()
+    fixture.provider.mood = 'refusing'
+    fixture.advance(hour)
+    await fixture.expire()
+    expect(await fixture.irrevocable()).toHaveLength(2)
+    await damage(fixture, broken.id)
+    fixture.provider.mood = 'up'
+    fixture.advance(25 * hour)
 
-    await house.expire()
+    await fixture.expire()
 
-    expect(house.provider.alive.has(credential)).toBe(false)
+    expect(fixture.provider.alive.has(credential)).toBe(false)
   })
 })
 
 test('a walk over the leases of ended tokens resumes after a failure of the store', async () => {
-  await using house = await openLeaseHouse({ sweepAgainMs: 1 })
-  const login = await house.login()
-  const { credential } = await house.issue(await house.lookupToken(login.auth.client_token))
-  house.mounts.set(jwtMount.accessor, { ...jwtMount, tainted: true })
-  house.leases.start()
-  await house.leases.settled()
-  const { listKeys } = house.view
-  house.view.listKeys = (prefix, range) => {
-    if (!prefix.startsWith('lease-owner/')) return listKeys.call(house.view, prefix, range)
-    house.view.listKeys = listKeys
+  await using fixture = await openLeaseFixture({ sweepAgainMs: 1 })
+  const login = await fixture.login()
+  const { credential } = await fixture.issue(await fixture.lookupToken(login.auth.client_token))
+  fixture.mounts.set(jwtMount.accessor, { ...jwtMount, tainted: true })
+  fixture.leases.start()
+  await fixture.leases.settled()
+  const { listKeys } = fixture.view
+  fixture.view.listKeys = (prefix, range) => {
+    if (!prefix.startsWith('lease-owner/')) return listKeys.call(fixture.view, prefix, range)
+    fixture.view.listKeys = listKeys
     return Promise.reject(new Error('the disk is away'))
   }
 
-  await house.leases.revokeMount({ ...jwtMount, tainted: true })
+  await fixture.leases.revokeMount({ ...jwtMount, tainted: true })
 
-  await house.provider.gone(credential)
+  await fixture.provider.gone(credential)
 })
 
 test('a start that cannot tell whether a walk was cut off checks again', async () => {
-  await using house = await openLeaseHouse({ sweepAgainMs: 1 })
-  const login = await house.login()
-  const { credential } = await house.issue(await house.lookupToken(login.auth.client_token))
-  house.mounts.set(jwtMount.accessor, { ...jwtMount, tainted: true })
-  await house.view.write([{ key: 'lease-sweep', value: true }])
-  const { get } = house.view
-  house.view.get = (key) => {
-    if (key !== 'lease-sweep') return get.call(house.view, key)
-    house.view.get = get
+  await using fixture = await openLeaseFixture({ sweepAgainMs: 1 })
+  const login = await fixture.login()
+  const { credential } = await fixture.issue(await fixture.lookupToken(login.auth.client_token))
+  fixture.mounts.set(jwtMount.accessor, { ...jwtMount, tainted: true })
+  await fixture.view.write([{ key: 'lease-sweep', value: true }])
+  const { get } = fixture.view
+  fixture.view.get = (key) => {
+    if (key !== 'lease-sweep') return get.call(fixture.view, key)
+    fixture.view.get = get
     return Promise.reject(new Error('the disk is away'))
   }
 
-  house.leases.start()
+  fixture.leases.start()
 
-  await house.provider.gone(credential)
+  await fixture.provider.gone(credential)
 })

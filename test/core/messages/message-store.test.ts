@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { MessageStore } from '../../../src/core/messages/message-store.ts'
 import { messageSize } from '../../../src/core/messages/message-size.ts'
-import { Shelf } from '../../../src/core/messages/shelf.ts'
-import { Shelves } from '../../../src/core/messages/shelves.ts'
+import { NamespaceMessages } from '../../../src/core/messages/namespace-messages.ts'
+import { MessageCache } from '../../../src/core/messages/message-cache.ts'
 import { jsonNumber, type JsonValue } from '../../../src/lib/json.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 import { openCoreView } from '../../support/core-view.ts'
@@ -158,7 +158,7 @@ describe('the memory that messages may take', () => {
   const heavy = (id: string, size: number) => aMessage({ id, message: 'A'.repeat(size) })
 
   test('one message of the largest size fits and a second does not, counting writes in progress', () => {
-    const shelf = new Shelf([])
+    const shelf = new NamespaceMessages([])
     const giveBack = shelf.reserve(heavy('1', 32 * mebibyte))
 
     expect(() => shelf.reserve(heavy('2', 32 * mebibyte))).toThrow('the messages of this namespace take too much space')
@@ -182,9 +182,9 @@ describe('the memory that messages may take', () => {
 
   test('the namespaces requested longest ago are evicted, one in use never', async () => {
     const loads: string[] = []
-    const shelves = new Shelves(async (id) => {
+    const shelves = new MessageCache(async (id) => {
       loads.push(id)
-      return new Shelf([heavy('1', 10 * mebibyte)])
+      return new NamespaceMessages([heavy('1', 10 * mebibyte)])
     })
     await shelves.use('held', async (held) => {
       for (let index = 0; index < 20; index += 1) await shelves.use(`n${index}`, () => undefined)
@@ -200,10 +200,10 @@ describe('the memory that messages may take', () => {
 
   test('concurrent callers read a namespace once, and again after a failure', async () => {
     let reads = 0
-    const shelves = new Shelves(async () => {
+    const shelves = new MessageCache(async () => {
       reads += 1
       if (reads === 1) throw new Error('disk')
-      return new Shelf([])
+      return new NamespaceMessages([])
     })
 
     const first = await Promise.allSettled(Array.from({ length: 10 }, () => shelves.use('a', (shelf) => shelf.size)))

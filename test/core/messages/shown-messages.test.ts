@@ -16,7 +16,7 @@ const child = { ...rootNamespace, id: 'child1', path: 'child/' }
 const places = [rootNamespace, child]
 const lineOf = ({ id }: { id: string }) => (id === child.id ? [rootNamespace, child] : [rootNamespace])
 
-async function house() {
+async function fixture() {
   const core = await openCoreView()
   const messages = new MessageStore({ view: core.view, random: systemRandom })
   const shown = new ShownMessages({ messages, namespaces: { lineOf }, clock: core.clock })
@@ -99,7 +99,7 @@ describe('what is shown', () => {
     const textByTag = new Map<string, string>()
     await fc.assert(
       fc.asyncProperty(fc.array(step(origin), { maxLength: 12 }), async (steps) => {
-        await using here = await house()
+        await using here = await fixture()
         for (const one of steps) {
           if (one.do === 'wait') here.clock.advance(one.ms / 1000)
           const place = one.do === 'wait' ? undefined : places[one.place]?.id
@@ -128,7 +128,7 @@ describe('what is shown', () => {
   })
 
   test('is serialized once for all callers until something changes', async () => {
-    await using here = await house()
+    await using here = await fixture()
     await here.messages.create('root', {
       title: 't',
       message: '',
@@ -147,7 +147,7 @@ describe('what is shown', () => {
   })
 
   test.each([{}, { authenticated: true, audience: { policies: ['a'] } }])('is serialized once even when it exceeds the cache: %j', async (more) => {
-    await using here = await house()
+    await using here = await fixture()
     const long = 'QUJD'.repeat(5 * 1024 * 1024)
     const draft = { title: 't', message: long, type: 'banner', authenticated: false, start: 0n, end: undefined, link: null, options: null } as const
     await here.messages.create('root', { ...draft, ...more })
@@ -161,7 +161,7 @@ describe('what is shown', () => {
   })
 
   test('the caller is looked up only when a message has an audience', async () => {
-    await using here = await house()
+    await using here = await fixture()
     const common = { title: 't', message: '', type: 'banner', authenticated: true, start: 0n, end: undefined, link: null, options: null } as const
     await here.messages.create('root', common)
     let asked = 0
@@ -180,7 +180,7 @@ describe('what is shown', () => {
   })
 
   test('more callers than the cache holds each see their own messages', async () => {
-    await using here = await house()
+    await using here = await fixture()
     const common = { title: 't', message: '', type: 'banner', authenticated: true, start: 0n, end: undefined, link: null, options: null } as const
     const names = Array.from({ length: 20 }, (_, index) => `p${index}`)
     const ids = new Map<string, string>()

@@ -16,7 +16,7 @@ const system = { defaultTtl: 1, maxTtl: 1 }
 type HouseOptions = { random?: Random; step?: RemovalStep }
 
 /** Namespaces and mounts over one store, which `reopen` reads anew. */
-async function openHouse(options: HouseOptions = {}) {
+async function openFixture(options: HouseOptions = {}) {
   await using opened = new AsyncDisposableStack()
   const storage = opened.use(await openMemory())
   const clock = new FakeClock()
@@ -49,19 +49,19 @@ async function openHouse(options: HouseOptions = {}) {
     })
     return { namespaces, mounts, life, failures, ended: ended.promise }
   }
-  const house = await open(options)
-  opened.use(house.mounts)
-  opened.use(house.life)
+  const fixture = await open(options)
+  opened.use(fixture.mounts)
+  opened.use(fixture.life)
   const held = opened.move()
-  return { ...house, reopen: open, [Symbol.asyncDispose]: () => held.disposeAsync() }
+  return { ...fixture, reopen: open, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
 
 const none = () => ({})
 
 test('a namespace and its mounts appear together, also for the next start', async () => {
-  await using house = await openHouse()
-  const made = await house.life.create(rootNamespace, 'a', none)
-  const next = await house.reopen({})
+  await using fixture = await openFixture()
+  const made = await fixture.life.create(rootNamespace, 'a', none)
+  const next = await fixture.reopen({})
 
   expect(next.namespaces.byPath('a/')).toEqual(made)
   expect(
@@ -83,20 +83,20 @@ test('a step that failed runs again at the next call, and until then the namespa
       throw new Error('down')
     },
   }
-  await using house = await openHouse({ step })
-  const made = await house.life.create(rootNamespace, 'a', none)
-  await house.life.remove(made)
+  await using fixture = await openFixture({ step })
+  const made = await fixture.life.create(rootNamespace, 'a', none)
+  await fixture.life.remove(made)
   await failed.promise
 
-  expect(house.namespaces.isLive(made.id)).toBe(false)
-  await expect(house.life.create(rootNamespace, 'a', none)).rejects.toThrow('is being deleted')
+  expect(fixture.namespaces.isLive(made.id)).toBe(false)
+  await expect(fixture.life.create(rootNamespace, 'a', none)).rejects.toThrow('is being deleted')
   works = true
-  await house.life.remove(made)
-  expect(await house.ended).toBe('a/')
+  await fixture.life.remove(made)
+  expect(await fixture.ended).toBe('a/')
 
-  expect(house.failures).toEqual(['provider'])
-  expect(house.namespaces.byPath('a/')).toBeUndefined()
-  expect(house.mounts.table.of(made.id)).toEqual([])
+  expect(fixture.failures).toEqual(['provider'])
+  expect(fixture.namespaces.byPath('a/')).toBeUndefined()
+  expect(fixture.mounts.table.of(made.id)).toEqual([])
 })
 
 test('a removal that a stop interrupted resumes on request', async () => {
@@ -108,43 +108,43 @@ test('a removal that a stop interrupted resumes on request', async () => {
       return new Promise<never>(() => {})
     },
   }
-  await using house = await openHouse()
-  const stuck = await house.reopen({ step })
+  await using fixture = await openFixture()
+  const stuck = await fixture.reopen({ step })
   const made = await stuck.life.create(rootNamespace, 'a', none)
   await stuck.life.remove(made)
   await reached.promise
 
-  const next = await house.reopen({})
+  const next = await fixture.reopen({})
   expect(next.namespaces.byId(made.id)).toMatchObject({ tainted: true })
   next.life.resume()
   expect(await next.ended).toBe('a/')
 
-  expect((await house.reopen({})).namespaces.byPath('a/')).toBeUndefined()
+  expect((await fixture.reopen({})).namespaces.byPath('a/')).toBeUndefined()
 })
 
 test('the id of a deleted namespace is never reused', async () => {
   let drawn = 0
   // the first two namespaces draw the same id
   const random: Random = { uuid: () => systemRandom.uuid(), bytes: (count) => new Uint8Array(count).fill(drawn++ < 2 ? 1 : 2) }
-  await using house = await openHouse({ random })
-  const first = await house.life.create(rootNamespace, 'a', none)
-  await house.life.remove(first)
-  await house.ended
+  await using fixture = await openFixture({ random })
+  const first = await fixture.life.create(rootNamespace, 'a', none)
+  await fixture.life.remove(first)
+  await fixture.ended
 
-  const second = await house.life.create(rootNamespace, 'a', none)
+  const second = await fixture.life.create(rootNamespace, 'a', none)
 
   expect(first.id).toBe('111111')
   expect(second.id).toBe('222222')
 })
 
 test('a namespace with others inside, and one below a dying one, are refused', async () => {
-  await using house = await openHouse()
-  const parent = await house.life.create(rootNamespace, 'a', none)
-  await house.life.create(parent, 'b', none)
+  await using fixture = await openFixture()
+  const parent = await fixture.life.create(rootNamespace, 'a', none)
+  await fixture.life.create(parent, 'b', none)
 
-  await expect(house.life.remove(parent)).rejects.toThrow('unable to delete namespace containing child namespaces')
-  const child = house.namespaces.byPath('a/b/')
+  await expect(fixture.life.remove(parent)).rejects.toThrow('unable to delete namespace containing child namespaces')
+  const child = fixture.namespaces.byPath('a/b/')
   if (child === undefined) throw new Error('the child is not there')
-  const [removed, made] = await Promise.allSettled([house.life.remove(child), house.life.create(child, 'c', none)])
+  const [removed, made] = await Promise.allSettled([fixture.life.remove(child), fixture.life.create(child, 'c', none)])
   expect([removed.status, made.status]).toEqual(['fulfilled', 'rejected'])
 })

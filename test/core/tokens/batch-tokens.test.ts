@@ -6,30 +6,30 @@ import { loginTokenType } from '../../../src/core/tokens/token-type.ts'
 import type { TokenType } from '../../../src/core/tokens/token.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 import { openCoreView } from '../../support/core-view.ts'
-import { aMount, jwtMount, openTokenHouse, tokenMount } from '../../support/token-house.ts'
+import { aMount, jwtMount, openTokenFixture, tokenMount } from '../../support/token-fixture.ts'
 
-type House = Awaited<ReturnType<typeof openTokenHouse>>
+type Fixture = Awaited<ReturnType<typeof openTokenFixture>>
 
-const aBatch = async (house: House, input: Parameters<House['create']>[0] = {}, request: Parameters<House['create']>[1] = {}) =>
-  (await house.create({ type: 'batch', policies: ['web'], ttl: '20m', ...input }, request)).auth
+const aBatch = async (fixture: Fixture, input: Parameters<Fixture['create']>[0] = {}, request: Parameters<Fixture['create']>[1] = {}) =>
+  (await fixture.create({ type: 'batch', policies: ['web'], ttl: '20m', ...input }, request)).auth
 
 test('a batch token is its id, and nothing is stored', async () => {
-  await using house = await openTokenHouse()
-  const before = await house.view.listKeys('')
+  await using fixture = await openTokenFixture()
+  const before = await fixture.view.listKeys('')
 
-  const auth = await aBatch(house, { meta: { user: 'a' }, renewable: true })
+  const auth = await aBatch(fixture, { meta: { user: 'a' }, renewable: true })
 
   expect(auth).toMatchObject({ accessor: '', token_type: 'batch', renewable: false, lease_duration: 1200, orphan: false, metadata: { user: 'a' } })
   expect(auth.client_token).toMatch(/^hvb\.[A-Za-z0-9_-]+$/)
-  expect(await house.view.listKeys('')).toEqual(before)
+  expect(await fixture.view.listKeys('')).toEqual(before)
 })
 
 test('a look-up shows a batch token in whole seconds', async () => {
-  await using house = await openTokenHouse()
-  const { client_token: id } = await aBatch(house)
-  house.clock.advance(1)
+  await using fixture = await openTokenFixture()
+  const { client_token: id } = await aBatch(fixture)
+  fixture.clock.advance(1)
 
-  const shown = lookupData(await house.lookup(id), { id, now: house.clock.now(), identityPolicies: [], namespacePath: '' })
+  const shown = lookupData(await fixture.lookup(id), { id, now: fixture.clock.now(), identityPolicies: [], namespacePath: '' })
 
   expect(shown).toMatchObject({
     accessor: '',
@@ -45,52 +45,52 @@ test('a look-up shows a batch token in whole seconds', async () => {
 })
 
 test('a batch token is valid for a server that starts later', async () => {
-  await using house = await openTokenHouse()
-  const { client_token: id } = await aBatch(house)
+  await using fixture = await openTokenFixture()
+  const { client_token: id } = await aBatch(fixture)
 
-  const { tokens } = await house.restarted()
+  const { tokens } = await fixture.restarted()
 
   expect(await tokens.lookup(id)).toMatchObject({ type: 'batch', policies: ['default', 'web'] })
 })
 
 test('a batch token is valid through its last second', async () => {
-  await using house = await openTokenHouse()
-  const { client_token: id } = await aBatch(house, { ttl: '10' })
+  await using fixture = await openTokenFixture()
+  const { client_token: id } = await aBatch(fixture, { ttl: '10' })
 
-  // the clock of the house stands at a quarter of a second
-  house.clock.advance(9.75)
-  expect(await house.tokens.lookup(id)).toBeDefined()
-  house.clock.advance(0.001)
-  expect(await house.tokens.lookup(id)).toBeUndefined()
+  // the clock of the fixture stands at a quarter of a second
+  fixture.clock.advance(9.75)
+  expect(await fixture.tokens.lookup(id)).toBeDefined()
+  fixture.clock.advance(0.001)
+  expect(await fixture.tokens.lookup(id)).toBeUndefined()
 })
 
 test('a batch token ends with its parent, unless it is an orphan', async () => {
-  await using house = await openTokenHouse()
-  const parent = await house.lookup((await house.create({ policies: ['web'] })).auth.client_token)
-  const child = await aBatch(house, {}, { caller: parent, sudo: false })
-  const orphan = await aBatch(house, {}, { caller: parent, sudo: false, form: 'create-orphan' })
+  await using fixture = await openTokenFixture()
+  const parent = await fixture.lookup((await fixture.create({ policies: ['web'] })).auth.client_token)
+  const child = await aBatch(fixture, {}, { caller: parent, sudo: false })
+  const orphan = await aBatch(fixture, {}, { caller: parent, sudo: false, form: 'create-orphan' })
 
-  await house.revoker.revoke(parent.accessor)
+  await fixture.revoker.revoke(parent.accessor)
 
-  expect(await house.tokens.lookup(child.client_token)).toBeUndefined()
-  expect(await house.tokens.lookup(orphan.client_token)).toMatchObject({ parent: '' })
+  expect(await fixture.tokens.lookup(child.client_token)).toBeUndefined()
+  expect(await fixture.tokens.lookup(orphan.client_token)).toMatchObject({ parent: '' })
 })
 
 test('a batch token ends with the mount that issued it, and when that mount moves', async () => {
-  await using house = await openTokenHouse()
-  const { auth } = await house.login({ tokenType: 'batch' })
+  await using fixture = await openTokenFixture()
+  const { auth } = await fixture.login({ tokenType: 'batch' })
 
-  house.mounts.set(jwtMount.accessor, { ...jwtMount, moves: 1 })
-  expect(await house.tokens.lookup(auth.client_token)).toBeUndefined()
-  house.mounts.set(jwtMount.accessor, { ...jwtMount, tainted: true })
-  expect(await house.tokens.lookup(auth.client_token)).toBeUndefined()
-  house.mounts.set(jwtMount.accessor, jwtMount)
-  expect(await house.tokens.lookup(auth.client_token)).toBeDefined()
+  fixture.mounts.set(jwtMount.accessor, { ...jwtMount, moves: 1 })
+  expect(await fixture.tokens.lookup(auth.client_token)).toBeUndefined()
+  fixture.mounts.set(jwtMount.accessor, { ...jwtMount, tainted: true })
+  expect(await fixture.tokens.lookup(auth.client_token)).toBeUndefined()
+  fixture.mounts.set(jwtMount.accessor, jwtMount)
+  expect(await fixture.tokens.lookup(auth.client_token)).toBeDefined()
 })
 
 test('no character of a batch token can be changed, cut or added', async () => {
-  await using house = await openTokenHouse()
-  const { client_token: id } = await aBatch(house)
+  await using fixture = await openTokenFixture()
+  const { client_token: id } = await aBatch(fixture)
 
   const changed = Array.from(id, (character, at) => id.slice(0, at) + (character === 'A' ? 'B' : 'A') + id.slice(at + 1)).slice(4)
   const others = [
@@ -106,8 +106,8 @@ test('no character of a batch token can be changed, cut or added', async () => {
     'hvb.',
     'hvb.A',
   ]
-  for (const other of [...changed, ...others]) expect(await house.tokens.lookup(other), other).toBeUndefined()
-  expect(await house.tokens.lookup(id)).toBeDefined()
+  for (const other of [...changed, ...others]) expect(await fixture.tokens.lookup(other), other).toBeUndefined()
+  expect(await fixture.tokens.lookup(id)).toBeDefined()
 })
 
 test('another spelling of the same bytes is not the token', async () => {
@@ -159,43 +159,43 @@ test('a value sealed for another purpose is not a batch token, nor is one of ano
 })
 
 test('a batch token of a child namespace ends in the id of that namespace, which cannot be removed or changed', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
   const mount = { ...tokenMount, namespace: 'aB3xY9' }
-  const { client_token: id } = await aBatch(house, {}, { mount })
+  const { client_token: id } = await aBatch(fixture, {}, { mount })
 
   expect(id).toMatch(/\.aB3xY9$/)
-  expect(await house.tokens.lookup(id)).toMatchObject({ namespace: 'aB3xY9' })
-  expect(await house.tokens.lookup(id.slice(0, -7))).toBeUndefined()
-  expect(await house.tokens.lookup(id.replace('aB3xY9', 'aB3xY8'))).toBeUndefined()
+  expect(await fixture.tokens.lookup(id)).toMatchObject({ namespace: 'aB3xY9' })
+  expect(await fixture.tokens.lookup(id.slice(0, -7))).toBeUndefined()
+  expect(await fixture.tokens.lookup(id.replace('aB3xY9', 'aB3xY8'))).toBeUndefined()
 })
 
 test('a batch token too long to send is not issued, and one of that length is not opened', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
 
-  await expect(aBatch(house, { meta: { note: 'x'.repeat(60_000) } })).rejects.toMatchObject({
+  await expect(aBatch(fixture, { meta: { note: 'x'.repeat(60_000) } })).rejects.toMatchObject({
     kind: 'invalid',
     message: 'batch tokens cannot be longer than 65536 characters: this one has too much in it',
   })
-  const { client_token: id } = await aBatch(house, { meta: { note: 'x'.repeat(40_000) } })
-  expect(await house.tokens.lookup(id)).toBeDefined()
-  expect(await house.tokens.lookup(`hvb.${'A'.repeat(70_000)}`)).toBeUndefined()
+  const { client_token: id } = await aBatch(fixture, { meta: { note: 'x'.repeat(40_000) } })
+  expect(await fixture.tokens.lookup(id)).toBeDefined()
+  expect(await fixture.tokens.lookup(`hvb.${'A'.repeat(70_000)}`)).toBeUndefined()
 })
 
 test('a chosen id is ignored for a batch token', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
 
-  const made = await house.create({ type: 'batch', policies: ['web'], id: 'own.id' })
+  const made = await fixture.create({ type: 'batch', policies: ['web'], id: 'own.id' })
 
   expect(made.auth.client_token).toMatch(/^hvb\./)
   expect(made.warnings).toHaveLength(1)
 })
 
 test('a batch token cannot create tokens and cannot be renewed', async () => {
-  await using house = await openTokenHouse()
-  const batch = await house.lookup((await aBatch(house)).client_token)
+  await using fixture = await openTokenFixture()
+  const batch = await fixture.lookup((await aBatch(fixture)).client_token)
 
-  await expect(house.create({}, { caller: batch, sudo: true })).rejects.toMatchObject({ message: 'batch tokens cannot create more tokens' })
-  await expect(house.renew(batch)).rejects.toMatchObject({ message: 'batch tokens cannot be renewed', kind: 'invalid', wrapped: false })
+  await expect(fixture.create({}, { caller: batch, sudo: true })).rejects.toMatchObject({ message: 'batch tokens cannot create more tokens' })
+  await expect(fixture.renew(batch)).rejects.toMatchObject({ message: 'batch tokens cannot be renewed', kind: 'invalid', wrapped: false })
 })
 
 const none = undefined
@@ -221,23 +221,23 @@ test.each<{ mount: string | undefined; role: string; type: TokenType }>([
 })
 
 test('a mount of type batch drops role fields that batch tokens cannot have', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
   const mount = aMount({ config: { ...aMount().config, token_type: 'batch' } })
 
-  const { auth } = await house.login({ tokenType: 'service', numUses: 3, period: 600 }, mount)
+  const { auth } = await fixture.login({ tokenType: 'service', numUses: 3, period: 600 }, mount)
 
   expect(auth).toMatchObject({ token_type: 'batch', num_uses: 0, renewable: false, orphan: true, accessor: '' })
-  expect(await house.lookup(auth.client_token)).toMatchObject({ num_uses: 0, period: 0, entity_id: auth.entity_id })
+  expect(await fixture.lookup(auth.client_token)).toMatchObject({ num_uses: 0, period: 0, entity_id: auth.entity_id })
 })
 
 test('a batch login of a known name writes nothing, and of a new name only the entity', async () => {
-  await using house = await openTokenHouse()
-  const first = await house.login({ tokenType: 'batch' })
-  const before = await house.view.listKeys('')
+  await using fixture = await openTokenFixture()
+  const first = await fixture.login({ tokenType: 'batch' })
+  const before = await fixture.view.listKeys('')
 
-  const second = await house.login({ tokenType: 'batch' })
+  const second = await fixture.login({ tokenType: 'batch' })
 
   expect(second.auth.entity_id).toBe(first.auth.entity_id)
-  expect(await house.view.listKeys('')).toEqual(before)
-  expect(await house.identity.identityOf(first.auth.entity_id)).toBeDefined()
+  expect(await fixture.view.listKeys('')).toEqual(before)
+  expect(await fixture.identity.identityOf(first.auth.entity_id)).toBeDefined()
 })

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import type { CreateInput, CreateRequest } from '../../../src/core/tokens/create-token.ts'
 import { lookupData } from '../../../src/core/tokens/lookup-data.ts'
-import { defaultTtl, openTokenHouse } from '../../support/token-house.ts'
+import { defaultTtl, openTokenFixture } from '../../support/token-fixture.ts'
 
-type House = Awaited<ReturnType<typeof openTokenHouse>>
+type Fixture = Awaited<ReturnType<typeof openTokenFixture>>
 
-const refusal = async (house: House, input: Partial<CreateInput>, request: Partial<CreateRequest> = {}) => {
-  const failure: unknown = await house.create(input, request).then(
+const refusal = async (fixture: Fixture, input: Partial<CreateInput>, request: Partial<CreateRequest> = {}) => {
+  const failure: unknown = await fixture.create(input, request).then(
     () => undefined,
     (error: unknown) => error,
   )
@@ -14,12 +14,12 @@ const refusal = async (house: House, input: Partial<CreateInput>, request: Parti
 }
 
 /** A valid token made by root, as the caller of another creation. */
-const callerWith = async (house: House, input: Partial<CreateInput>) => house.lookup((await house.create(input)).auth.client_token)
+const callerWith = async (fixture: Fixture, input: Partial<CreateInput>) => fixture.lookup((await fixture.create(input)).auth.client_token)
 
 test('a child of root is root, does not expire and gets no warnings', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
 
-  const { auth, warnings } = await house.create()
+  const { auth, warnings } = await fixture.create()
 
   expect(auth).toEqual({
     client_token: expect.stringMatching(/^hvs\.[0-9A-Za-z]{24}$/),
@@ -94,14 +94,14 @@ test.each<{ row: string; input: Partial<CreateInput>; auth: object; warnings?: s
   { row: 'no_parent', input: { no_parent: true }, auth: { orphan: true }, data: { orphan: true, path: 'auth/token/create' } },
   { row: 'the type service', input: { policies: ['web'], type: 'service' }, auth: { token_type: 'service' } },
 ])('$row: create $input', async ({ input, auth, warnings = [], data = {}, absent = [] }) => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
 
-  const made = await house.create(input)
+  const made = await fixture.create(input)
 
   expect(made.auth).toMatchObject(auth)
   expect(made.warnings).toEqual(warnings)
   const id = made.auth.client_token
-  const shown = lookupData(await house.lookup(id), { id, now: house.clock.now(), identityPolicies: [], namespacePath: '' })
+  const shown = lookupData(await fixture.lookup(id), { id, now: fixture.clock.now(), identityPolicies: [], namespacePath: '' })
   expect(shown).toMatchObject(data)
   for (const key of absent) expect([...Object.keys(shown), ...Object.keys(made.auth)]).not.toContain(key)
 })
@@ -132,13 +132,13 @@ test.each<{ input: Partial<CreateInput>; text: string }>([
   { input: { policies: ['Response-Wrapping', 'a'] }, text: 'cannot assign policy "response-wrapping"' },
   { input: { entity_alias: 'bob' }, text: "'entity_alias' is only allowed in combination with token role" },
 ])('root cannot create $input: $text', async ({ input, text }) => {
-  await using house = await openTokenHouse()
-  const before = await house.view.listKeys('')
+  await using fixture = await openTokenFixture()
+  const before = await fixture.view.listKeys('')
 
-  const failure = await refusal(house, input)
+  const failure = await refusal(fixture, input)
 
   expect(failure).toMatchObject({ text, kind: 'invalid', wrapped: false })
-  expect(await house.view.listKeys('')).toEqual(before)
+  expect(await fixture.view.listKeys('')).toEqual(before)
 })
 
 test.each<{ input: Partial<CreateInput>; sudo?: boolean; text: string }>([
@@ -150,54 +150,54 @@ test.each<{ input: Partial<CreateInput>; sudo?: boolean; text: string }>([
   { input: { id: 'x', policies: ['db'] }, text: 'root or sudo privileges required to specify token id' },
   { input: { no_parent: true, period: '1h' }, text: 'root or sudo privileges required to create orphan token' },
 ])('a caller with policy web cannot create $input: $text', async ({ input, sudo = false, text }) => {
-  await using house = await openTokenHouse()
-  const caller = await callerWith(house, { policies: ['web'] })
+  await using fixture = await openTokenFixture()
+  const caller = await callerWith(fixture, { policies: ['web'] })
 
-  expect(await refusal(house, input, { caller, sudo })).toMatchObject({ text, kind: 'invalid' })
+  expect(await refusal(fixture, input, { caller, sudo })).toMatchObject({ text, kind: 'invalid' })
 })
 
 test('an expiring root token cannot create a non-expiring one', async () => {
-  await using house = await openTokenHouse()
-  const caller = await callerWith(house, { ttl: '2h' })
+  await using fixture = await openTokenFixture()
+  const caller = await callerWith(fixture, { ttl: '2h' })
 
-  expect(await refusal(house, {}, { caller, sudo: true })).toMatchObject({ text: 'expiring root tokens cannot create non-expiring root tokens' })
-  const made = await house.create({ ttl: '1h' }, { caller, sudo: true })
+  expect(await refusal(fixture, {}, { caller, sudo: true })).toMatchObject({ text: 'expiring root tokens cannot create non-expiring root tokens' })
+  const made = await fixture.create({ ttl: '1h' }, { caller, sudo: true })
   expect(made.auth).toMatchObject({ policies: ['root'], lease_duration: 3600 })
 })
 
 test('create-orphan creates an orphan without sudo', async () => {
-  await using house = await openTokenHouse()
-  const caller = await callerWith(house, { policies: ['web'] })
+  await using fixture = await openTokenFixture()
+  const caller = await callerWith(fixture, { policies: ['web'] })
 
-  const { auth } = await house.create({}, { caller, sudo: false, form: 'create-orphan' })
+  const { auth } = await fixture.create({}, { caller, sudo: false, form: 'create-orphan' })
 
   expect(auth.orphan).toBe(true)
-  expect((await house.lookup(auth.client_token)).path).toBe('auth/token/create-orphan')
+  expect((await fixture.lookup(auth.client_token)).path).toBe('auth/token/create-orphan')
 })
 
 test('a token with limited uses cannot create tokens, and on its last use the error says that the parent is gone', async () => {
-  await using house = await openTokenHouse()
-  const caller = await callerWith(house, { policies: ['web'], num_uses: 2 })
-  const first = await house.tokens.spendUse(caller)
-  const last = first === undefined ? undefined : await house.tokens.spendUse(first)
+  await using fixture = await openTokenFixture()
+  const caller = await callerWith(fixture, { policies: ['web'], num_uses: 2 })
+  const first = await fixture.tokens.spendUse(caller)
+  const last = first === undefined ? undefined : await fixture.tokens.spendUse(first)
 
-  expect(await refusal(house, {}, { caller: first })).toMatchObject({ text: 'restricted use token cannot generate child tokens' })
-  expect(await refusal(house, {}, { caller: last })).toMatchObject({ text: 'parent token lookup failed: no parent found' })
+  expect(await refusal(fixture, {}, { caller: first })).toMatchObject({ text: 'restricted use token cannot generate child tokens' })
+  expect(await refusal(fixture, {}, { caller: last })).toMatchObject({ text: 'parent token lookup failed: no parent found' })
 })
 
 test('a token that was revoked meanwhile cannot create a child', async () => {
-  await using house = await openTokenHouse()
-  const caller = await callerWith(house, { policies: ['web'] })
-  await house.revoker.revoke(caller.accessor)
+  await using fixture = await openTokenFixture()
+  const caller = await callerWith(fixture, { policies: ['web'] })
+  await fixture.revoker.revoke(caller.accessor)
 
-  expect(await refusal(house, {}, { caller })).toMatchObject({ text: 'parent token not found' })
+  expect(await refusal(fixture, {}, { caller })).toMatchObject({ text: 'parent token not found' })
 })
 
 test('a child whose parent is revoked while it is written is not returned, and nothing of it is left', async () => {
-  await using house = await openTokenHouse()
-  const caller = await callerWith(house, { policies: ['web'] })
-  const { view, revoker } = house
-  house.parts.view = new Proxy(view, {
+  await using fixture = await openTokenFixture()
+  const caller = await callerWith(fixture, { policies: ['web'] })
+  const { view, revoker } = fixture
+  fixture.parts.view = new Proxy(view, {
     get: (target, name) =>
       name === 'write'
         ? async (...batch: Parameters<typeof view.write>) => {
@@ -207,28 +207,29 @@ test('a child whose parent is revoked while it is written is not returned, and n
         : Reflect.get(target, name),
   })
 
-  expect(await refusal(house, {}, { caller })).toMatchObject({ text: 'parent token not found' })
+  expect(await refusal(fixture, {}, { caller })).toMatchObject({ text: 'parent token not found' })
   expect(await view.listKeys('token/')).toHaveLength(1)
   expect(await view.listKeys('child/')).toEqual([])
 })
 
 test('a child inherits the entity and its policies, an orphan does not', async () => {
-  await using house = await openTokenHouse()
-  const login = await house.login({ policies: ['web'] })
-  const caller = await house.lookup(login.auth.client_token)
+  await using fixture = await openTokenFixture()
+  const login = await fixture.login({ policies: ['web'] })
+  const caller = await fixture.lookup(login.auth.client_token)
 
-  const child = await house.create({}, { caller, sudo: false })
-  const orphan = await house.create({}, { caller, sudo: false, form: 'create-orphan' })
+  const child = await fixture.create({}, { caller, sudo: false })
+  const orphan = await fixture.create({}, { caller, sudo: false, form: 'create-orphan' })
 
   expect(child.auth.entity_id).toBe(login.auth.entity_id)
   expect(orphan.auth.entity_id).toBe('')
 })
 
 test('a child inherits bound addresses, an orphan and a non-expiring root token do not', async () => {
-  await using house = await openTokenHouse()
-  const login = await house.login({ policies: ['web'], boundCidrs: ['127.0.0.1', '1.2.3.4/8'] })
-  const caller = await house.lookup(login.auth.client_token)
-  const bound = async (...args: Parameters<House['create']>) => (await house.lookup((await house.create(...args)).auth.client_token)).bound_cidrs
+  await using fixture = await openTokenFixture()
+  const login = await fixture.login({ policies: ['web'], boundCidrs: ['127.0.0.1', '1.2.3.4/8'] })
+  const caller = await fixture.lookup(login.auth.client_token)
+  const bound = async (...args: Parameters<Fixture['create']>) =>
+    (await fixture.lookup((await fixture.create(...args)).auth.client_token)).bound_cidrs
 
   expect(await bound({}, { caller, sudo: false })).toEqual(['127.0.0.1', '1.2.3.4/8'])
   expect(await bound({}, { caller, sudo: false, form: 'create-orphan' })).toEqual([])

@@ -2,17 +2,17 @@ import { expect, test } from 'vitest'
 import type { CreateInput, CreateRequest } from '../../../src/core/tokens/create-token.ts'
 import { lookupData } from '../../../src/core/tokens/lookup-data.ts'
 import { changedTokenRole, type TokenRoleRecord } from '../../../src/core/tokens/token-role.ts'
-import { defaultTtl, openTokenHouse, tokenMount } from '../../support/token-house.ts'
+import { defaultTtl, openTokenFixture, tokenMount } from '../../support/token-fixture.ts'
 
-type House = Awaited<ReturnType<typeof openTokenHouse>>
+type Fixture = Awaited<ReturnType<typeof openTokenFixture>>
 
 const withRole = (record: TokenRoleRecord, request: Partial<CreateRequest> = {}) => ({
   role: { name: 'r', record: changedTokenRole(undefined, record) },
   ...request,
 })
 
-const shownOf = async (house: House, id: string) =>
-  lookupData(await house.lookup(id), { id, now: house.clock.now(), identityPolicies: [], namespacePath: '' })
+const shownOf = async (fixture: Fixture, id: string) =>
+  lookupData(await fixture.lookup(id), { id, now: fixture.clock.now(), identityPolicies: [], namespacePath: '' })
 
 const lesser = (what: string, seconds: number) =>
   `${what} specified both during creation call and in role; using the lesser value of ${seconds} seconds`
@@ -88,80 +88,80 @@ test.each<{ row: string; role: TokenRoleRecord; input?: Partial<CreateInput>; au
     { row: 'bound addresses', role: { token_bound_cidrs: ['127.0.0.1/32', '1.2.3.4/8'] }, data: { bound_cidrs: ['127.0.0.1', '1.2.3.4/8'] } },
   ],
 )('a token of a role: $row', async ({ role, input = {}, auth = {}, data = {}, warnings = [], absent = [] }) => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
 
-  const made = await house.create({ policies: ['web'], ...input }, withRole(role))
+  const made = await fixture.create({ policies: ['web'], ...input }, withRole(role))
 
   expect(made.auth).toMatchObject(auth)
   expect(made.warnings).toEqual(warnings)
-  const shown = await shownOf(house, made.auth.client_token)
+  const shown = await shownOf(fixture, made.auth.client_token)
   expect(shown).toMatchObject(data)
   for (const key of absent) expect(shown).not.toHaveProperty(key)
 })
 
 test('bound addresses of a role do not apply to a non-expiring root token', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
 
-  const made = await house.create({}, withRole({ token_bound_cidrs: ['1.2.3.4/8'] }))
+  const made = await fixture.create({}, withRole({ token_bound_cidrs: ['1.2.3.4/8'] }))
 
   expect(made.auth).toMatchObject({ policies: ['root'], lease_duration: 0 })
-  expect((await house.lookup(made.auth.client_token)).bound_cidrs).toEqual([])
+  expect((await fixture.lookup(made.auth.client_token)).bound_cidrs).toEqual([])
 })
 
 test('with a role only the addresses of the role count, not those of the caller', async () => {
-  await using house = await openTokenHouse()
-  const caller = await house.lookup((await house.login({ policies: ['web'], boundCidrs: ['127.0.0.1'] })).auth.client_token)
+  await using fixture = await openTokenFixture()
+  const caller = await fixture.lookup((await fixture.login({ policies: ['web'], boundCidrs: ['127.0.0.1'] })).auth.client_token)
 
-  const made = await house.create({}, withRole({}, { caller, sudo: false }))
+  const made = await fixture.create({}, withRole({}, { caller, sudo: false }))
 
-  expect((await house.lookup(made.auth.client_token)).bound_cidrs).toEqual([])
+  expect((await fixture.lookup(made.auth.client_token)).bound_cidrs).toEqual([])
 })
 
 test('a role that lists policies frees the caller from its own policies, one that does not keeps it bound to them', async () => {
-  await using house = await openTokenHouse()
-  const caller = await house.lookup((await house.create({ policies: ['web'] })).auth.client_token)
+  await using fixture = await openTokenFixture()
+  const caller = await fixture.lookup((await fixture.create({ policies: ['web'] })).auth.client_token)
   const asCaller = { caller, sudo: false }
 
-  expect((await house.create({ policies: ['db'] }, withRole({ allowed_policies: ['db'] }, asCaller))).auth.policies).toEqual(['db', 'default'])
-  await expect(house.create({ policies: ['db'] }, withRole({}, asCaller))).rejects.toMatchObject({
+  expect((await fixture.create({ policies: ['db'] }, withRole({ allowed_policies: ['db'] }, asCaller))).auth.policies).toEqual(['db', 'default'])
+  await expect(fixture.create({ policies: ['db'] }, withRole({}, asCaller))).rejects.toMatchObject({
     message: 'child policies must be subset of parent',
   })
-  await expect(house.create({}, withRole({ allowed_policies: ['root'] }, asCaller))).rejects.toMatchObject({
+  await expect(fixture.create({}, withRole({ allowed_policies: ['root'] }, asCaller))).rejects.toMatchObject({
     message: 'root tokens may not be created without parent token being root',
   })
-  await expect(house.create({ period: '1h' }, withRole({}, asCaller))).rejects.toMatchObject({
+  await expect(fixture.create({ period: '1h' }, withRole({}, asCaller))).rejects.toMatchObject({
     message: 'root or sudo privileges required to create periodic token',
   })
-  await expect(house.create({ id: 'x' }, withRole({}, asCaller))).rejects.toMatchObject({
+  await expect(fixture.create({ id: 'x' }, withRole({}, asCaller))).rejects.toMatchObject({
     message: 'root or sudo privileges required to specify token id',
   })
 })
 
 test('concurrent tokens for one name have one entity', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
   const request = withRole({ allowed_entity_aliases: ['al*'] })
 
-  const made = await Promise.all(Array.from({ length: 8 }, () => house.create({ policies: ['web'], entity_alias: 'Alice' }, request)))
-  const again = await house.create({ policies: ['web'], entity_alias: 'alice', type: 'batch' }, request)
+  const made = await Promise.all(Array.from({ length: 8 }, () => fixture.create({ policies: ['web'], entity_alias: 'Alice' }, request)))
+  const again = await fixture.create({ policies: ['web'], entity_alias: 'alice', type: 'batch' }, request)
 
   const ids = new Set([...made, again].map(({ auth }) => auth.entity_id))
   expect(ids.size).toBe(1)
-  const identity = await house.identity.identityOf(again.auth.entity_id)
+  const identity = await fixture.identity.identityOf(again.auth.entity_id)
   expect(identity?.entity.aliases).toMatchObject([{ name: 'Alice', mount_accessor: tokenMount.accessor, metadata: null }])
-  expect(await house.lookup(made[0]?.auth.client_token ?? '')).toMatchObject({ entity_id: again.auth.entity_id })
+  expect(await fixture.lookup(made[0]?.auth.client_token ?? '')).toMatchObject({ entity_id: again.auth.entity_id })
 })
 
 test('a refusal leaves neither token nor entity behind, also when the id is taken', async () => {
-  await using house = await openTokenHouse()
-  const before = await house.view.listKeys('')
+  await using fixture = await openTokenFixture()
+  const before = await fixture.view.listKeys('')
   const request = withRole({ allowed_entity_aliases: ['*'] })
 
-  await expect(house.create({ policies: ['web'], entity_alias: 'bob', id: 'root' }, request)).rejects.toMatchObject({
+  await expect(fixture.create({ policies: ['web'], entity_alias: 'bob', id: 'root' }, request)).rejects.toMatchObject({
     message: 'cannot create a token with a duplicate ID',
   })
-  await expect(house.create({ policies: ['web'], entity_alias: ' ' }, request)).rejects.toMatchObject({ message: 'missing name in alias' })
+  await expect(fixture.create({ policies: ['web'], entity_alias: ' ' }, request)).rejects.toMatchObject({ message: 'missing name in alias' })
 
-  expect(await house.view.listKeys('')).toEqual(before)
+  expect(await fixture.view.listKeys('')).toEqual(before)
 })
 
 const child = { ...tokenMount, namespace: 'aB3xY9', accessor: 'auth_token_2' }
@@ -172,10 +172,10 @@ test.each<{ input: Partial<CreateInput>; sudo?: boolean; text: string }>([
   { input: { type: 'x', policies: ['root'] }, text: 'root tokens may not be created from a parent namespace' },
   { input: { id: 'x' }, text: 'token IDs can only be manually specified in the root namespace' },
 ])('in a child namespace $input is refused: $text', async ({ input, sudo = true, text }) => {
-  await using house = await openTokenHouse()
-  house.mounts.set(child.accessor, child)
+  await using fixture = await openTokenFixture()
+  fixture.mounts.set(child.accessor, child)
 
-  await expect(house.create(input, { mount: child, sudo })).rejects.toMatchObject({ message: text, kind: 'invalid', wrapped: false })
+  await expect(fixture.create(input, { mount: child, sudo })).rejects.toMatchObject({ message: text, kind: 'invalid', wrapped: false })
 })
 
 test.each<{ input: Partial<CreateInput>; policies: string[] }>([
@@ -183,32 +183,32 @@ test.each<{ input: Partial<CreateInput>; policies: string[] }>([
   { input: { policies: ['web'] }, policies: ['default', 'web'] },
   { input: { no_default_policy: true }, policies: [] },
 ])('in a child namespace nothing is inherited: $input', async ({ input, policies }) => {
-  await using house = await openTokenHouse()
-  house.mounts.set(child.accessor, child)
+  await using fixture = await openTokenFixture()
+  fixture.mounts.set(child.accessor, child)
 
-  const { auth } = await house.create(input, { mount: child })
+  const { auth } = await fixture.create(input, { mount: child })
 
   expect(auth.policies).toEqual(policies)
   expect(auth.client_token).toMatch(/^hvs\.[0-9A-Za-z]{24}\.aB3xY9$/)
   expect(auth.accessor).toMatch(/^[0-9A-Za-z]{24}\.aB3xY9$/)
-  expect(await house.tokens.lookupByAccessor(auth.accessor)).toEqual(await house.lookup(auth.client_token))
+  expect(await fixture.tokens.lookupByAccessor(auth.accessor)).toEqual(await fixture.lookup(auth.client_token))
   for (const other of [auth.client_token.slice(0, -7), auth.client_token.replace('aB3xY9', 'aB3xY8')]) {
-    expect(await house.tokens.lookup(other)).toBeUndefined()
+    expect(await fixture.tokens.lookup(other)).toBeUndefined()
   }
-  expect(await house.tokens.lookupByAccessor(auth.accessor.slice(0, -7))).toBeUndefined()
+  expect(await fixture.tokens.lookupByAccessor(auth.accessor.slice(0, -7))).toBeUndefined()
 })
 
 test('a token is not renewed without its role, and a role of that name elsewhere does not help', async () => {
-  await using house = await openTokenHouse()
-  await house.roles.change('root', 'r', () => ({}))
-  await house.roles.change('aB3xY9', 'r', () => ({}))
-  const made = await house.create({ policies: ['web'] }, { role: { name: 'r', record: {} } })
-  const token = await house.lookup(made.auth.client_token)
-  await house.renew(token)
+  await using fixture = await openTokenFixture()
+  await fixture.roles.change('root', 'r', () => ({}))
+  await fixture.roles.change('aB3xY9', 'r', () => ({}))
+  const made = await fixture.create({ policies: ['web'] }, { role: { name: 'r', record: {} } })
+  const token = await fixture.lookup(made.auth.client_token)
+  await fixture.renew(token)
 
-  await house.roles.remove('root', 'r')
+  await fixture.roles.remove('root', 'r')
 
-  await expect(house.renew(token)).rejects.toMatchObject({
+  await expect(fixture.renew(token)).rejects.toMatchObject({
     message: 'failed to renew entry: original token role "r" could not be found, not renewing',
     kind: 'invalid',
     wrapped: false,
@@ -216,12 +216,12 @@ test('a token is not renewed without its role, and a role of that name elsewhere
 })
 
 test('a renewal uses the current period and explicit maximum of the role', async () => {
-  await using house = await openTokenHouse()
-  const role = await house.roles.change('root', 'r', () => ({ token_period: 3600 }))
-  const token = await house.lookup((await house.create({ policies: ['web'], explicit_max_ttl: '10h' }, { role })).auth.client_token)
+  await using fixture = await openTokenFixture()
+  const role = await fixture.roles.change('root', 'r', () => ({ token_period: 3600 }))
+  const token = await fixture.lookup((await fixture.create({ policies: ['web'], explicit_max_ttl: '10h' }, { role })).auth.client_token)
   const renewed = async (record: TokenRoleRecord, increment = 0) => {
-    await house.roles.change('root', 'r', () => record)
-    return (await house.renew(token, increment)).auth.lease_duration
+    await fixture.roles.change('root', 'r', () => record)
+    return (await fixture.renew(token, increment)).auth.lease_duration
   }
 
   expect(await renewed({ token_period: 600 })).toBe(600)
@@ -229,6 +229,6 @@ test('a renewal uses the current period and explicit maximum of the role', async
   expect(await renewed({})).toBe(600)
   expect(await renewed({}, 300)).toBe(300)
   expect(await renewed({ token_explicit_max_ttl: 100 }, 300)).toBe(100)
-  house.clock.advance(50)
+  fixture.clock.advance(50)
   expect(await renewed({ token_explicit_max_ttl: 100 }, 300)).toBe(50)
 })

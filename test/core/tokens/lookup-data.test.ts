@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { lookupData } from '../../../src/core/tokens/lookup-data.ts'
 import { createInitialRootToken } from '../../../src/core/tokens/root-token.ts'
-import { openTokenHouse, tokenMount } from '../../support/token-house.ts'
+import { openTokenFixture, tokenMount } from '../../support/token-fixture.ts'
 
 const plain = { identityPolicies: [], namespacePath: '' }
 
 test('the lookup of the initial root token shows exactly its keys', async () => {
-  await using house = await openTokenHouse()
-  const id = await createInitialRootToken({ ...house.parts, tokenMount })
+  await using fixture = await openTokenFixture()
+  const id = await createInitialRootToken({ ...fixture.parts, tokenMount })
 
-  const shown = lookupData(await house.lookup(id), { id, now: house.clock.now(), ...plain })
+  const shown = lookupData(await fixture.lookup(id), { id, now: fixture.clock.now(), ...plain })
 
   expect(shown).toEqual({
     id,
@@ -31,9 +31,9 @@ test('the lookup of the initial root token shows exactly its keys', async () => 
 })
 
 test('a development root token looks like one made through auth/token/create, an orphan', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
 
-  const shown = lookupData(house.root, { id: 'root', now: house.clock.now(), ...plain })
+  const shown = lookupData(fixture.root, { id: 'root', now: fixture.clock.now(), ...plain })
 
   expect(shown).toMatchObject({
     path: 'auth/token/create',
@@ -45,12 +45,12 @@ test('a development root token looks like one made through auth/token/create, an
 })
 
 test('the lookup of a login token shows its times, remaining TTL, identity policies and namespace', async () => {
-  await using house = await openTokenHouse()
-  const { auth } = await house.login({ ttl: 3600, policies: ['web'], boundCidrs: ['127.0.0.1'], explicitMaxTtl: 7200 })
-  house.clock.advance(60)
+  await using fixture = await openTokenFixture()
+  const { auth } = await fixture.login({ ttl: 3600, policies: ['web'], boundCidrs: ['127.0.0.1'], explicitMaxTtl: 7200 })
+  fixture.clock.advance(60)
 
-  const context = { id: '', now: house.clock.now(), identityPolicies: ['p'], namespacePath: 'team/' }
-  const shown = lookupData(await house.lookup(auth.client_token), context)
+  const context = { id: '', now: fixture.clock.now(), identityPolicies: ['p'], namespacePath: 'team/' }
+  const shown = lookupData(await fixture.lookup(auth.client_token), context)
 
   expect(shown).toEqual({
     id: '',
@@ -78,13 +78,13 @@ test('the lookup of a login token shows its times, remaining TTL, identity polic
 })
 
 test('the lookup after a renewal shows its time and keeps the TTL at creation', async () => {
-  await using house = await openTokenHouse()
-  const { auth } = await house.login({ ttl: 3600 })
-  house.house.roleTerms = { ok: true, ttl: 600, maxTtl: 0, period: 0 }
-  house.clock.advance(60)
-  await house.renew(await house.lookup(auth.client_token))
+  await using fixture = await openTokenFixture()
+  const { auth } = await fixture.login({ ttl: 3600 })
+  fixture.fixture.roleTerms = { ok: true, ttl: 600, maxTtl: 0, period: 0 }
+  fixture.clock.advance(60)
+  await fixture.renew(await fixture.lookup(auth.client_token))
 
-  const shown = lookupData(await house.lookup(auth.client_token), { id: '', now: house.clock.now(), ...plain })
+  const shown = lookupData(await fixture.lookup(auth.client_token), { id: '', now: fixture.clock.now(), ...plain })
 
   expect(shown).toMatchObject({ creation_ttl: 3600, ttl: 600, last_renewal: '2026-01-02T03:05:05.25Z', last_renewal_time: 1767323105 })
 })

@@ -1,165 +1,165 @@
 import { describe, expect, test } from 'vitest'
 import { TokenSweeper } from '../../../src/core/tokens/token-sweeper.ts'
-import { jwtMount, openTokenHouse } from '../../support/token-house.ts'
+import { jwtMount, openTokenFixture } from '../../support/token-fixture.ts'
 
-type House = Awaited<ReturnType<typeof openTokenHouse>>
+type Fixture = Awaited<ReturnType<typeof openTokenFixture>>
 
 /** A token below `parent` (default: below root), its id and its record. */
-async function child(house: House, parent = house.root) {
-  const { auth } = await house.create({ policies: ['web'] }, { caller: parent, sudo: true })
-  return { id: auth.client_token, token: await house.lookup(auth.client_token) }
+async function child(fixture: Fixture, parent = fixture.root) {
+  const { auth } = await fixture.create({ policies: ['web'] }, { caller: parent, sudo: true })
+  return { id: auth.client_token, token: await fixture.lookup(auth.client_token) }
 }
 
-async function family(house: House) {
-  const parent = await child(house)
-  const son = await child(house, parent.token)
-  const daughter = await child(house, parent.token)
-  const grandson = await child(house, son.token)
+async function family(fixture: Fixture) {
+  const parent = await child(fixture)
+  const son = await child(fixture, parent.token)
+  const daughter = await child(fixture, parent.token)
+  const grandson = await child(fixture, son.token)
   return { parent, son, daughter, grandson }
 }
 
-const isValid = async (house: House, { id }: { id: string }) => (await house.tokens.lookup(id)) !== undefined
-const rowsOf = (house: House) => Promise.all(['token/', 'expire/', 'child/'].map((prefix) => house.view.listKeys(prefix)))
+const isValid = async (fixture: Fixture, { id }: { id: string }) => (await fixture.tokens.lookup(id)) !== undefined
+const rowsOf = (fixture: Fixture) => Promise.all(['token/', 'expire/', 'child/'].map((prefix) => fixture.view.listKeys(prefix)))
 
 test('a token is revoked with all its descendants, deepest first, and leaves no row', async () => {
-  await using house = await openTokenHouse()
-  const before = await rowsOf(house)
-  const { parent, son, daughter, grandson } = await family(house)
+  await using fixture = await openTokenFixture()
+  const before = await rowsOf(fixture)
+  const { parent, son, daughter, grandson } = await family(fixture)
 
-  expect(await house.revoker.revoke(parent.token.accessor)).toBe(true)
+  expect(await fixture.revoker.revoke(parent.token.accessor)).toBe(true)
 
-  for (const one of [parent, son, daughter, grandson]) expect(await isValid(house, one)).toBe(false)
-  expect(await rowsOf(house)).toEqual(before)
-  const order = house.revoked.map((token) => token.accessor)
+  for (const one of [parent, son, daughter, grandson]) expect(await isValid(fixture, one)).toBe(false)
+  expect(await rowsOf(fixture)).toEqual(before)
+  const order = fixture.revoked.map((token) => token.accessor)
   expect(order.indexOf(grandson.token.accessor)).toBeLessThan(order.indexOf(son.token.accessor))
   expect(order.at(-1)).toBe(parent.token.accessor)
 })
 
 test('a revocation leaves ancestors and siblings', async () => {
-  await using house = await openTokenHouse()
-  const { parent, son, daughter, grandson } = await family(house)
+  await using fixture = await openTokenFixture()
+  const { parent, son, daughter, grandson } = await family(fixture)
 
-  await house.revoker.revoke(son.token.accessor)
+  await fixture.revoker.revoke(son.token.accessor)
 
-  expect(await isValid(house, grandson)).toBe(false)
-  expect(await isValid(house, parent)).toBe(true)
-  expect(await isValid(house, daughter)).toBe(true)
+  expect(await isValid(fixture, grandson)).toBe(false)
+  expect(await isValid(fixture, parent)).toBe(true)
+  expect(await isValid(fixture, daughter)).toBe(true)
 })
 
 test('a family larger than a page is revoked completely', async () => {
-  await using house = await openTokenHouse()
-  const before = await rowsOf(house)
-  const parent = await child(house)
+  await using fixture = await openTokenFixture()
+  const before = await rowsOf(fixture)
+  const parent = await child(fixture)
   for (let number = 0; number < 450; number += 1) {
-    const { token } = await child(house, parent.token)
-    if (number % 100 === 0) await child(house, token)
+    const { token } = await child(fixture, parent.token)
+    if (number % 100 === 0) await child(fixture, token)
   }
 
-  await house.revoker.revoke(parent.token.accessor)
+  await fixture.revoker.revoke(parent.token.accessor)
 
-  expect(await rowsOf(house)).toEqual(before)
-  expect(house.revoked).toHaveLength(456)
+  expect(await rowsOf(fixture)).toEqual(before)
+  expect(fixture.revoked).toHaveLength(456)
 })
 
 test('no token is revoked twice', async () => {
-  await using house = await openTokenHouse()
-  const { token } = await child(house)
+  await using fixture = await openTokenFixture()
+  const { token } = await child(fixture)
 
-  expect(await house.revoker.revoke(token.accessor)).toBe(true)
-  expect(await house.revoker.revoke(token.accessor)).toBe(false)
-  expect(await house.revoker.revoke('unknown')).toBe(false)
+  expect(await fixture.revoker.revoke(token.accessor)).toBe(true)
+  expect(await fixture.revoker.revoke(token.accessor)).toBe(false)
+  expect(await fixture.revoker.revoke('unknown')).toBe(false)
 })
 
 test('revoke-orphan leaves the children as orphans, the grandchildren with their parents', async () => {
-  await using house = await openTokenHouse()
-  const { parent, son, daughter, grandson } = await family(house)
+  await using fixture = await openTokenFixture()
+  const { parent, son, daughter, grandson } = await family(fixture)
 
-  expect(await house.revoker.revokeOrphan(parent.token.accessor)).toBe(true)
+  expect(await fixture.revoker.revokeOrphan(parent.token.accessor)).toBe(true)
 
-  expect(await isValid(house, parent)).toBe(false)
-  expect((await house.lookup(son.id)).parent).toBe('')
-  expect((await house.lookup(daughter.id)).parent).toBe('')
-  expect((await house.lookup(grandson.id)).parent).toBe(son.token.accessor)
-  expect(house.revoked.map((token) => token.accessor)).toEqual([parent.token.accessor])
+  expect(await isValid(fixture, parent)).toBe(false)
+  expect((await fixture.lookup(son.id)).parent).toBe('')
+  expect((await fixture.lookup(daughter.id)).parent).toBe('')
+  expect((await fixture.lookup(grandson.id)).parent).toBe(son.token.accessor)
+  expect(fixture.revoked.map((token) => token.accessor)).toEqual([parent.token.accessor])
 })
 
 test('a clean-up that fails leaves the family unusable, and a sweep ends it later', async () => {
-  await using house = await openTokenHouse()
-  const before = await rowsOf(house)
-  const { parent, grandson } = await family(house)
+  await using fixture = await openTokenFixture()
+  const before = await rowsOf(fixture)
+  const { parent, grandson } = await family(fixture)
   const errors: unknown[] = []
-  await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => errors.push(error) })
+  await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1, onError: (error) => errors.push(error) })
 
-  house.house.cleanUpFails = true
-  await expect(house.revoker.revoke(parent.token.accessor)).rejects.toThrow('the cubbyhole cannot be emptied')
-  const { tokens } = await house.restarted()
+  fixture.fixture.cleanUpFails = true
+  await expect(fixture.revoker.revoke(parent.token.accessor)).rejects.toThrow('the cubbyhole cannot be emptied')
+  const { tokens } = await fixture.restarted()
   expect(await tokens.lookup(parent.id)).toBeUndefined()
   expect(await tokens.lookup(grandson.id)).toBeUndefined()
   await sweeper.sweep()
   expect(errors).toHaveLength(1)
 
-  house.house.cleanUpFails = false
+  fixture.fixture.cleanUpFails = false
   await sweeper.sweep()
-  expect(await rowsOf(house)).toEqual(before)
+  expect(await rowsOf(fixture)).toEqual(before)
 })
 
 test('a sweep deletes expired tokens with their descendants, and nothing else', async () => {
-  await using house = await openTokenHouse()
-  const short = await house.login({ ttl: 60 })
-  const long = await house.login({ ttl: 600 })
-  const parent = await house.lookup((await house.create({ policies: ['web'], ttl: '60' })).auth.client_token)
-  await child(house, parent)
-  house.clock.advance(60)
-  await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+  await using fixture = await openTokenFixture()
+  const short = await fixture.login({ ttl: 60 })
+  const long = await fixture.login({ ttl: 600 })
+  const parent = await fixture.lookup((await fixture.create({ policies: ['web'], ttl: '60' })).auth.client_token)
+  await child(fixture, parent)
+  fixture.clock.advance(60)
+  await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
 
   await sweeper.sweep()
 
-  expect(house.revoked.map((token) => token.accessor)).toContain(short.auth.accessor)
-  expect(house.revoked).toHaveLength(3)
-  const [tokens, expiries, children] = await rowsOf(house)
+  expect(fixture.revoked.map((token) => token.accessor)).toContain(short.auth.accessor)
+  expect(fixture.revoked).toHaveLength(3)
+  const [tokens, expiries, children] = await rowsOf(fixture)
   expect(tokens).toHaveLength(2)
   expect(expiries).toHaveLength(1)
   expect(children).toEqual([])
-  expect(await house.tokens.lookup(long.auth.client_token)).toBeDefined()
+  expect(await fixture.tokens.lookup(long.auth.client_token)).toBeDefined()
 })
 
 test('one sweep deletes more expired tokens than fit a page', async () => {
-  await using house = await openTokenHouse()
-  for (let number = 0; number < 450; number += 1) await house.login({ ttl: 60 })
-  house.clock.advance(61)
-  await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+  await using fixture = await openTokenFixture()
+  for (let number = 0; number < 450; number += 1) await fixture.login({ ttl: 60 })
+  fixture.clock.advance(61)
+  await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
 
   await Promise.all([sweeper.sweep(), sweeper.sweep()])
 
-  expect(house.revoked).toHaveLength(450)
-  expect(await house.view.listKeys('expire/')).toEqual([])
+  expect(fixture.revoked).toHaveLength(450)
+  expect(await fixture.view.listKeys('expire/')).toEqual([])
 })
 
 test('an outdated expiry row is dropped, and the token stays', async () => {
-  await using house = await openTokenHouse()
-  const { auth } = await house.login({ ttl: 600 })
-  const [row] = await house.view.listKeys('expire/')
+  await using fixture = await openTokenFixture()
+  const { auth } = await fixture.login({ ttl: 600 })
+  const [row] = await fixture.view.listKeys('expire/')
   const hash = row?.split('/').at(-1)
-  await house.view.write([
+  await fixture.view.write([
     { key: `expire/0000000000000005/${hash}`, value: true },
     { key: 'expire/0000000000000006/of-nobody', value: true },
   ])
-  await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+  await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
 
   await sweeper.sweep()
 
-  expect(await house.view.listKeys('expire/')).toEqual([row])
-  expect(await house.tokens.lookup(auth.client_token)).toBeDefined()
+  expect(await fixture.view.listKeys('expire/')).toEqual([row])
+  expect(await fixture.tokens.lookup(auth.client_token)).toBeDefined()
 })
 
 describe('a token whose last use is spent', () => {
   const graceSeconds = 300
 
   /** Spent by a request after which nobody came to take it away: the server stopped, or storage failed. */
-  const spentAndLeft = async (house: House, fields: Parameters<House['create']>[0]) => {
-    const token = await house.lookup((await house.create({ num_uses: 2, ...fields })).auth.client_token)
-    await house.tokens.spendUse(token)
-    expect((await house.tokens.spendUse(token))?.num_uses).toBe(-1)
+  const spentAndLeft = async (fixture: Fixture, fields: Parameters<Fixture['create']>[0]) => {
+    const token = await fixture.lookup((await fixture.create({ num_uses: 2, ...fields })).auth.client_token)
+    await fixture.tokens.spendUse(token)
+    expect((await fixture.tokens.spendUse(token))?.num_uses).toBe(-1)
     return token
   }
 
@@ -167,89 +167,89 @@ describe('a token whose last use is spent', () => {
     { name: 'never ends', fields: {} },
     { name: 'has much time left', fields: { policies: ['web'], ttl: '700h' } },
   ])('and that $name is left to its request, and taken away by a sweep later', async ({ fields }) => {
-    await using house = await openTokenHouse()
-    const before = await rowsOf(house)
-    const token = await spentAndLeft(house, fields)
-    await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+    await using fixture = await openTokenFixture()
+    const before = await rowsOf(fixture)
+    const token = await spentAndLeft(fixture, fields)
+    await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
 
-    house.clock.advance(graceSeconds - 1)
+    fixture.clock.advance(graceSeconds - 1)
     await sweeper.sweep()
-    expect(house.revoked).toEqual([])
+    expect(fixture.revoked).toEqual([])
 
-    house.clock.advance(1)
+    fixture.clock.advance(1)
     await sweeper.sweep()
-    expect(house.revoked.map(({ accessor }) => accessor)).toEqual([token.accessor])
-    expect(await rowsOf(house)).toEqual(before)
+    expect(fixture.revoked.map(({ accessor }) => accessor)).toEqual([token.accessor])
+    expect(await rowsOf(fixture)).toEqual(before)
   })
 
   test('and that ends soon has no further row', async () => {
-    await using house = await openTokenHouse()
-    await spentAndLeft(house, { policies: ['web'], ttl: `${graceSeconds}s` })
+    await using fixture = await openTokenFixture()
+    await spentAndLeft(fixture, { policies: ['web'], ttl: `${graceSeconds}s` })
 
-    expect(await house.view.listKeys('expire/')).toHaveLength(1)
+    expect(await fixture.view.listKeys('expire/')).toHaveLength(1)
   })
 
   test('and that was renewed with it goes at its end, and leaves no row', async () => {
-    await using house = await openTokenHouse()
-    const before = await rowsOf(house)
-    const token = await spentAndLeft(house, { policies: ['web'], ttl: '700h' })
-    await house.renew(token, 60)
+    await using fixture = await openTokenFixture()
+    const before = await rowsOf(fixture)
+    const token = await spentAndLeft(fixture, { policies: ['web'], ttl: '700h' })
+    await fixture.renew(token, 60)
 
-    house.clock.advance(60)
-    await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+    fixture.clock.advance(60)
+    await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
     await sweeper.sweep()
 
-    expect(await rowsOf(house)).toEqual(before)
+    expect(await rowsOf(fixture)).toEqual(before)
   })
 
   test('leaves no row when it is revoked at once, nor does one that has its id next', async () => {
-    await using house = await openTokenHouse()
-    const before = await rowsOf(house)
-    const token = await spentAndLeft(house, { id: 'chosen' })
-    const next = await house.lookup((await house.create({ id: 'chosen' })).auth.client_token)
+    await using fixture = await openTokenFixture()
+    const before = await rowsOf(fixture)
+    const token = await spentAndLeft(fixture, { id: 'chosen' })
+    const next = await fixture.lookup((await fixture.create({ id: 'chosen' })).auth.client_token)
     expect(next.cubbyhole_id).not.toBe(token.cubbyhole_id)
 
-    await house.revoker.revoke(next.accessor)
+    await fixture.revoker.revoke(next.accessor)
 
-    expect(await rowsOf(house)).toEqual(before)
+    expect(await rowsOf(fixture)).toEqual(before)
   })
 })
 
 test('a record that cannot be read does not stop a sweep', async () => {
-  await using house = await openTokenHouse()
-  const broken = await house.lookup((await house.login({ ttl: 60 })).auth.client_token)
-  await house.view.write([{ key: `token/${house.tokens.keys.hashOf(broken.accessor)}`, value: 'not a token' }])
-  const { auth } = await house.login({ ttl: 90 })
-  house.clock.advance(120)
+  await using fixture = await openTokenFixture()
+  const broken = await fixture.lookup((await fixture.login({ ttl: 60 })).auth.client_token)
+  await fixture.view.write([{ key: `token/${fixture.tokens.keys.hashOf(broken.accessor)}`, value: 'not a token' }])
+  const { auth } = await fixture.login({ ttl: 90 })
+  fixture.clock.advance(120)
   const errors: unknown[] = []
-  await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => errors.push(error) })
+  await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1, onError: (error) => errors.push(error) })
 
   await sweeper.sweep()
 
   expect(errors).toEqual([expect.objectContaining({ kind: 'internal' })])
-  expect(house.revoked.map((token) => token.accessor)).toEqual([auth.accessor])
+  expect(fixture.revoked.map((token) => token.accessor)).toEqual([auth.accessor])
 })
 
 test('tokens of a disabled mount are swept when they expire', async () => {
-  await using house = await openTokenHouse()
-  await house.login({ ttl: 60 })
-  house.mounts.delete(jwtMount.accessor)
-  house.clock.advance(60)
-  await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+  await using fixture = await openTokenFixture()
+  await fixture.login({ ttl: 60 })
+  fixture.mounts.delete(jwtMount.accessor)
+  fixture.clock.advance(60)
+  await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
 
   await sweeper.sweep()
 
-  expect(await house.view.listKeys('expire/')).toEqual([])
+  expect(await fixture.view.listKeys('expire/')).toEqual([])
 })
 
 test('tokens that expire in centuries sort after those that expire today', async () => {
-  await using house = await openTokenHouse()
-  for (let number = 0; number < 70; number += 1) await house.create({ policies: ['root'], explicit_max_ttl: '9223372036' })
-  const { auth } = await house.login({ ttl: 60 })
-  house.clock.advance(60)
+  await using fixture = await openTokenFixture()
+  for (let number = 0; number < 70; number += 1) await fixture.create({ policies: ['root'], explicit_max_ttl: '9223372036' })
+  const { auth } = await fixture.login({ ttl: 60 })
+  fixture.clock.advance(60)
 
-  await using sweeper = new TokenSweeper({ revoker: house.revoker, intervalMs: 1000, onError: () => {} })
+  await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1000, onError: () => {} })
   await sweeper.sweep()
 
-  expect(await house.tokens.find(auth.accessor)).toBeUndefined()
+  expect(await fixture.tokens.find(auth.accessor)).toBeUndefined()
 })

@@ -7,12 +7,12 @@ import { TokenStore } from '../../../src/core/tokens/token-store.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 import { openMemory } from '../../../src/storage/sqlite.ts'
-import { aMount, jwtMount, openTokenHouse, otherJwtMount, tokenMount } from '../../support/token-house.ts'
+import { aMount, jwtMount, openTokenFixture, otherJwtMount, tokenMount } from '../../support/token-fixture.ts'
 
 test('an id and an accessor lead to the token, also after a restart', async () => {
-  await using house = await openTokenHouse()
-  const { auth } = await house.login()
-  const { tokens } = await house.restarted()
+  await using fixture = await openTokenFixture()
+  const { auth } = await fixture.login()
+  const { tokens } = await fixture.restarted()
 
   const byId = await tokens.lookup(auth.client_token)
   const byAccessor = await tokens.lookupByAccessor(auth.accessor)
@@ -22,17 +22,17 @@ test('an id and an accessor lead to the token, also after a restart', async () =
 })
 
 test.each(['', 'root ', ' root', 'Root', 'hvs.unknown', 'x'.repeat(4097)])('%j is not the token root', async (id) => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
 
-  expect(await house.tokens.lookup(id)).toBeUndefined()
+  expect(await fixture.tokens.lookup(id)).toBeUndefined()
 })
 
 test('an accessor is no id, and an id no accessor', async () => {
-  await using house = await openTokenHouse()
-  const { auth } = await house.login()
+  await using fixture = await openTokenFixture()
+  const { auth } = await fixture.login()
 
-  expect(await house.tokens.lookup(auth.accessor)).toBeUndefined()
-  expect(await house.tokens.lookupByAccessor(auth.client_token)).toBeUndefined()
+  expect(await fixture.tokens.lookup(auth.accessor)).toBeUndefined()
+  expect(await fixture.tokens.lookupByAccessor(auth.client_token)).toBeUndefined()
 })
 
 test('neither id nor accessor nor name of a login is in the stored bytes or keys', async () => {
@@ -49,13 +49,13 @@ test('neither id nor accessor nor name of a login is in the stored bytes or keys
 })
 
 test('a token is refused from the moment it expires', async () => {
-  await using house = await openTokenHouse()
-  const { auth } = await house.login({ ttl: 60 })
+  await using fixture = await openTokenFixture()
+  const { auth } = await fixture.login({ ttl: 60 })
 
-  house.clock.advance(59.999)
-  expect(await house.tokens.lookup(auth.client_token)).toBeDefined()
-  house.clock.advance(0.001)
-  expect(await house.tokens.lookup(auth.client_token)).toBeUndefined()
+  fixture.clock.advance(59.999)
+  expect(await fixture.tokens.lookup(auth.client_token)).toBeDefined()
+  fixture.clock.advance(0.001)
+  expect(await fixture.tokens.lookup(auth.client_token)).toBeUndefined()
 })
 
 test.each([
@@ -63,79 +63,79 @@ test.each([
   { name: 'is being removed', now: { ...jwtMount, tainted: true } },
   { name: 'was moved after they were issued', now: { ...jwtMount, moves: 1 } },
 ])('tokens end with a mount that $name, those of other mounts stay', async ({ now }) => {
-  await using house = await openTokenHouse()
-  const { auth } = await house.login()
-  const other = await house.login({}, otherJwtMount)
+  await using fixture = await openTokenFixture()
+  const { auth } = await fixture.login()
+  const other = await fixture.login({}, otherJwtMount)
 
-  if (now === undefined) house.mounts.delete(jwtMount.accessor)
-  else house.mounts.set(jwtMount.accessor, now)
+  if (now === undefined) fixture.mounts.delete(jwtMount.accessor)
+  else fixture.mounts.set(jwtMount.accessor, now)
 
-  expect(await house.tokens.lookup(auth.client_token)).toBeUndefined()
-  expect(await house.tokens.lookup(other.auth.client_token)).toBeDefined()
+  expect(await fixture.tokens.lookup(auth.client_token)).toBeUndefined()
+  expect(await fixture.tokens.lookup(other.auth.client_token)).toBeDefined()
 })
 
 test('a token issued after its mount was moved is valid', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
   const moved = aMount({ path: 'auth/team/', moves: 1 })
-  house.mounts.set(moved.accessor, moved)
+  fixture.mounts.set(moved.accessor, moved)
 
-  const { auth } = await house.login({}, moved)
+  const { auth } = await fixture.login({}, moved)
 
-  expect(await house.tokens.lookup(auth.client_token)).toMatchObject({ path: 'auth/team/login', display_name: 'team-alice' })
-  house.mounts.set(moved.accessor, { ...moved, moves: 2 })
-  expect(await house.tokens.lookup(auth.client_token)).toBeUndefined()
+  expect(await fixture.tokens.lookup(auth.client_token)).toMatchObject({ path: 'auth/team/login', display_name: 'team-alice' })
+  fixture.mounts.set(moved.accessor, { ...moved, moves: 2 })
+  expect(await fixture.tokens.lookup(auth.client_token)).toBeUndefined()
 })
 
 test('no child outlives the expiry of an ancestor', async () => {
-  await using house = await openTokenHouse()
-  const parent = await house.lookup((await house.create({ policies: ['web'], ttl: '60' })).auth.client_token)
-  const child = await house.lookup((await house.create({ ttl: '1h' }, { caller: parent, sudo: false })).auth.client_token)
-  const grandchild = await house.create({ ttl: '1h' }, { caller: child, sudo: false })
+  await using fixture = await openTokenFixture()
+  const parent = await fixture.lookup((await fixture.create({ policies: ['web'], ttl: '60' })).auth.client_token)
+  const child = await fixture.lookup((await fixture.create({ ttl: '1h' }, { caller: parent, sudo: false })).auth.client_token)
+  const grandchild = await fixture.create({ ttl: '1h' }, { caller: child, sudo: false })
 
-  expect(await house.tokens.lookup(grandchild.auth.client_token)).toBeDefined()
-  house.clock.advance(60)
-  expect(await house.tokens.lookup(grandchild.auth.client_token)).toBeUndefined()
+  expect(await fixture.tokens.lookup(grandchild.auth.client_token)).toBeDefined()
+  fixture.clock.advance(60)
+  expect(await fixture.tokens.lookup(grandchild.auth.client_token)).toBeUndefined()
 })
 
 test('uses count down to −1, and then the token is refused', async () => {
-  await using house = await openTokenHouse()
-  const { auth } = await house.create({ policies: ['web'], num_uses: 2 })
+  await using fixture = await openTokenFixture()
+  const { auth } = await fixture.create({ policies: ['web'], num_uses: 2 })
 
   const uses: (number | undefined)[] = []
-  for (let use = 0; use < 2; use += 1) uses.push((await house.tokens.spendUse(await house.lookup(auth.client_token)))?.num_uses)
+  for (let use = 0; use < 2; use += 1) uses.push((await fixture.tokens.spendUse(await fixture.lookup(auth.client_token)))?.num_uses)
 
   expect(uses).toEqual([1, -1])
-  expect(await house.tokens.lookup(auth.client_token)).toBeUndefined()
-  expect(await (await house.restarted()).tokens.lookup(auth.client_token)).toBeUndefined()
+  expect(await fixture.tokens.lookup(auth.client_token)).toBeUndefined()
+  expect(await (await fixture.restarted()).tokens.lookup(auth.client_token)).toBeUndefined()
 })
 
 test('of many concurrent requests, only as many as there are uses succeed', async () => {
-  await using house = await openTokenHouse()
-  const token = await house.lookup((await house.create({ policies: ['web'], num_uses: 3 })).auth.client_token)
+  await using fixture = await openTokenFixture()
+  const token = await fixture.lookup((await fixture.create({ policies: ['web'], num_uses: 3 })).auth.client_token)
 
-  const spent = await Promise.all(Array.from({ length: 20 }, () => house.tokens.spendUse(token)))
+  const spent = await Promise.all(Array.from({ length: 20 }, () => fixture.tokens.spendUse(token)))
 
   expect(spent.filter((use) => use !== undefined).map((use) => use.num_uses)).toEqual([2, 1, -1])
 })
 
 test('a token without a limit is not written when it is used', async () => {
-  await using house = await openTokenHouse()
-  const [before] = await house.view.list('token/', { limit: 1 })
+  await using fixture = await openTokenFixture()
+  const [before] = await fixture.view.list('token/', { limit: 1 })
 
-  expect(await house.tokens.spendUse(house.root)).toBe(house.root)
-  expect((await house.view.list('token/', { limit: 1 }))[0]?.revision).toBe(before?.revision)
+  expect(await fixture.tokens.spendUse(fixture.root)).toBe(fixture.root)
+  expect((await fixture.view.list('token/', { limit: 1 }))[0]?.revision).toBe(before?.revision)
 })
 
 test('fields of a later version survive a change', async () => {
-  await using house = await openTokenHouse()
-  const token = await house.lookup((await house.create({ policies: ['web'], num_uses: 3 })).auth.client_token)
-  const key = tokenKey(house.tokens.keys.hashOf(token.accessor))
-  await house.view.write([{ key, value: { ...token, from_the_future: { a: 1 } } }])
+  await using fixture = await openTokenFixture()
+  const token = await fixture.lookup((await fixture.create({ policies: ['web'], num_uses: 3 })).auth.client_token)
+  const key = tokenKey(fixture.tokens.keys.hashOf(token.accessor))
+  await fixture.view.write([{ key, value: { ...token, from_the_future: { a: 1 } } }])
 
-  await house.tokens.spendUse(token)
-  await house.renew(token, 60)
+  await fixture.tokens.spendUse(token)
+  await fixture.renew(token, 60)
 
-  expect(await house.view.get(key)).toMatchObject({ num_uses: 2, granted_ttl: 60, from_the_future: { a: 1 } })
+  expect(await fixture.view.get(key)).toMatchObject({ num_uses: 2, granted_ttl: 60, from_the_future: { a: 1 } })
 })
 
 test.each([undefined, null, 'x', {}, { accessor: 'a' }])('the stored record %j is refused, never taken for a token', (value) => {
@@ -143,10 +143,10 @@ test.each([undefined, null, 'x', {}, { accessor: 'a' }])('the stored record %j i
 })
 
 test('a record whose policies are no texts is refused', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
 
-  expect(() => readToken({ ...house.root, policies: [1] })).toThrow('internal error')
-  expect(readToken({ ...house.root })).toEqual(house.root)
+  expect(() => readToken({ ...fixture.root, policies: [1] })).toThrow('internal error')
+  expect(readToken({ ...fixture.root })).toEqual(fixture.root)
 })
 
 const draft = {

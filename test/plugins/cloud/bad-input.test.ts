@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type CloudHouse, startCloudHouse } from './cloud-house.ts'
+import { type CloudFixture, startCloudFixture } from './cloud-fixture.ts'
 
-let house: CloudHouse
+let fixture: CloudFixture
 
 beforeAll(async () => {
-  house = await startCloudHouse()
+  fixture = await startCloudFixture()
 })
-afterAll(() => house[Symbol.asyncDispose]())
+afterAll(() => fixture[Symbol.asyncDispose]())
 
 const odd = fc.oneof(
   fc.constantFrom(
@@ -72,10 +72,10 @@ const config = fc.record(
 test('any written role is either stored or refused, and a stored one can be read', async () => {
   await fc.assert(
     fc.asyncProperty(role, async (body) => {
-      const answer = await house.root.write('cloud/roles/odd', body)
+      const answer = await fixture.root.write('cloud/roles/odd', body)
       expect([204, 400], answer.text).toContain(answer.status)
-      expect((await house.root.read('cloud/roles/odd')).status).toBe(answer.status === 204 ? 200 : 404)
-      await house.root.delete('cloud/roles/odd')
+      expect((await fixture.root.read('cloud/roles/odd')).status).toBe(answer.status === 204 ? 200 : 404)
+      await fixture.root.delete('cloud/roles/odd')
     }),
     { numRuns: 150 },
   )
@@ -84,10 +84,10 @@ test('any written role is either stored or refused, and a stored one can be read
 test('any change of a configuration is either stored or refused, and the result can be read', async () => {
   await fc.assert(
     fc.asyncProperty(config, async (body) => {
-      const before = (await house.root.read('azure/config')).body['data']
-      const answer = await house.root.write('azure/config', body)
+      const before = (await fixture.root.read('azure/config')).body['data']
+      const answer = await fixture.root.write('azure/config', body)
       expect([204, 400], answer.text).toContain(answer.status)
-      const after = await house.root.read('azure/config')
+      const after = await fixture.root.read('azure/config')
       expect(after.status).toBe(200)
       if (answer.status === 400) expect(after.body['data']).toEqual(before)
     }),
@@ -96,7 +96,7 @@ test('any change of a configuration is either stored or refused, and the result 
 })
 
 test('nothing a caller writes leaves the intended paths of the directory and the resource manager', () => {
-  const known = house.directory.journal.entries().filter(({ operation }) => operation === 'unknown')
+  const known = fixture.directory.journal.entries().filter(({ operation }) => operation === 'unknown')
 
   expect(known.map(({ method, path }) => `${method} ${path}`)).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readRole } from '../../../src/plugins/cloud/role-record.ts'
-import { type EngineHouse, openEngineHouse } from './engine-house.ts'
-import { guids } from './cloud-house.ts'
+import { type EngineFixture, openEngineFixture } from './engine-fixture.ts'
+import { guids } from './cloud-fixture.ts'
 
 const correlationId = 'c0ffee00-0000-4000-8000-000000000000'
 const moments = Array.from({ length: 8 }, (_, writes) => writes).flatMap((writes) => [
@@ -13,150 +13,150 @@ const moments = Array.from({ length: 8 }, (_, writes) => writes).flatMap((writes
 const trying = (work: Promise<unknown>) => work.catch(() => undefined)
 
 /** The next life of the server: it has all the time it needs. */
-async function nextLife(house: EngineHouse): Promise<void> {
-  house.restart()
-  await timePasses(house)
+async function nextLife(fixture: EngineFixture): Promise<void> {
+  fixture.restart()
+  await timePasses(fixture)
 }
 
-async function timePasses(house: EngineHouse): Promise<void> {
+async function timePasses(fixture: EngineFixture): Promise<void> {
   for (let minutes = 0; minutes < 12; minutes += 4) {
-    house.clock.advance(240)
-    await house.engine.rotation.look()
-    await house.state.intents.undoAll()
+    fixture.clock.advance(240)
+    await fixture.engine.rotation.look()
+    await fixture.state.intents.undoAll()
   }
-  expect(await house.state.intents.undoAll()).toEqual([])
+  expect(await fixture.state.intents.undoAll()).toEqual([])
 }
 
 describe('whenever the server ends while the root secret is rotated', () => {
   test.each(moments)('after $writes writes, the last one $last: the root signs in, and has one secret', async ({ writes, last }) => {
-    await using house = await openEngineHouse()
-    house.breakStorage(writes, last)
-    await trying(house.engine.rotateRoot(house.mount, correlationId))
-    house.clock.advance(60)
-    await house.engine.rotation.look()
+    await using fixture = await openEngineFixture()
+    fixture.breakStorage(writes, last)
+    await trying(fixture.engine.rotateRoot(fixture.mount, correlationId))
+    fixture.clock.advance(60)
+    await fixture.engine.rotation.look()
 
-    await nextLife(house)
+    await nextLife(fixture)
 
-    await rootIsWell(house)
+    await rootIsWell(fixture)
   })
 
   test.each(moments)('or refuses one write after $writes, which is $last, and goes on', async ({ writes, last }) => {
-    await using house = await openEngineHouse()
-    house.refuseOneWrite(writes, last)
-    await trying(house.engine.rotateRoot(house.mount, correlationId))
-    house.clock.advance(60)
-    await house.engine.rotation.look()
+    await using fixture = await openEngineFixture()
+    fixture.refuseOneWrite(writes, last)
+    await trying(fixture.engine.rotateRoot(fixture.mount, correlationId))
+    fixture.clock.advance(60)
+    await fixture.engine.rotation.look()
 
-    await timePasses(house)
+    await timePasses(fixture)
 
-    await rootIsWell(house)
+    await rootIsWell(fixture)
   })
 })
 
 test.each(moments.slice(0, 6))(
   'a pending secret whose successor comes while storage refuses a write after $writes, which is $last, is removed',
   async ({ writes, last }) => {
-    await using house = await openEngineHouse()
-    await house.engine.rotateRoot(house.mount, correlationId)
-    house.refuseOneWrite(writes, last)
-    await trying(house.engine.rotateRoot(house.mount, correlationId))
+    await using fixture = await openEngineFixture()
+    await fixture.engine.rotateRoot(fixture.mount, correlationId)
+    fixture.refuseOneWrite(writes, last)
+    await trying(fixture.engine.rotateRoot(fixture.mount, correlationId))
 
-    await house.state.intents.undoAll()
+    await fixture.state.intents.undoAll()
 
-    expect((await house.rootPasswords()).map(({ keyId }) => keyId)).toHaveLength(2)
+    expect((await fixture.rootPasswords()).map(({ keyId }) => keyId)).toHaveLength(2)
   },
 )
 
-async function rootIsWell(house: EngineHouse): Promise<void> {
-  const { client_secret, client_id } = await house.config()
-  const { tokens } = await house.state.upstream()
-  expect(await tokens.proveSecret(client_id, client_secret, 'directory', { deadline: house.clock.now() + 60_000, correlationId })).toBe(true)
-  expect(await house.config()).not.toHaveProperty('pending')
-  expect(await house.rootPasswords()).toHaveLength(1)
+async function rootIsWell(fixture: EngineFixture): Promise<void> {
+  const { client_secret, client_id } = await fixture.config()
+  const { tokens } = await fixture.state.upstream()
+  expect(await tokens.proveSecret(client_id, client_secret, 'directory', { deadline: fixture.clock.now() + 60_000, correlationId })).toBe(true)
+  expect(await fixture.config()).not.toHaveProperty('pending')
+  expect(await fixture.rootPasswords()).toHaveLength(1)
 }
 
-const rightsOf = (house: EngineHouse) =>
-  house.directory
+const rightsOf = (fixture: EngineFixture) =>
+  fixture.directory
     .inventory()
     .filter(({ kind, deleted }) => !deleted && (kind === 'role-assignment' || kind === 'group-member'))
     .map(({ id }) => id.toLowerCase())
     .sort()
 
 /** What the stored role says there is, and what there is. */
-async function rightsBothWays(house: EngineHouse) {
-  const stored = await house.view.get('role/kept')
+async function rightsBothWays(fixture: EngineFixture) {
+  const stored = await fixture.view.get('role/kept')
   const managed = stored === undefined ? undefined : readRole(stored).managed
   const meant = [
     ...(managed?.role_assignments.map(({ id }) => id) ?? []),
     ...(managed?.group_ids.map((id) => `${id}/${managed.service_principal_id}`) ?? []),
   ]
-  const applications = house.directory.inventory().filter(({ kind, deleted }) => kind === 'application' && !deleted)
+  const applications = fixture.directory.inventory().filter(({ kind, deleted }) => kind === 'application' && !deleted)
   return {
     meant: { rights: meant.map((id) => id.toLowerCase()).sort(), applications: managed === undefined ? [] : [managed.object_id] },
-    there: { rights: rightsOf(house), applications: applications.map(({ id }) => id) },
+    there: { rights: rightsOf(fixture), applications: applications.map(({ id }) => id) },
   }
 }
 
 describe('whenever the server ends while a role that keeps its application is', () => {
-  const granted = (house: EngineHouse, guid: string) => ({
-    role_id: `/subscriptions/${house.directory.subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${guid}`,
-    scope: `/subscriptions/${house.directory.subscriptionId}`,
+  const granted = (fixture: EngineFixture, guid: string) => ({
+    role_id: `/subscriptions/${fixture.directory.subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${guid}`,
+    scope: `/subscriptions/${fixture.directory.subscriptionId}`,
   })
-  const write = (house: EngineHouse, guid: string, group: string) =>
-    house.engine.putRole(
-      house.mount,
+  const write = (fixture: EngineFixture, guid: string, group: string) =>
+    fixture.engine.putRole(
+      fixture.mount,
       'kept',
-      { persist_app: true, cloud_roles: JSON.stringify([granted(house, guid)]), cloud_groups: JSON.stringify([{ group_name: group }]) },
+      { persist_app: true, cloud_roles: JSON.stringify([granted(fixture, guid)]), cloud_groups: JSON.stringify([{ group_name: group }]) },
       correlationId,
     )
 
   test.each(moments)('made: after $writes writes, the last one $last', async ({ writes, last }) => {
-    await using house = await openEngineHouse()
-    house.breakStorage(writes, last)
-    await trying(write(house, guids.reader, 'foo'))
+    await using fixture = await openEngineFixture()
+    fixture.breakStorage(writes, last)
+    await trying(write(fixture, guids.reader, 'foo'))
 
-    await nextLife(house)
+    await nextLife(fixture)
 
-    const { meant, there } = await rightsBothWays(house)
+    const { meant, there } = await rightsBothWays(fixture)
     expect(there).toEqual(meant)
   })
 
   test.each(moments)('changed: after $writes writes, the last one $last', async ({ writes, last }) => {
-    await using house = await openEngineHouse()
-    await write(house, guids.reader, 'foo')
-    house.breakStorage(writes, last)
-    await trying(write(house, guids.owner, 'bar'))
+    await using fixture = await openEngineFixture()
+    await write(fixture, guids.reader, 'foo')
+    fixture.breakStorage(writes, last)
+    await trying(write(fixture, guids.owner, 'bar'))
 
-    await nextLife(house)
+    await nextLife(fixture)
 
-    const { meant, there } = await rightsBothWays(house)
+    const { meant, there } = await rightsBothWays(fixture)
     expect(there).toEqual(meant)
     expect(there.applications).toHaveLength(1)
     expect(there.rights).toHaveLength(2)
   })
 
   test.each(moments)('changed while one write after $writes is refused, which is $last', async ({ writes, last }) => {
-    await using house = await openEngineHouse()
-    await write(house, guids.reader, 'foo')
-    house.refuseOneWrite(writes, last)
-    await trying(write(house, guids.owner, 'bar'))
+    await using fixture = await openEngineFixture()
+    await write(fixture, guids.reader, 'foo')
+    fixture.refuseOneWrite(writes, last)
+    await trying(write(fixture, guids.owner, 'bar'))
 
-    await timePasses(house)
+    await timePasses(fixture)
 
-    const { meant, there } = await rightsBothWays(house)
+    const { meant, there } = await rightsBothWays(fixture)
     expect(there).toEqual(meant)
     expect(there.rights).toHaveLength(2)
   })
 
   test.each(moments.slice(0, 4))('deleted: after $writes writes, the last one $last', async ({ writes, last }) => {
-    await using house = await openEngineHouse()
-    await write(house, guids.reader, 'foo')
-    house.breakStorage(writes, last)
-    await trying(house.engine.deleteRole(house.mount, 'kept', { revoke: false, correlationId: correlationId }))
+    await using fixture = await openEngineFixture()
+    await write(fixture, guids.reader, 'foo')
+    fixture.breakStorage(writes, last)
+    await trying(fixture.engine.deleteRole(fixture.mount, 'kept', { revoke: false, correlationId: correlationId }))
 
-    await nextLife(house)
+    await nextLife(fixture)
 
-    await house.engine.deleteRole(house.mount, 'kept', { revoke: false, correlationId: correlationId })
-    expect(await rightsBothWays(house)).toEqual({ meant: { rights: [], applications: [] }, there: { rights: [], applications: [] } })
+    await fixture.engine.deleteRole(fixture.mount, 'kept', { revoke: false, correlationId: correlationId })
+    expect(await rightsBothWays(fixture)).toEqual({ meant: { rights: [], applications: [] }, there: { rights: [], applications: [] } })
   })
 })

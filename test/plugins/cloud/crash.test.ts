@@ -7,7 +7,7 @@ import type { FailPoint } from '../../../src/storage/faults.ts'
 import { Client } from '../../support/client.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from './credential-steps.ts'
-import { guids } from './cloud-house.ts'
+import { guids } from './cloud-fixture.ts'
 
 const entry = join(import.meta.dirname, '../../support/cloud-server.ts')
 

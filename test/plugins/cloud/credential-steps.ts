@@ -1,17 +1,19 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FaultInput } from '../../../simulators/directory/fault-fields.ts'
 import type { Answer, Json } from '../../support/client.ts'
-import { type CloudHouse, guids } from './cloud-house.ts'
+import { type CloudFixture, guids } from './cloud-fixture.ts'
 
 /** A role that may read one resource group, and what else a test says. */
-export async function aRole(house: CloudHouse, name: string, body: object = {}, mount = 'cloud'): Promise<void> {
-  const lists = mount === 'cloud' ? { cloud_roles: reader(house) } : { azure_roles: reader(house) }
-  const { status, text } = await house.root.write(`${mount}/roles/${name}`, 'application_object_id' in body ? body : { ...lists, ...body })
+export async function aRole(fixture: CloudFixture, name: string, body: object = {}, mount = 'cloud'): Promise<void> {
+  const lists = mount === 'cloud' ? { cloud_roles: reader(fixture) } : { azure_roles: reader(fixture) }
+  const { status, text } = await fixture.root.write(`${mount}/roles/${name}`, 'application_object_id' in body ? body : { ...lists, ...body })
   if (status !== 204) throw new Error(`role ${name}: ${text}`)
 }
 
-export const reader = (house: CloudHouse, ...groups: string[]): string =>
-  JSON.stringify((groups.length === 0 ? ['web'] : groups).map((group) => ({ role_id: house.definition(guids.reader), scope: house.scope(group) })))
+export const reader = (fixture: CloudFixture, ...groups: string[]): string =>
+  JSON.stringify(
+    (groups.length === 0 ? ['web'] : groups).map((group) => ({ role_id: fixture.definition(guids.reader), scope: fixture.scope(group) })),
+  )
 
 /** A credential as it was answered. */
 export type Credential = {
@@ -22,8 +24,8 @@ export type Credential = {
   readonly warnings: Json
 }
 
-export async function aCredential(house: CloudHouse, path: string): Promise<Credential> {
-  return credentialOf(await house.root.read(path.includes('/') ? path : `cloud/creds/${path}`))
+export async function aCredential(fixture: CloudFixture, path: string): Promise<Credential> {
+  return credentialOf(await fixture.root.read(path.includes('/') ? path : `cloud/creds/${path}`))
 }
 
 export function credentialOf({ status, text, body }: Answer): Credential {
@@ -38,28 +40,28 @@ export function credentialOf({ status, text, body }: Answer): Credential {
   }
 }
 
-export const revoke = (house: CloudHouse, lease: string): Promise<Answer> => house.root.write('sys/leases/revoke', { lease_id: lease })
-export const renew = (house: CloudHouse, lease: string, increment?: number): Promise<Answer> =>
-  house.root.write('sys/leases/renew', { lease_id: lease, ...(increment === undefined ? {} : { increment }) })
+export const revoke = (fixture: CloudFixture, lease: string): Promise<Answer> => fixture.root.write('sys/leases/revoke', { lease_id: lease })
+export const renew = (fixture: CloudFixture, lease: string, increment?: number): Promise<Answer> =>
+  fixture.root.write('sys/leases/renew', { lease_id: lease, ...(increment === undefined ? {} : { increment }) })
 
 /** Kinds of what exists upstream for a client id, deleted or not. */
-export const kindsOf = (house: CloudHouse, clientId: string, { deleted = false } = {}): string[] =>
-  house.directory
+export const kindsOf = (fixture: CloudFixture, clientId: string, { deleted = false } = {}): string[] =>
+  fixture.directory
     .inventory()
     .filter((thing) => thing.clientId === clientId && thing.deleted === deleted)
     .map(({ kind }) => kind)
     .sort()
 
 /** What exists upstream and is not deleted. */
-export const living = (house: CloudHouse): string[] =>
-  house.directory
+export const living = (fixture: CloudFixture): string[] =>
+  fixture.directory
     .inventory()
     .filter(({ deleted, kind }) => !deleted || kind === 'role-assignment')
     .map(({ kind }) => kind)
     .sort()
 
-export async function debris(house: CloudHouse, mount = 'cloud'): Promise<Record<string, Json>[]> {
-  const { status, body } = await house.root.read(`${mount}/debris`)
+export async function debris(fixture: CloudFixture, mount = 'cloud'): Promise<Record<string, Json>[]> {
+  const { status, body } = await fixture.root.read(`${mount}/debris`)
   if (status !== 200) throw new Error(`debris: ${status}`)
   return body.data?.['objects'] as unknown as Record<string, Json>[]
 }
@@ -76,21 +78,21 @@ export async function until(isSo: () => boolean | Promise<boolean>): Promise<voi
 }
 
 /** Nothing is left to undo. */
-export const cleared = (house: CloudHouse, mount = 'cloud'): Promise<void> => until(async () => (await debris(house, mount)).length === 0)
+export const cleared = (fixture: CloudFixture, mount = 'cloud'): Promise<void> => until(async () => (await debris(fixture, mount)).length === 0)
 
 /** Whether the secret gets a token of the stand-in. */
-export async function works(house: CloudHouse, { clientId, secret }: Pick<Credential, 'clientId' | 'secret'>): Promise<boolean> {
+export async function works(fixture: CloudFixture, { clientId, secret }: Pick<Credential, 'clientId' | 'secret'>): Promise<boolean> {
   const { Agent, request } = await import('node:https')
   const body = new URLSearchParams({
     client_id: clientId,
     client_secret: secret,
-    scope: `${house.directory.directoryUrl}/.default`,
+    scope: `${fixture.directory.directoryUrl}/.default`,
     grant_type: 'client_credentials',
   }).toString()
-  const agent = new Agent({ ca: house.directory.ca })
+  const agent = new Agent({ ca: fixture.directory.ca })
   return new Promise((resolve, reject) => {
     const sent = request(
-      `${house.directory.authorityUrl}/${house.directory.tenantId}/oauth2/v2.0/token`,
+      `${fixture.directory.authorityUrl}/${fixture.directory.tenantId}/oauth2/v2.0/token`,
       { method: 'POST', agent, headers: { 'content-type': 'application/x-www-form-urlencoded' } },
       (answer) => {
         answer.resume().on('end', () => {

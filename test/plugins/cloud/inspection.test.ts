@@ -1,24 +1,24 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type CloudHouse, startCloudHouse } from './cloud-house.ts'
+import { type CloudFixture, startCloudFixture } from './cloud-fixture.ts'
 import { aCredential, aRole, debris, kindsOf, revoke } from './credential-steps.ts'
 
-let house: CloudHouse
+let fixture: CloudFixture
 
 beforeEach(async () => {
-  house = await startCloudHouse()
-  await aRole(house, 'ci', { ttl: 600 })
+  fixture = await startCloudFixture()
+  await aRole(fixture, 'ci', { ttl: 600 })
 })
-afterEach(() => house[Symbol.asyncDispose]())
+afterEach(() => fixture[Symbol.asyncDispose]())
 
 describe('whois', () => {
   test('tells the lease and who asked, but nothing of strangers or ended leases', async () => {
-    await house.root.write('sys/policies/acl/ci', { policy: 'path "cloud/creds/*" { capabilities = ["read"] }' })
-    const { body } = await house.root.write('auth/token/create', { policies: ['ci'], display_name: 'pipeline' })
-    const answer = await house.server.as(String(body.auth?.client_token)).read('cloud/creds/ci')
+    await fixture.root.write('sys/policies/acl/ci', { policy: 'path "cloud/creds/*" { capabilities = ["read"] }' })
+    const { body } = await fixture.root.write('auth/token/create', { policies: ['ci'], display_name: 'pipeline' })
+    const answer = await fixture.server.as(String(body.auth?.client_token)).read('cloud/creds/ci')
     const [clientId, lease] = [String(answer.body.data?.client_id), String(answer.body.lease_id)]
-    const lookup = await house.root.write('sys/leases/lookup', { lease_id: lease })
+    const lookup = await fixture.root.write('sys/leases/lookup', { lease_id: lease })
 
-    const found = await house.root.read(`cloud/whois/${clientId}`)
+    const found = await fixture.root.read(`cloud/whois/${clientId}`)
 
     expect(found).toMatchObject({ status: 200 })
     expect(found.body.data).toEqual({
@@ -29,35 +29,35 @@ describe('whois', () => {
       issue_time: lookup.body.data?.issue_time,
       expire_time: lookup.body.data?.expire_time,
     })
-    expect(await house.root.read(`cloud/whois/${house.directory.rootClientId}`)).toMatchObject({ status: 404, body: { errors: [] } })
-    await revoke(house, lease)
-    expect((await house.root.read(`cloud/whois/${clientId}`)).status).toBe(404)
+    expect(await fixture.root.read(`cloud/whois/${fixture.directory.rootClientId}`)).toMatchObject({ status: 404, body: { errors: [] } })
+    await revoke(fixture, lease)
+    expect((await fixture.root.read(`cloud/whois/${clientId}`)).status).toBe(404)
   })
 
   test('tells nothing of what was dropped by force', async () => {
-    const { clientId } = await aCredential(house, 'ci')
-    house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest', times: null })
-    expect((await house.root.write('sys/leases/revoke-force/cloud/creds/ci')).status).toBe(204)
+    const { clientId } = await aCredential(fixture, 'ci')
+    fixture.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest', times: null })
+    expect((await fixture.root.write('sys/leases/revoke-force/cloud/creds/ci')).status).toBe(204)
 
-    expect((await house.root.read(`cloud/whois/${clientId}`)).status).toBe(404)
+    expect((await fixture.root.read(`cloud/whois/${clientId}`)).status).toBe(404)
   })
 })
 
 describe('reap', () => {
   const tagged = () => {
-    const tag = house.directory.inventory().flatMap(({ tags = [] }) => tags)[0] ?? ''
+    const tag = fixture.directory.inventory().flatMap(({ tags = [] }) => tags)[0] ?? ''
     return tag.slice(0, tag.lastIndexOf(':') + 1)
   }
-  const reap = async (body: object = {}) => (await house.root.write('cloud/reap', body)).body.data as unknown as Record<string, unknown>
+  const reap = async (body: object = {}) => (await fixture.root.write('cloud/reap', body)).body.data as unknown as Record<string, unknown>
 
   test('finds and deletes what carries the tag of this mount and belongs to nobody, and nothing else', async () => {
-    const { clientId, lease } = await aCredential(house, 'ci')
-    await aRole(house, 'kept', { persist_app: true })
-    const kept = String((await house.root.read('cloud/roles/kept')).body.data?.['application_object_id'])
+    const { clientId, lease } = await aCredential(fixture, 'ci')
+    await aRole(fixture, 'kept', { persist_app: true })
+    const kept = String((await fixture.root.read('cloud/roles/kept')).body.data?.['application_object_id'])
     const prefix = tagged()
-    const orphan = house.directory.hand.addApplication({ displayName: 'gatehouse-ci-lost', tags: ['team:a', `${prefix}1234`] })
-    const lookAlike = house.directory.hand.addApplication({ displayName: 'gatehouse-ci-lookalike', tags: ['gatehouse'] })
-    const other = house.directory.hand.addApplication({ displayName: 'gatehouse-ci-other', tags: ['gatehouse:cloud_ffffffff:1'] })
+    const orphan = fixture.directory.hand.addApplication({ displayName: 'gatehouse-ci-lost', tags: ['team:a', `${prefix}1234`] })
+    const lookAlike = fixture.directory.hand.addApplication({ displayName: 'gatehouse-ci-lookalike', tags: ['gatehouse'] })
+    const other = fixture.directory.hand.addApplication({ displayName: 'gatehouse-ci-other', tags: ['gatehouse:cloud_ffffffff:1'] })
 
     const dry = await reap()
     expect(dry).toEqual({
@@ -68,32 +68,32 @@ describe('reap', () => {
 
     expect(done).toMatchObject({ objects: [{ id: orphan.id }], deleted: 1 })
     expect(await reap({ dry_run: 'false' })).toEqual({ objects: [], deleted: 0 })
-    expect(kindsOf(house, clientId)).toContain('application')
-    expect(house.directory.inventory().filter(({ id, deleted }) => id === kept && !deleted)).toHaveLength(1)
-    for (const { id } of [lookAlike, other]) expect(() => house.directory.hand.addPassword(id)).not.toThrow()
-    expect((await revoke(house, lease)).status).toBe(204)
+    expect(kindsOf(fixture, clientId)).toContain('application')
+    expect(fixture.directory.inventory().filter(({ id, deleted }) => id === kept && !deleted)).toHaveLength(1)
+    for (const { id } of [lookAlike, other]) expect(() => fixture.directory.hand.addPassword(id)).not.toThrow()
+    expect((await revoke(fixture, lease)).status).toBe(204)
   })
 
   test('spares what is being created at this moment', async () => {
-    await aCredential(house, 'ci')
-    house.directory.fault({ kind: 'held', operation: 'addServicePrincipalPassword' })
-    const asked = house.root.read('cloud/creds/ci')
-    await house.directory.journal.arrived('addServicePrincipalPassword', 2)
+    await aCredential(fixture, 'ci')
+    fixture.directory.fault({ kind: 'held', operation: 'addServicePrincipalPassword' })
+    const asked = fixture.root.read('cloud/creds/ci')
+    await fixture.directory.journal.arrived('addServicePrincipalPassword', 2)
 
     expect(await reap({ dry_run: false })).toEqual({ objects: [], deleted: 0 })
 
-    house.directory.release()
+    fixture.directory.release()
     expect((await asked).status).toBe(200)
   })
 
   test('what cannot be deleted does not stop the rest', async () => {
-    await aCredential(house, 'ci')
+    await aCredential(fixture, 'ci')
     const prefix = tagged()
-    for (const name of ['a', 'b', 'c']) house.directory.hand.addApplication({ displayName: name, tags: [`${prefix}${name}`] })
-    house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 403, code: 'Authorization_RequestDenied', message: 'No.' })
+    for (const name of ['a', 'b', 'c']) fixture.directory.hand.addApplication({ displayName: name, tags: [`${prefix}${name}`] })
+    fixture.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 403, code: 'Authorization_RequestDenied', message: 'No.' })
 
     const text = 'error deleting application: Authorization_RequestDenied: No.; missing permission: Application.ReadWrite.OwnedBy'
-    expect(await house.root.write('cloud/reap', { dry_run: false })).toMatchObject({ status: 400, body: { errors: [text] } })
+    expect(await fixture.root.write('cloud/reap', { dry_run: false })).toMatchObject({ status: 400, body: { errors: [text] } })
 
     expect(await reap({ dry_run: false })).toMatchObject({ objects: [{ kind: 'app' }], deleted: 1 })
   })
@@ -101,9 +101,9 @@ describe('reap', () => {
 
 describe('config/check', () => {
   test('an invalid expiration of the secret counts as none', async () => {
-    const passwordCredentials = [{ keyId: 'k', hint: house.directory.rootClientSecret.slice(0, 3), endDateTime: 'soon' }]
-    const own = { id: house.directory.rootApplicationId, appId: house.directory.rootClientId, displayName: 'root', passwordCredentials }
-    house.directory.fault({ kind: 'status', operation: 'listApplications', status: 200, body: { value: [own] } })
+    const passwordCredentials = [{ keyId: 'k', hint: fixture.directory.rootClientSecret.slice(0, 3), endDateTime: 'soon' }]
+    const own = { id: fixture.directory.rootApplicationId, appId: fixture.directory.rootClientId, displayName: 'root', passwordCredentials }
+    fixture.directory.fault({ kind: 'status', operation: 'listApplications', status: 200, body: { value: [own] } })
 
     expect(await byName('root_secret')).toEqual({
       name: 'root_secret',
@@ -113,7 +113,7 @@ describe('config/check', () => {
   })
 
   const check = async () =>
-    (await house.root.read('cloud/config/check')).body.data as unknown as { ok: boolean; checks: { name: string; ok: boolean; detail: string }[] }
+    (await fixture.root.read('cloud/config/check')).body.data as unknown as { ok: boolean; checks: { name: string; ok: boolean; detail: string }[] }
   const byName = async (name: string) => (await check()).checks.find((one) => one.name === name)
 
   test('reports no problem when all is well', async () => {
@@ -130,11 +130,11 @@ describe('config/check', () => {
     ])
     expect(checks.filter((one) => !one.ok)).toEqual([])
     expect(ok).toBe(true)
-    expect(JSON.stringify(checks)).not.toContain(house.directory.rootClientSecret)
+    expect(JSON.stringify(checks)).not.toContain(fixture.directory.rootClientSecret)
   })
 
   test('names the permissions that are missing, for what', async () => {
-    house.directory.change({ directoryPermissions: 'OwnedBy', rootRoles: ['Contributor'] })
+    fixture.directory.change({ directoryPermissions: 'OwnedBy', rootRoles: ['Contributor'] })
 
     expect(await byName('directory_permissions')).toMatchObject({
       ok: false,
@@ -143,84 +143,84 @@ describe('config/check', () => {
     expect(await byName('resource_manager_permissions')).toEqual({
       name: 'resource_manager_permissions',
       ok: false,
-      detail: `lacks Microsoft.Authorization/roleAssignments/write, Microsoft.Authorization/roleAssignments/delete in ${house.scope('web')}`,
+      detail: `lacks Microsoft.Authorization/roleAssignments/write, Microsoft.Authorization/roleAssignments/delete in ${fixture.scope('web')}`,
     })
     expect((await check()).ok).toBe(false)
   })
 
   test('tells of this moment: of permissions granted, and of a secret removed, since the last request', async () => {
-    house.directory.change({ directoryPermissions: 'None' })
+    fixture.directory.change({ directoryPermissions: 'None' })
     expect(await byName('directory_permissions')).toMatchObject({ ok: false })
-    house.directory.change({ directoryPermissions: 'All' })
+    fixture.directory.change({ directoryPermissions: 'All' })
     expect(await byName('directory_permissions')).toMatchObject({ ok: true })
 
-    const { keyId, secretText } = house.directory.hand.addPassword(house.directory.rootApplicationId)
-    await house.root.write('cloud/config', { client_secret: secretText })
+    const { keyId, secretText } = fixture.directory.hand.addPassword(fixture.directory.rootApplicationId)
+    await fixture.root.write('cloud/config', { client_secret: secretText })
     expect(await byName('sign_in')).toMatchObject({ ok: true })
-    house.directory.hand.remove(keyId)
+    fixture.directory.hand.remove(keyId)
     expect(await byName('sign_in')).toMatchObject({ ok: false, detail: expect.stringContaining('7000215') })
   })
 
   test('a credential that was refused for a permission is made at the next request once that is granted', async () => {
-    house.directory.change({ directoryPermissions: 'None' })
-    expect((await house.root.read('cloud/config/check')).status).toBe(200)
-    const refused = await house.root.read('cloud/creds/ci')
+    fixture.directory.change({ directoryPermissions: 'None' })
+    expect((await fixture.root.read('cloud/config/check')).status).toBe(200)
+    const refused = await fixture.root.read('cloud/creds/ci')
     expect(refused).toMatchObject({ status: 400, body: { errors: [expect.stringContaining('missing permission: Application.ReadWrite.OwnedBy')] } })
 
-    house.directory.change({ directoryPermissions: 'All' })
+    fixture.directory.change({ directoryPermissions: 'All' })
 
-    expect((await house.root.read('cloud/creds/ci')).status).toBe(200)
+    expect((await fixture.root.read('cloud/creds/ci')).status).toBe(200)
   })
 
   test('a secret that is refused, and a mount without configuration, end it early', async () => {
-    await house.root.write('cloud/config', { client_secret: 'wrong' })
+    await fixture.root.write('cloud/config', { client_secret: 'wrong' })
     expect((await check()).checks).toMatchObject([
       { name: 'settings', ok: true },
       { name: 'sign_in', ok: false, detail: expect.stringContaining('7000215') },
     ])
 
-    await house.root.delete('cloud/config')
+    await fixture.root.delete('cloud/config')
     expect((await check()).checks).toEqual([{ name: 'settings', ok: false, detail: 'subscription_id is required' }])
   })
 
   test('the end of the secret, the clock, and the quota', async () => {
-    const { secretText } = house.directory.hand.addPassword(house.directory.rootApplicationId, {
+    const { secretText } = fixture.directory.hand.addPassword(fixture.directory.rootApplicationId, {
       lifetimeSeconds: 3 * 86_400,
       secretText: 'Zq7short-lived-secret-text',
     })
-    await house.root.write('cloud/config', { client_secret: secretText })
+    await fixture.root.write('cloud/config', { client_secret: secretText })
     expect(await byName('root_secret')).toMatchObject({
       ok: false,
       detail: expect.stringMatching(/^the password on the application ends .*, in [23] days$/),
     })
 
-    const onPrincipal = house.directory.hand.addPassword(house.directory.rootServicePrincipalId, {
+    const onPrincipal = fixture.directory.hand.addPassword(fixture.directory.rootServicePrincipalId, {
       lifetimeSeconds: 20 * 86_400,
       secretText: 'Qz9another',
     })
-    await house.root.write('cloud/config', { client_secret: onPrincipal.secretText })
+    await fixture.root.write('cloud/config', { client_secret: onPrincipal.secretText })
     expect(await byName('root_secret')).toMatchObject({ ok: true, detail: expect.stringMatching(/^the password on the service principal ends /) })
 
-    house.directory.advance(-90)
+    fixture.directory.advance(-90)
     expect(await byName('clock_offset')).toMatchObject({ ok: false, detail: expect.stringMatching(/^upstream is (?:89|90|91) s behind$/) })
-    house.directory.advance(90)
+    fixture.directory.advance(90)
 
-    house.directory.change({ quotas: { directoryObjects: 6 } })
+    fixture.directory.change({ quotas: { directoryObjects: 6 } })
     expect(await byName('object_quota')).toMatchObject({ ok: false, detail: expect.stringMatching(/^\d+ of 6 objects are used$/) })
   })
 })
 
 test('metrics tell how much is left to undo', async () => {
-  house.directory.fault({ kind: 'status', operation: 'putRoleAssignment', status: 400, code: 'Request_BadRequest' })
-  house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest', times: null })
-  await house.root.read('cloud/creds/ci')
+  fixture.directory.fault({ kind: 'status', operation: 'putRoleAssignment', status: 400, code: 'Request_BadRequest' })
+  fixture.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest', times: null })
+  await fixture.root.read('cloud/creds/ci')
 
-  const { text } = await house.root.read('sys/metrics?format=prometheus')
+  const { text } = await fixture.root.read('sys/metrics?format=prometheus')
 
   expect(text).toContain('gatehouse_cloud_debris_objects{mount="cloud/"} 1\n')
   expect(text).toContain('gatehouse_cloud_debris_objects{mount="azure/"} 0\n')
 })
 
 test('debris of a mount that has none', async () => {
-  expect(await debris(house)).toEqual([])
+  expect(await debris(fixture)).toEqual([])
 })

@@ -3,94 +3,94 @@ import { emptyConfig } from '../../../src/plugins/cloud/config-record.ts'
 import { fieldNames } from '../../../src/plugins/cloud/field-names.ts'
 import { emptyRole } from '../../../src/plugins/cloud/role-record.ts'
 import { effectiveSettings } from '../../../src/plugins/cloud/settings.ts'
-import { openEngineHouse } from './engine-house.ts'
+import { openEngineFixture } from './engine-fixture.ts'
 
 describe('the client of upstream', () => {
   test('is kept for 30 minutes', async () => {
-    await using house = await openEngineHouse()
-    const first = await house.state.upstream()
-    house.clock.advance(1799)
-    expect(await house.state.upstream()).toBe(first)
-    house.clock.advance(1)
-    expect(await house.state.upstream()).not.toBe(first)
+    await using fixture = await openEngineFixture()
+    const first = await fixture.state.upstream()
+    fixture.clock.advance(1799)
+    expect(await fixture.state.upstream()).toBe(first)
+    fixture.clock.advance(1)
+    expect(await fixture.state.upstream()).not.toBe(first)
   })
 
   test.each([
     {
       name: 'a written configuration',
-      change: (house: Awaited<ReturnType<typeof openEngineHouse>>) => house.engine.putConfig(house.mount, { root_password_ttl: 1 }),
+      change: (fixture: Awaited<ReturnType<typeof openEngineFixture>>) => fixture.engine.putConfig(fixture.mount, { root_password_ttl: 1 }),
     },
     {
       name: 'a completed rotation',
-      change: async (house: Awaited<ReturnType<typeof openEngineHouse>>) => {
-        await house.engine.rotateRoot(house.mount, 'c0ffee00-0000-4000-8000-000000000000')
-        house.clock.advance(60)
-        await house.engine.rotation.look()
+      change: async (fixture: Awaited<ReturnType<typeof openEngineFixture>>) => {
+        await fixture.engine.rotateRoot(fixture.mount, 'c0ffee00-0000-4000-8000-000000000000')
+        fixture.clock.advance(60)
+        await fixture.engine.rotation.look()
       },
     },
   ])('is created again after $name', async ({ change }) => {
-    await using house = await openEngineHouse()
-    const first = await house.state.upstream()
+    await using fixture = await openEngineFixture()
+    const first = await fixture.state.upstream()
 
-    await change(house)
+    await change(fixture)
 
-    expect(await house.state.upstream()).not.toBe(first)
+    expect(await fixture.state.upstream()).not.toBe(first)
   })
 
   test('is missing after the configuration is deleted', async () => {
-    await using house = await openEngineHouse()
-    await house.state.upstream()
+    await using fixture = await openEngineFixture()
+    await fixture.state.upstream()
 
-    await house.engine.deleteConfig(house.mount)
+    await fixture.engine.deleteConfig(fixture.mount)
 
-    await expect(house.state.upstream()).rejects.toMatchObject({ kind: 'invalid', message: 'subscription_id is required' })
+    await expect(fixture.state.upstream()).rejects.toMatchObject({ kind: 'invalid', message: 'subscription_id is required' })
   })
 
   test('works with settings of the environment alone', async () => {
     const operator = { subscriptionId: 's', tenantId: 't', clientId: 'c', clientSecret: 'x' }
-    await using house = await openEngineHouse({ operator })
-    await house.engine.deleteConfig(house.mount)
-    house.clock.advance(3600)
+    await using fixture = await openEngineFixture({ operator })
+    await fixture.engine.deleteConfig(fixture.mount)
+    fixture.clock.advance(3600)
 
-    expect((await house.state.upstream()).settings).toMatchObject(operator)
+    expect((await fixture.state.upstream()).settings).toMatchObject(operator)
   })
 })
 
 describe('records', () => {
   test('fields of a later version survive writes', async () => {
-    await using house = await openEngineHouse()
-    await house.view.write([
-      { key: 'config', value: { ...(await house.config()), later: 1 } },
-      { key: 'role/a', value: { ...emptyRole, groups: [{ group_name: 'foo', object_id: house.directory.groupIds['foo'] }], later: [2] } },
+    await using fixture = await openEngineFixture()
+    await fixture.view.write([
+      { key: 'config', value: { ...(await fixture.config()), later: 1 } },
+      { key: 'role/a', value: { ...emptyRole, groups: [{ group_name: 'foo', object_id: fixture.directory.groupIds['foo'] }], later: [2] } },
     ])
 
-    await house.engine.putConfig(house.mount, { root_password_ttl: 1 })
-    await house.engine.putRole(house.mount, 'a', { ttl: 7 }, 'c0ffee00-0000-4000-8000-000000000000')
+    await fixture.engine.putConfig(fixture.mount, { root_password_ttl: 1 })
+    await fixture.engine.putRole(fixture.mount, 'a', { ttl: 7 }, 'c0ffee00-0000-4000-8000-000000000000')
 
-    expect(await house.view.get('config')).toMatchObject({ later: 1, root_password_ttl: 1 })
-    expect(await house.view.get('role/a')).toMatchObject({ later: [2], ttl: 7 })
+    expect(await fixture.view.get('config')).toMatchObject({ later: 1, root_password_ttl: 1 })
+    expect(await fixture.view.get('role/a')).toMatchObject({ later: [2], ttl: 7 })
   })
 
   test.each(['config', 'role/a'])('a damaged %s is an internal error, never treated as absent', async (key) => {
-    await using house = await openEngineHouse()
-    await house.view.write([{ key, value: { broken: true } }])
-    const reading = key === 'config' ? house.state.findConfig() : house.state.findRole('a')
+    await using fixture = await openEngineFixture()
+    await fixture.view.write([{ key, value: { broken: true } }])
+    const reading = key === 'config' ? fixture.state.findConfig() : fixture.state.findRole('a')
 
     await expect(reading).rejects.toMatchObject({ kind: 'internal', message: 'internal error' })
   })
 
   test('a failed read is not cached', async () => {
-    await using house = await openEngineHouse()
-    const good = await house.config()
-    await house.view.write([{ key: 'config', value: 7 }])
-    await expect(house.state.findConfig()).rejects.toMatchObject({ kind: 'internal' })
-    await house.view.write([{ key: 'config', value: good }])
+    await using fixture = await openEngineFixture()
+    const good = await fixture.config()
+    await fixture.view.write([{ key: 'config', value: 7 }])
+    await expect(fixture.state.findConfig()).rejects.toMatchObject({ kind: 'internal' })
+    await fixture.view.write([{ key: 'config', value: good }])
 
-    expect(await house.state.findConfig()).toEqual(good)
+    expect(await fixture.state.findConfig()).toEqual(good)
   })
 
   test('concurrent changes of the configuration all take effect', async () => {
-    await using house = await openEngineHouse()
+    await using fixture = await openEngineFixture()
     const changes = [
       { tenant_id: 'a' },
       { subscription_id: 'b' },
@@ -99,9 +99,9 @@ describe('records', () => {
       { environment: 'CloudChinaCloud' },
     ]
 
-    await Promise.all(changes.map((change) => house.engine.putConfig(house.mount, change)))
+    await Promise.all(changes.map((change) => fixture.engine.putConfig(fixture.mount, change)))
 
-    expect(await house.state.findConfig()).toMatchObject(Object.assign({}, ...changes))
+    expect(await fixture.state.findConfig()).toMatchObject(Object.assign({}, ...changes))
   })
 })
 

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Thing } from '../../../simulators/directory/inventory.ts'
-import { type CloudHouse, guids, startCloudHouse } from './cloud-house.ts'
+import { type CloudFixture, guids, startCloudFixture } from './cloud-fixture.ts'
 
-let house: CloudHouse
+let fixture: CloudFixture
 
 beforeAll(async () => {
-  house = await startCloudHouse()
+  fixture = await startCloudFixture()
 })
-afterAll(() => house[Symbol.asyncDispose]())
+afterAll(() => fixture[Symbol.asyncDispose]())
 
 let count = 0
 const newName = () => `p${++count}`
-const write = (name: string, body: object) => house.root.write(`cloud/roles/${name}`, body)
-const read = async (name: string) => (await house.root.read(`cloud/roles/${name}`)).body['data'] ?? {}
-const owner = (resourceGroup = 'web') => ({ role_name: 'Owner', role_id: house.definition(guids.owner), scope: house.scope(resourceGroup) })
-const reader = (resourceGroup = 'web') => ({ role_name: 'Reader', role_id: house.definition(guids.reader), scope: house.scope(resourceGroup) })
+const write = (name: string, body: object) => fixture.root.write(`cloud/roles/${name}`, body)
+const read = async (name: string) => (await fixture.root.read(`cloud/roles/${name}`)).body['data'] ?? {}
+const owner = (resourceGroup = 'web') => ({ role_name: 'Owner', role_id: fixture.definition(guids.owner), scope: fixture.scope(resourceGroup) })
+const reader = (resourceGroup = 'web') => ({ role_name: 'Reader', role_id: fixture.definition(guids.reader), scope: fixture.scope(resourceGroup) })
 const lists = (roles: object[], groups: string[]) => ({
   cloud_roles: JSON.stringify(roles),
   cloud_groups: JSON.stringify(groups.map((group_name) => ({ group_name }))),
@@ -22,7 +22,7 @@ const lists = (roles: object[], groups: string[]) => ({
 
 /** What exists upstream of an application, soft-deleted things left out unless asked for. */
 function thingsOf(objectId: string, { deleted = false } = {}): Thing[] {
-  const all = house.directory.inventory()
+  const all = fixture.directory.inventory()
   const clientId = all.find(({ id }) => id === objectId)?.clientId
   return all.filter((thing) => thing.clientId === clientId && clientId !== undefined && (deleted || !thing.deleted))
 }
@@ -31,7 +31,7 @@ const rights = (objectId: string) =>
     .filter(({ kind }) => kind === 'role-assignment' || kind === 'group-member')
     .map(({ kind, name, id }) => (kind === 'group-member' ? `member of ${name}` : `${name} on ${id.split('/')[4]}`))
     .sort()
-const debris = async () => (await house.root.read('cloud/debris')).body['data']?.['objects']
+const debris = async () => (await fixture.root.read('cloud/debris')).body['data']?.['objects']
 const untilNoDebris = () => expect.poll(debris, { timeout: 20_000 }).toEqual([])
 
 /** A persisted role; gives the object id of its application. */
@@ -58,11 +58,11 @@ describe('a role that keeps its application', () => {
       'service-principal',
     ])
     expect(rights(id)).toEqual(['Owner on web', 'Reader on data', 'member of bar', 'member of foo'])
-    const accessor = (await house.root.read('sys/mounts')).body['data']?.['cloud/']?.['accessor']
+    const accessor = (await fixture.root.read('sys/mounts')).body['data']?.['cloud/']?.['accessor']
     const [application] = things
-    expect(application?.name).toMatch(new RegExp(`^gatehouse-${name}-${Math.floor(house.clock.now() / 1000)}-[0-9A-Za-z]{8}$`))
+    expect(application?.name).toMatch(new RegExp(`^gatehouse-${name}-${Math.floor(fixture.clock.now() / 1000)}-[0-9A-Za-z]{8}$`))
     expect(application?.tags).toEqual(['team:a', expect.stringMatching(new RegExp(`^gatehouse:${accessor}:[0-9a-f-]{36}$`))])
-    const creation = house.directory.journal.entries({ operation: 'createApplication' }).at(-1)
+    const creation = fixture.directory.journal.entries({ operation: 'createApplication' }).at(-1)
     expect(creation?.body).toMatchObject({ signInAudience: 'AzureADMultipleOrgs' })
     expect(await debris()).toEqual([])
   })
@@ -71,14 +71,14 @@ describe('a role that keeps its application', () => {
     const name = newName()
     const id = await persisted(name)
     const kept = thingsOf(id).find(({ name: right }) => right === 'Reader')
-    house.directory.journal.clear()
+    fixture.directory.journal.clear()
 
     expect((await write(name, { ...lists([reader('data'), owner('data')], ['bar']), ttl: 300, max_ttl: 3000 })).status).toBe(204)
 
     expect(await read(name)).toMatchObject({ application_object_id: id, ttl: 300, max_ttl: 3000 })
     expect(rights(id)).toEqual(['Owner on data', 'Reader on data', 'member of bar'])
     expect(thingsOf(id)).toContainEqual(kept)
-    const changes = house.directory.journal.entries().filter(({ method }) => method !== 'GET' && method !== 'POST')
+    const changes = fixture.directory.journal.entries().filter(({ method }) => method !== 'GET' && method !== 'POST')
     expect(changes.map(({ operation }) => operation)).toEqual(['putRoleAssignment', 'deleteRoleAssignment', 'removeGroupMember'])
     expect(await debris()).toEqual([])
   })
@@ -87,7 +87,7 @@ describe('a role that keeps its application', () => {
     const name = newName()
     const id = await persisted(name)
     const before = await read(name)
-    house.directory.fault({ kind: 'status', status: 400, code: 'RoleAssignmentLimitExceeded', message: 'No more.', operation: 'putRoleAssignment' })
+    fixture.directory.fault({ kind: 'status', status: 400, code: 'RoleAssignmentLimitExceeded', message: 'No more.', operation: 'putRoleAssignment' })
 
     const answer = await write(name, lists([owner('data'), reader('web')], []))
 
@@ -102,7 +102,7 @@ describe('a role that keeps its application', () => {
     const name = newName()
     const id = await persisted(name, lists([owner('web')], []))
     for (const operation of ['addGroupMember', 'removeGroupMember'] as const) {
-      house.directory.fault({
+      fixture.directory.fault({
         kind: 'status',
         status: 403,
         code: 'Authorization_RequestDenied',
@@ -118,14 +118,14 @@ describe('a role that keeps its application', () => {
     expect(String(byRole.body['errors']?.[0])).toMatch(/^could not create persisted app: .*missing permission: Microsoft.Authorization/)
     expect(String(byGroup.body['errors']?.[0])).toMatch(/^could not create persisted app: .*missing permission: GroupMember/)
     await untilNoDebris()
-    house.directory.clearFaults()
+    fixture.directory.clearFaults()
     expect(rights(id)).toEqual(['Owner on web'])
   })
 
   test('rights that cannot be removed now are removed later', async () => {
     const name = newName()
     const id = await persisted(name)
-    house.directory.fault({ kind: 'status', status: 400, code: 'Odd', message: 'odd', operation: 'deleteRoleAssignment', times: 2 })
+    fixture.directory.fault({ kind: 'status', status: 400, code: 'Odd', message: 'odd', operation: 'deleteRoleAssignment', times: 2 })
 
     expect((await write(name, lists([owner('web')], ['foo']))).status).toBe(204)
 
@@ -139,20 +139,20 @@ describe('a role that keeps its application', () => {
     { operation: 'addGroupMember', status: 403 },
   ] as const)('when $operation fails, nothing is stored and nothing is left', async ({ operation, status }) => {
     const name = newName()
-    const before = house.directory.inventory().filter(({ deleted }) => !deleted)
-    house.directory.fault({ kind: 'status', status, code: 'Authorization_Odd', message: 'odd', operation })
+    const before = fixture.directory.inventory().filter(({ deleted }) => !deleted)
+    fixture.directory.fault({ kind: 'status', status, code: 'Authorization_Odd', message: 'odd', operation })
 
     const answer = await write(name, { persist_app: true, ...lists([owner()], ['foo']) })
 
     expect(answer.status).toBe(status === 403 ? 400 : 502)
     expect(String(answer.body['errors']?.[0])).toContain('could not create persisted app: ')
-    expect((await house.root.read(`cloud/roles/${name}`)).status).toBe(404)
+    expect((await fixture.root.read(`cloud/roles/${name}`)).status).toBe(404)
     await untilNoDebris()
-    expect(house.directory.inventory().filter(({ deleted }) => !deleted)).toEqual(before)
+    expect(fixture.directory.inventory().filter(({ deleted }) => !deleted)).toEqual(before)
   })
 
   test('an application that upstream refuses to create leaves nothing to look for', async () => {
-    house.directory.fault({
+    fixture.directory.fault({
       kind: 'status',
       status: 403,
       code: 'Authorization_RequestDenied',
@@ -168,7 +168,7 @@ describe('a role that keeps its application', () => {
   })
 
   test('it waits for what is not replicated yet', async () => {
-    await using slow = await startCloudHouse({
+    await using slow = await startCloudFixture({
       directory: { settings: { delaySeconds: { applicationToServicePrincipal: 12, servicePrincipalToGroup: 9 } } },
     })
 
@@ -201,7 +201,7 @@ describe('fields that exclude each other', () => {
   })
 
   test('a role with an application of its own cannot keep another, unless it lets go of it', async () => {
-    const { id } = house.directory.hand.addApplication({ displayName: 'x' })
+    const { id } = fixture.directory.hand.addApplication({ displayName: 'x' })
     const name = newName()
     await write(name, { application_object_id: id, cloud_groups: '[{"group_name":"foo"}]' })
 
@@ -210,8 +210,8 @@ describe('fields that exclude each other', () => {
 
     const shown = await read(name)
     expect(shown['application_object_id']).not.toBe(id)
-    expect((await house.root.delete(`cloud/roles/${name}`)).status).toBe(204)
-    expect(house.directory.debris()).not.toContainEqual(expect.objectContaining({ id: shown['application_object_id'] }))
+    expect((await fixture.root.delete(`cloud/roles/${name}`)).status).toBe(204)
+    expect(fixture.directory.debris()).not.toContainEqual(expect.objectContaining({ id: shown['application_object_id'] }))
   })
 
   test('its own id, an empty one, and permanently_delete pass', async () => {
@@ -234,43 +234,43 @@ describe('the end of a role that keeps its application', () => {
     const id = await persisted(name, { permanently_delete })
     const ids = thingsOf(id).map((thing) => thing.id)
 
-    expect(await house.root.delete(`cloud/roles/${name}`)).toMatchObject({ status: 204, text: '' })
+    expect(await fixture.root.delete(`cloud/roles/${name}`)).toMatchObject({ status: 204, text: '' })
 
     await untilNoDebris()
-    const after = house.directory.inventory().filter((thing) => ids.includes(thing.id))
+    const after = fixture.directory.inventory().filter((thing) => ids.includes(thing.id))
     expect(after.filter(({ deleted }) => !deleted)).toEqual([])
     expect(after.some((thing) => thing.id === id)).toBe(left)
-    expect((await house.root.read(`cloud/roles/${name}`)).status).toBe(404)
+    expect((await fixture.root.read(`cloud/roles/${name}`)).status).toBe(404)
   })
 
   test('an application that was deleted by hand does not matter', async () => {
     const name = newName()
     const id = await persisted(name)
-    house.directory.hand.remove(id)
+    fixture.directory.hand.remove(id)
 
-    expect((await house.root.delete(`cloud/roles/${name}`)).status).toBe(204)
+    expect((await fixture.root.delete(`cloud/roles/${name}`)).status).toBe(204)
 
-    expect((await house.root.read(`cloud/roles/${name}`)).status).toBe(404)
+    expect((await fixture.root.read(`cloud/roles/${name}`)).status).toBe(404)
   })
 
   test('rights that cannot be removed are warned of, and removed later', async () => {
     const name = newName()
     const id = await persisted(name)
-    house.directory.fault({ kind: 'status', status: 400, code: 'Odd', message: 'odd', operation: 'deleteRoleAssignment', times: 2 })
+    fixture.directory.fault({ kind: 'status', status: 400, code: 'Odd', message: 'odd', operation: 'deleteRoleAssignment', times: 2 })
 
-    const answer = await house.root.delete(`cloud/roles/${name}`)
+    const answer = await fixture.root.delete(`cloud/roles/${name}`)
 
     expect(answer.status).toBe(200)
     expect(answer.body).toMatchObject({ data: null, warnings: ['error unassigning role: Odd: odd', 'error unassigning role: Odd: odd'] })
     await untilNoDebris()
     expect(thingsOf(id)).toEqual([])
-    expect(house.directory.inventory().filter(({ kind, clientId }) => kind === 'role-assignment' && clientId === null)).toEqual([])
+    expect(fixture.directory.inventory().filter(({ kind, clientId }) => kind === 'role-assignment' && clientId === null)).toEqual([])
   })
 
   test('an application that cannot be deleted keeps the role', async () => {
     const name = newName()
     const id = await persisted(name)
-    house.directory.fault({
+    fixture.directory.fault({
       kind: 'status',
       status: 403,
       code: 'Authorization_RequestDenied',
@@ -278,17 +278,17 @@ describe('the end of a role that keeps its application', () => {
       operation: 'deleteApplication',
     })
 
-    const answer = await house.root.delete(`cloud/roles/${name}`)
+    const answer = await fixture.root.delete(`cloud/roles/${name}`)
 
     expect(answer.status).toBe(400)
     expect(String(answer.body['errors']?.[0])).toMatch(/^error deleting persisted app: /)
-    expect((await house.root.read(`cloud/roles/${name}`)).status).toBe(200)
+    expect((await fixture.root.read(`cloud/roles/${name}`)).status).toBe(200)
     expect(rights(id)).toEqual(['Owner on web', 'Reader on data', 'member of bar', 'member of foo'])
-    expect((await house.root.delete(`cloud/roles/${name}`)).status).toBe(204)
+    expect((await fixture.root.delete(`cloud/roles/${name}`)).status).toBe(204)
   })
 
   test('it needs a configuration', async () => {
-    await using other = await startCloudHouse()
+    await using other = await startCloudFixture()
     await other.root.write('cloud/roles/a', { persist_app: true, cloud_groups: '[{"group_name":"foo"}]' })
     await other.root.delete('cloud/config')
 
@@ -300,13 +300,13 @@ describe('the end of a role that keeps its application', () => {
 
 test('concurrent writes of one role create one application', async () => {
   const name = newName()
-  const before = house.directory.inventory().filter(({ kind }) => kind === 'application').length
+  const before = fixture.directory.inventory().filter(({ kind }) => kind === 'application').length
 
   const answers = await Promise.all(
     Array.from({ length: 4 }, (_, index) => write(name, { persist_app: true, ttl: index, ...lists([owner()], ['foo']) })),
   )
 
   expect(answers.map(({ status }) => status)).toEqual([204, 204, 204, 204])
-  expect(house.directory.inventory().filter(({ kind }) => kind === 'application').length).toBe(before + 1)
+  expect(fixture.directory.inventory().filter(({ kind }) => kind === 'application').length).toBe(before + 1)
   expect(rights(String((await read(name))['application_object_id']))).toEqual(['Owner on web', 'member of foo'])
 })

@@ -1,24 +1,24 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type CloudHouse, startCloudHouse } from './cloud-house.ts'
+import { type CloudFixture, startCloudFixture } from './cloud-fixture.ts'
 import { aCredential, aRole, cleared, kindsOf, living, until, works } from './credential-steps.ts'
 
-let house: CloudHouse
+let fixture: CloudFixture
 
 beforeEach(async () => {
-  house = await startCloudHouse()
-  await aRole(house, 'ci')
+  fixture = await startCloudFixture()
+  await aRole(fixture, 'ci')
 })
-afterEach(() => house[Symbol.asyncDispose]())
+afterEach(() => fixture[Symbol.asyncDispose]())
 
-const proofs = (clientId: string) => house.directory.journal.entries({ operation: 'token' }).filter((entry) => entry.clientId === clientId)
+const proofs = (clientId: string) => fixture.directory.journal.entries({ operation: 'token' }).filter((entry) => entry.clientId === clientId)
 
 test('what is waited for works at once, wherever it is asked', async () => {
-  house.directory.change({ delaySeconds: { secretToToken: 9, applicationToToken: 5 }, replicas: 3 })
+  fixture.directory.change({ delaySeconds: { secretToToken: 9, applicationToToken: 5 }, replicas: 3 })
 
-  const credential = await aCredential(house, 'cloud/creds/ci?wait=ready')
+  const credential = await aCredential(fixture, 'cloud/creds/ci?wait=ready')
 
   expect(credential.warnings).toMatchObject([expect.stringMatching(/^credentials were ready after (?:[3-9]|1\d) s$/)])
-  expect(await Promise.all(Array.from({ length: 6 }, () => works(house, credential)))).toEqual(Array.from({ length: 6 }, () => true))
+  expect(await Promise.all(Array.from({ length: 6 }, () => works(fixture, credential)))).toEqual(Array.from({ length: 6 }, () => true))
   expect(
     proofs(credential.clientId)
       .slice(-9, -6)
@@ -27,101 +27,101 @@ test('what is waited for works at once, wherever it is asked', async () => {
 })
 
 test('without it nothing is proven, and nothing is said', async () => {
-  house.directory.change({ delaySeconds: { secretToToken: 9 } })
+  fixture.directory.change({ delaySeconds: { secretToToken: 9 } })
 
-  const credential = await aCredential(house, 'ci')
+  const credential = await aCredential(fixture, 'ci')
 
   expect(credential.warnings).toBeNull()
   expect(proofs(credential.clientId)).toEqual([])
 })
 
 test('the data keeps its two keys', async () => {
-  const { body } = await house.root.read('cloud/creds/ci?wait=ready')
+  const { body } = await fixture.root.read('cloud/creds/ci?wait=ready')
 
   expect(Object.keys(body.data ?? {}).sort()).toEqual(['client_id', 'client_secret'])
   expect(body.warnings).toEqual(['credentials were ready after 0 s'])
 })
 
 test('a lease does not outlive a secret that was waited for', async () => {
-  await aRole(house, 'short', { explicit_max_ttl: 60 })
-  house.directory.change({ delaySeconds: { secretToToken: 30 } })
-  const begun = house.clock.now()
+  await aRole(fixture, 'short', { explicit_max_ttl: 60 })
+  fixture.directory.change({ delaySeconds: { secretToToken: 30 } })
+  const begun = fixture.clock.now()
 
-  const { lease } = await aCredential(house, 'cloud/creds/short?wait=ready')
+  const { lease } = await aCredential(fixture, 'cloud/creds/short?wait=ready')
 
-  expect(house.clock.now() - begun).toBeGreaterThanOrEqual(29_000)
-  const { body } = await house.root.write('sys/leases/lookup', { lease_id: lease })
+  expect(fixture.clock.now() - begun).toBeGreaterThanOrEqual(29_000)
+  const { body } = await fixture.root.write('sys/leases/lookup', { lease_id: lease })
   expect(Date.parse(String(body.data?.expire_time))).toBeLessThanOrEqual(begun + 60_000)
 })
 
 test('a limit that passes: it is answered with a warning', async () => {
-  house.directory.change({ delaySeconds: { secretToToken: 100 } })
-  const begun = house.clock.now()
+  fixture.directory.change({ delaySeconds: { secretToToken: 100 } })
+  const begun = fixture.clock.now()
 
-  const credential = await aCredential(house, 'cloud/creds/ci?wait=ready&wait_limit=10s')
+  const credential = await aCredential(fixture, 'cloud/creds/ci?wait=ready&wait_limit=10s')
 
   expect(credential.warnings).toEqual(['credentials may take a short time to become usable'])
-  expect(house.clock.now() - begun).toBeLessThanOrEqual(10_000)
-  expect(kindsOf(house, credential.clientId)).toContain('application')
+  expect(fixture.clock.now() - begun).toBeLessThanOrEqual(10_000)
+  expect(kindsOf(fixture, credential.clientId)).toContain('application')
 })
 
 test('a limit that passes with on_timeout=revoke: 502, and nothing is left', async () => {
-  house.directory.change({ delaySeconds: { secretToToken: 100 } })
+  fixture.directory.change({ delaySeconds: { secretToToken: 100 } })
 
-  const answer = await house.root.read('cloud/creds/ci?wait=ready&wait_limit=10s&on_timeout=revoke')
+  const answer = await fixture.root.read('cloud/creds/ci?wait=ready&wait_limit=10s&on_timeout=revoke')
 
   expect(answer.status).toBe(502)
   expect(String(answer.body['errors']?.[0])).toContain('credentials were not ready in time and are revoked')
-  await cleared(house)
-  expect(living(house)).toEqual([])
+  await cleared(fixture)
+  expect(living(fixture)).toEqual([])
 })
 
 test('options of the mount count where a request says nothing', async () => {
-  await house.root.write('sys/mounts/cloud/tune', { options: { wait: 'ready', wait_limit: '5s', on_timeout: 'revoke' } })
-  house.directory.change({ delaySeconds: { secretToToken: 7 } })
+  await fixture.root.write('sys/mounts/cloud/tune', { options: { wait: 'ready', wait_limit: '5s', on_timeout: 'revoke' } })
+  fixture.directory.change({ delaySeconds: { secretToToken: 7 } })
 
-  expect((await house.root.read('cloud/creds/ci')).status).toBe(502)
-  expect((await aCredential(house, 'cloud/creds/ci?wait_limit=30')).warnings).toMatchObject([expect.stringContaining('were ready after')])
-  expect((await aCredential(house, 'cloud/creds/ci?on_timeout=return')).warnings).toMatchObject([expect.stringContaining('a short time')])
-  expect((await aCredential(house, 'cloud/creds/ci?wait=none')).warnings).toBeNull()
+  expect((await fixture.root.read('cloud/creds/ci')).status).toBe(502)
+  expect((await aCredential(fixture, 'cloud/creds/ci?wait_limit=30')).warnings).toMatchObject([expect.stringContaining('were ready after')])
+  expect((await aCredential(fixture, 'cloud/creds/ci?on_timeout=return')).warnings).toMatchObject([expect.stringContaining('a short time')])
+  expect((await aCredential(fixture, 'cloud/creds/ci?wait=none')).warnings).toBeNull()
 })
 
 test('a password of an application is proven too', async () => {
-  const { id } = house.directory.hand.addApplication({ displayName: 'theirs' })
-  await aRole(house, 'static', { application_object_id: id })
-  house.directory.change({ delaySeconds: { secretToToken: 4 } })
+  const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+  await aRole(fixture, 'static', { application_object_id: id })
+  fixture.directory.change({ delaySeconds: { secretToToken: 4 } })
 
-  const credential = await aCredential(house, 'cloud/creds/static?wait=ready')
+  const credential = await aCredential(fixture, 'cloud/creds/static?wait=ready')
 
-  expect(await works(house, credential)).toBe(true)
+  expect(await works(fixture, credential)).toBe(true)
 })
 
 test('a login service that throttles or fails proves nothing', async () => {
-  house.directory.change({ delaySeconds: { secretToToken: 0 } })
-  await aCredential(house, 'ci')
-  house.directory.fault({ kind: 'throttled', operation: 'token', retryAfterSeconds: 3, times: 2 })
-  house.directory.fault({ kind: 'dropped', operation: 'token', times: 2 })
+  fixture.directory.change({ delaySeconds: { secretToToken: 0 } })
+  await aCredential(fixture, 'ci')
+  fixture.directory.fault({ kind: 'throttled', operation: 'token', retryAfterSeconds: 3, times: 2 })
+  fixture.directory.fault({ kind: 'dropped', operation: 'token', times: 2 })
 
-  expect((await aCredential(house, 'cloud/creds/ci?wait=ready')).warnings).toMatchObject([expect.stringContaining('were ready after')])
+  expect((await aCredential(fixture, 'cloud/creds/ci?wait=ready')).warnings).toMatchObject([expect.stringContaining('were ready after')])
 })
 
 test.each([
   ['wait=soon', "wait must be 'ready' or 'none'"],
   ['wait=ready&on_timeout=shrug', "on_timeout must be 'return' or 'revoke'"],
 ])('%s is refused before anything is made', async (query, text) => {
-  expect(await house.root.read(`cloud/creds/ci?${query}`)).toMatchObject({ status: 400, body: { errors: [text] } })
-  expect(living(house)).toEqual([])
+  expect(await fixture.root.read(`cloud/creds/ci?${query}`)).toMatchObject({ status: 400, body: { errors: [text] } })
+  expect(living(fixture)).toEqual([])
 })
 
 test('who waits for a secret is in nobody’s way', async () => {
-  await house.root.write('sys/mounts/cloud/tune', { options: { max_in_flight: '1' } })
-  house.directory.fault({ kind: 'held', operation: 'token', skip: 1 })
-  const waiting = house.root.read('cloud/creds/ci?wait=ready')
+  await fixture.root.write('sys/mounts/cloud/tune', { options: { max_in_flight: '1' } })
+  fixture.directory.fault({ kind: 'held', operation: 'token', skip: 1 })
+  const waiting = fixture.root.read('cloud/creds/ci?wait=ready')
   // the root's own two, and the proof
-  await until(() => house.directory.journal.entries({ operation: 'token' }).some(({ clientId }) => clientId !== house.directory.rootClientId))
+  await until(() => fixture.directory.journal.entries({ operation: 'token' }).some(({ clientId }) => clientId !== fixture.directory.rootClientId))
 
-  const other = await house.root.read('cloud/creds/ci')
+  const other = await fixture.root.read('cloud/creds/ci')
 
-  house.directory.release()
+  fixture.directory.release()
   expect([other.status, (await waiting).status]).toEqual([200, 200])
 })

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type CloudHouse, startCloudHouse } from './cloud-house.ts'
+import { type CloudFixture, startCloudFixture } from './cloud-fixture.ts'
 
-let house: CloudHouse
+let fixture: CloudFixture
 
 beforeAll(async () => {
-  house = await startCloudHouse({ configured: false })
+  fixture = await startCloudFixture({ configured: false })
 })
-afterAll(() => house[Symbol.asyncDispose]())
+afterAll(() => fixture[Symbol.asyncDispose]())
 
 const foo = { cloud_groups: '[{"group_name":"foo"}]' }
 
@@ -14,17 +14,17 @@ const foo = { cloud_groups: '[{"group_name":"foo"}]' }
 async function withCapabilities(...capabilities: string[]) {
   const name = capabilities.join('-')
   const rules = capabilities.map((capability) => `"${capability}"`).join(', ')
-  await house.root.write(`sys/policies/acl/${name}`, { policy: `path "cloud/*" { capabilities = [${rules}] }` })
-  const { body } = await house.root.write('auth/token/create', { policies: [name], no_default_policy: true })
-  return house.server.as(String(body['auth']?.['client_token']))
+  await fixture.root.write(`sys/policies/acl/${name}`, { policy: `path "cloud/*" { capabilities = [${rules}] }` })
+  const { body } = await fixture.root.write('auth/token/create', { policies: [name], no_default_policy: true })
+  return fixture.server.as(String(body['auth']?.['client_token']))
 }
 
 test('what is not there yet takes create, what is there takes update', async () => {
   const [creator, updater] = [await withCapabilities('create'), await withCapabilities('update')]
 
-  expect((await updater.write('cloud/config', house.config())).status).toBe(403)
-  expect((await creator.write('cloud/config', house.config())).status).toBe(204)
-  expect((await creator.write('cloud/config', house.config())).status).toBe(403)
+  expect((await updater.write('cloud/config', fixture.config())).status).toBe(403)
+  expect((await creator.write('cloud/config', fixture.config())).status).toBe(204)
+  expect((await creator.write('cloud/config', fixture.config())).status).toBe(403)
   expect((await updater.write('cloud/config', { root_password_ttl: 9 })).status).toBe(204)
 
   expect((await updater.write('cloud/roles/a', foo)).status).toBe(403)
@@ -41,8 +41,8 @@ test.each([
   { capability: 'list', may: ['LIST roles', 'LIST roles/'] },
   { capability: 'delete', may: ['DELETE roles/none', 'DELETE config'] },
 ])('$capability', async ({ capability, may }) => {
-  await house.root.write('cloud/config', house.config())
-  await house.root.write('cloud/roles/a', foo)
+  await fixture.root.write('cloud/config', fixture.config())
+  await fixture.root.write('cloud/roles/a', foo)
   const client = await withCapabilities(capability)
 
   const calls = [
@@ -66,5 +66,5 @@ test.each([
 })
 
 test('nobody without a token sees anything', async () => {
-  for (const path of ['config', 'roles/a', 'roles', 'rotate-root']) expect((await house.server.anonymous.read(`cloud/${path}`)).status).toBe(403)
+  for (const path of ['config', 'roles/a', 'roles', 'rotate-root']) expect((await fixture.server.anonymous.read(`cloud/${path}`)).status).toBe(403)
 })

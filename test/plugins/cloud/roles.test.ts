@@ -1,27 +1,27 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Answer } from '../../support/client.ts'
-import { type CloudHouse, guids, startCloudHouse } from './cloud-house.ts'
+import { type CloudFixture, guids, startCloudFixture } from './cloud-fixture.ts'
 
-let house: CloudHouse
+let fixture: CloudFixture
 
 beforeAll(async () => {
-  house = await startCloudHouse()
+  fixture = await startCloudFixture()
 })
-afterAll(() => house[Symbol.asyncDispose]())
+afterAll(() => fixture[Symbol.asyncDispose]())
 
 let count = 0
 const newName = () => `r${++count}`
-const write = (name: string, body: object) => house.root.write(`cloud/roles/${name}`, body)
-const read = async (name: string) => (await house.root.read(`cloud/roles/${name}`)).body['data']
+const write = (name: string, body: object) => fixture.root.write(`cloud/roles/${name}`, body)
+const read = async (name: string) => (await fixture.root.read(`cloud/roles/${name}`)).body['data']
 const granted = (...roles: object[]) => JSON.stringify(roles)
 const refusal = (text: string) => ({ status: 400, body: { errors: [text] } })
-const owner = (resourceGroup?: string) => ({ role_name: 'Owner', role_id: house.definition(guids.owner), scope: house.scope(resourceGroup) })
+const owner = (resourceGroup?: string) => ({ role_name: 'Owner', role_id: fixture.definition(guids.owner), scope: fixture.scope(resourceGroup) })
 const contributor = (resourceGroup?: string) => ({
   role_name: 'Contributor',
-  role_id: house.definition(guids.contributor),
-  scope: house.scope(resourceGroup),
+  role_id: fixture.definition(guids.contributor),
+  scope: fixture.scope(resourceGroup),
 })
-const group = (name: string) => ({ group_name: name, object_id: house.directory.groupIds[name] })
+const group = (name: string) => ({ group_name: name, object_id: fixture.directory.groupIds[name] })
 
 const empty = {
   application_object_id: '',
@@ -53,7 +53,7 @@ describe('a role is read as written', () => {
   })
 
   test('an existing application needs no rights', async () => {
-    const { id } = house.directory.hand.addApplication({ displayName: 'theirs' })
+    const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
     const name = newName()
     const body = {
       application_object_id: id,
@@ -80,7 +80,7 @@ describe('a role is read as written', () => {
   test('names and ids are completed from upstream', async () => {
     const name = newName()
     const cloud_roles = granted({ ...owner(), role_id: '' }, { ...contributor(), role_name: 'will be replaced' })
-    const cloud_groups = JSON.stringify([{ group_name: 'foo' }, { group_name: 'will be replaced', object_id: house.directory.groupIds['bar'] }])
+    const cloud_groups = JSON.stringify([{ group_name: 'foo' }, { group_name: 'will be replaced', object_id: fixture.directory.groupIds['bar'] }])
 
     expect((await write(name, { cloud_roles, cloud_groups })).status).toBe(204)
 
@@ -121,19 +121,19 @@ describe('a role is read as written', () => {
 
   test('a name with an apostrophe and an ampersand is found', async () => {
     const roleName = "Bob's R&D #1 + 100 %"
-    const { id } = house.directory.hand.addRoleDefinition({ roleName })
-    const { id: object_id } = house.directory.hand.addGroup(roleName)
+    const { id } = fixture.directory.hand.addRoleDefinition({ roleName })
+    const { id: object_id } = fixture.directory.hand.addGroup(roleName)
     const name = newName()
 
     const answer = await write(name, {
-      cloud_roles: granted({ role_name: roleName, scope: house.scope() }),
+      cloud_roles: granted({ role_name: roleName, scope: fixture.scope() }),
       cloud_groups: JSON.stringify([{ group_name: roleName }]),
     })
 
     expect(answer.status).toBe(204)
     expect(await read(name)).toEqual({
       ...empty,
-      cloud_roles: [{ role_name: roleName, role_id: id, scope: house.scope() }],
+      cloud_roles: [{ role_name: roleName, role_id: id, scope: fixture.scope() }],
       cloud_groups: [{ group_name: roleName, object_id }],
     })
   })
@@ -143,9 +143,9 @@ describe('a role is read as written', () => {
     await write(name.toUpperCase(), { cloud_roles: granted(owner()) })
 
     expect(await read(name)).toMatchObject({ cloud_roles: [owner()] })
-    expect((await house.root.list('cloud/roles')).body['data']?.['keys']).toContain(name)
-    await house.root.delete(`cloud/roles/${name.toUpperCase()}`)
-    expect((await house.root.read(`cloud/roles/${name}`)).status).toBe(404)
+    expect((await fixture.root.list('cloud/roles')).body['data']?.['keys']).toContain(name)
+    await fixture.root.delete(`cloud/roles/${name.toUpperCase()}`)
+    expect((await fixture.root.read(`cloud/roles/${name}`)).status).toBe(404)
   })
 })
 
@@ -191,17 +191,17 @@ describe('a refused write stores nothing', () => {
   test.each<Refused>([
     {
       row: 'a role twice on one scope',
-      body: () => ({ cloud_roles: granted(owner(), { role_name: 'Owner', scope: house.scope() }) }),
-      text: (): string => `duplicate role_id and scope: '${house.definition(guids.owner)}', '${house.scope()}'`,
+      body: () => ({ cloud_roles: granted(owner(), { role_name: 'Owner', scope: fixture.scope() }) }),
+      text: (): string => `duplicate role_id and scope: '${fixture.definition(guids.owner)}', '${fixture.scope()}'`,
     },
     {
       row: 'a group twice',
       body: () => ({ cloud_groups: granted(group('foo'), { group_name: 'foo' }) }),
-      text: (): string => `duplicate object_id '${house.directory.groupIds['foo']}'`,
+      text: (): string => `duplicate object_id '${fixture.directory.groupIds['foo']}'`,
     },
     {
       row: 'an ambiguous role name',
-      body: () => ({ cloud_roles: granted({ role_name: 'multiple', scope: house.scope() }) }),
+      body: () => ({ cloud_roles: granted({ role_name: 'multiple', scope: fixture.scope() }) }),
       text: (): string => "multiple matches found for role_name: 'multiple'. Specify role by ID instead.",
     },
     {
@@ -239,8 +239,8 @@ describe('a refused write stores nothing', () => {
     },
     {
       row: 'unknown role id',
-      body: () => ({ cloud_roles: granted({ role_id: house.definition(notThere), scope: '/' }) }),
-      text: (): string => `no role found for role_id: '${house.definition(notThere)}'`,
+      body: () => ({ cloud_roles: granted({ role_id: fixture.definition(notThere), scope: '/' }) }),
+      text: (): string => `no role found for role_id: '${fixture.definition(notThere)}'`,
     },
     {
       row: 'unknown group',
@@ -260,7 +260,7 @@ describe('a refused write stores nothing', () => {
     {
       row: 'deletion of an application of theirs',
       body: () => ({
-        application_object_id: house.directory.hand.addApplication({ displayName: 'p' }).id,
+        application_object_id: fixture.directory.hand.addApplication({ displayName: 'p' }).id,
         permanently_delete: true,
         cloud_roles: 'asdf',
       }),
@@ -273,7 +273,7 @@ describe('a refused write stores nothing', () => {
     },
     {
       row: 'the application of the engine',
-      body: () => ({ application_object_id: house.directory.rootApplicationId }),
+      body: () => ({ application_object_id: fixture.directory.rootApplicationId }),
       text: (): string => 'application_object_id must not refer to the application used by this engine',
     },
     ...['', ' ', 'asdf', '{', '{}', '"x"', '7', '[null]', '[[]]', '["x"]', '[{"role_name":7}]', '[{"scope":{}}]', '[] x', '[]]'].flatMap((raw) => [
@@ -299,8 +299,8 @@ describe('a refused write stores nothing', () => {
     ]),
     {
       row: 'another resource as role',
-      body: () => ({ cloud_roles: granted({ role_id: house.scope(), scope: '/' }) }),
-      text: (): string => `no role found for role_id: '${house.scope()}'`,
+      body: () => ({ cloud_roles: granted({ role_id: fixture.scope(), scope: '/' }) }),
+      text: (): string => `no role found for role_id: '${fixture.scope()}'`,
     },
     {
       row: 'too many roles',
@@ -317,11 +317,11 @@ describe('a refused write stores nothing', () => {
     expect(answer.status).toBe(400)
     if (isPart) expect(String(answer.body['errors']?.[0])).toContain(text())
     else expect(answer.body['errors']).toEqual([text()])
-    expect((await house.root.read(`cloud/roles/${name}`)).status).toBe(404)
+    expect((await fixture.root.read(`cloud/roles/${name}`)).status).toBe(404)
   })
 
   test('the application is checked before the lists are parsed', async () => {
-    const { id } = house.directory.hand.addApplication({ displayName: 'known' })
+    const { id } = fixture.directory.hand.addApplication({ displayName: 'known' })
     const name = newName()
 
     const known = await write(name, { application_object_id: id, cloud_roles: 'asdf' })
@@ -367,11 +367,11 @@ describe('a mount of type azure', () => {
     const name = newName()
     const body = { azure_roles: granted(owner()), azure_groups: granted(group('foo')), sign_in_audience: 'AzureADandPersonalMicrosoftAccount' }
 
-    expect((await house.root.write(`azure/roles/${name}`, body)).status).toBe(204)
+    expect((await fixture.root.write(`azure/roles/${name}`, body)).status).toBe(204)
 
     const { cloud_roles: _roles, cloud_groups: _groups, ...shared } = empty
     const shown = { ...shared, azure_roles: [owner()], azure_groups: [group('foo')], sign_in_audience: body.sign_in_audience }
-    expect((await house.root.read(`azure/roles/${name}`)).body['data']).toEqual(shown)
+    expect((await fixture.root.read(`azure/roles/${name}`)).body['data']).toEqual(shown)
   })
 
   test.each([
@@ -383,7 +383,7 @@ describe('a mount of type azure', () => {
       text: 'Valid values are: AzureADMyOrg, AzureADMultipleOrgs, AzureADandPersonalMicrosoftAccount, PersonalMicrosoftAccount',
     },
   ])('$text', async ({ body, text }) => {
-    const answer = await house.root.write(`azure/roles/${newName()}`, body())
+    const answer = await fixture.root.write(`azure/roles/${newName()}`, body())
 
     expect(answer.status).toBe(400)
     expect(String(answer.body['errors']?.[0])).toContain(text)
@@ -395,7 +395,7 @@ describe('a mount of type azure', () => {
 })
 
 test('roles are listed and deleted', async () => {
-  await using other = await startCloudHouse()
+  await using other = await startCloudFixture()
   const roles = (method: 'list' | 'delete' | 'read', name?: string): Promise<Answer> =>
     other.root[method](`cloud/roles${name === undefined ? '' : `/${name}`}`)
   expect(await roles('list')).toMatchObject({ status: 404, body: { errors: [] } })
@@ -415,7 +415,7 @@ test('roles are listed and deleted', async () => {
 
 describe('without a configuration', () => {
   test('roles are neither read nor written, but listed and deleted', async () => {
-    await using other = await startCloudHouse()
+    await using other = await startCloudFixture()
     await other.root.write('cloud/roles/a', { cloud_groups: '[{"group_name":"foo"}]' })
     await other.root.delete('cloud/config')
 
@@ -429,7 +429,7 @@ describe('without a configuration', () => {
     { missing: 'client_id', text: 'client_id is required' },
     { missing: 'client_secret', text: 'client_secret is required' },
   ])('$missing', async ({ missing, text }) => {
-    await using other = await startCloudHouse()
+    await using other = await startCloudFixture()
     await other.root.write('cloud/config', { [missing]: '' })
 
     expect(await other.root.write('cloud/roles/a', { cloud_groups: '[{"group_name":"foo"}]' })).toMatchObject(refusal(text))
@@ -437,9 +437,9 @@ describe('without a configuration', () => {
 })
 
 test('settings of the environment apply, and stored ones are shown', async () => {
-  await using other = await startCloudHouse({ configured: false })
+  await using other = await startCloudFixture({ configured: false })
   const { tenantId, subscriptionId, rootClientId, rootClientSecret, authorityUrl, directoryUrl, resourceManagerUrl, caFile } = other.directory
-  await using server = await startCloudHouse({
+  await using server = await startCloudFixture({
     configured: false,
     environment: {
       ...{ CLOUD_TENANT_ID: tenantId, CLOUD_SUBSCRIPTION_ID: subscriptionId, CLOUD_CLIENT_ID: rootClientId, CLOUD_CLIENT_SECRET: rootClientSecret },
@@ -464,7 +464,7 @@ describe('when upstream refuses', () => {
     { operation: 'listGroups', body: { cloud_groups: '[{"group_name":"foo"}]' }, text: 'unable to lookup Cloud group: ' },
     { operation: 'getApplication', body: { application_object_id: '11111111-2222-3333-4444-555555555555' }, text: 'error loading Application: ' },
   ] as const)('$operation: 403 names the missing permission, and any other status is 502', async ({ operation, body, text }) => {
-    house.directory.fault({
+    fixture.directory.fault({
       kind: 'status',
       status: 403,
       code: 'Authorization_RequestDenied',
@@ -472,7 +472,7 @@ describe('when upstream refuses', () => {
       operation,
     })
     const denied = await write(newName(), body)
-    house.directory.fault({ kind: 'status', status: 501, code: 'Odd', message: 'odd', operation })
+    fixture.directory.fault({ kind: 'status', status: 501, code: 'Odd', message: 'odd', operation })
     const odd = await write(newName(), body)
 
     expect(denied.status).toBe(400)
@@ -483,7 +483,7 @@ describe('when upstream refuses', () => {
   })
 
   test('a wrong secret is refused in the words of the login service', async () => {
-    await using other = await startCloudHouse()
+    await using other = await startCloudFixture()
     await other.root.write('cloud/config', { client_secret: 'wrong' })
 
     const answer = await other.root.write('cloud/roles/a', { cloud_groups: '[{"group_name":"foo"}]' })

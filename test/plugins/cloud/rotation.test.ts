@@ -3,147 +3,147 @@ import { describe, expect, test } from 'vitest'
 import { isRotationDue } from '../../../src/plugins/cloud/root-rotation.ts'
 import { supersededPasswords } from '../../../src/plugins/cloud/rotate-root.ts'
 import { emptyConfig } from '../../../src/plugins/cloud/config-record.ts'
-import { startCloudHouse } from './cloud-house.ts'
-import { type EngineHouse, openEngineHouse } from './engine-house.ts'
+import { startCloudFixture } from './cloud-fixture.ts'
+import { type EngineFixture, openEngineFixture } from './engine-fixture.ts'
 
-const rotate = (house: EngineHouse) => house.engine.rotateRoot(house.mount, 'c0ffee00-0000-4000-8000-000000000000')
-const look = (house: EngineHouse) => house.engine.rotation.look()
-const untilNothingIsLeft = (house: EngineHouse) => expect.poll(() => house.state.intents.undoAll(), { timeout: 20_000 }).toEqual([])
-const names = async (house: EngineHouse) => (await house.rootPasswords()).map(({ displayName }) => displayName)
+const rotate = (fixture: EngineFixture) => fixture.engine.rotateRoot(fixture.mount, 'c0ffee00-0000-4000-8000-000000000000')
+const look = (fixture: EngineFixture) => fixture.engine.rotation.look()
+const untilNothingIsLeft = (fixture: EngineFixture) => expect.poll(() => fixture.state.intents.undoAll(), { timeout: 20_000 }).toEqual([])
+const names = async (fixture: EngineFixture) => (await fixture.rootPasswords()).map(({ displayName }) => displayName)
 const ownName = expect.stringMatching(/^gatehouse-root-cloud_1234abcd-[0-9a-f-]{36}$/)
 
 test('a rotation keeps the new secret as pending beside the current one', async () => {
-  await using house = await openEngineHouse({ config: { root_password_ttl: 3600 } })
+  await using fixture = await openEngineFixture({ config: { root_password_ttl: 3600 } })
 
-  await rotate(house)
+  await rotate(fixture)
 
-  const { client_secret, pending } = await house.config()
-  expect(client_secret).toBe(house.directory.rootClientSecret)
-  expect(pending).toMatchObject({ created: house.clock.now(), application_object_id: house.directory.rootApplicationId })
+  const { client_secret, pending } = await fixture.config()
+  expect(client_secret).toBe(fixture.directory.rootClientSecret)
+  expect(pending).toMatchObject({ created: fixture.clock.now(), application_object_id: fixture.directory.rootApplicationId })
   expect([pending?.client_secret, pending?.key_id]).not.toContain('')
   expect(pending?.client_secret).not.toBe(client_secret)
-  expect(Date.parse(pending?.expiration_date ?? '')).toBe(house.clock.now() + 3_600_000)
-  expect(await names(house)).toEqual(['typed in by an operator', ownName])
-  expect(await house.state.intents.all()).toEqual([])
+  expect(Date.parse(pending?.expiration_date ?? '')).toBe(fixture.clock.now() + 3_600_000)
+  expect(await names(fixture)).toEqual(['typed in by an operator', ownName])
+  expect(await fixture.state.intents.all()).toEqual([])
 })
 
 test('without a lifetime a new secret lasts 182 days', async () => {
-  await using house = await openEngineHouse()
+  await using fixture = await openEngineFixture()
 
-  await rotate(house)
+  await rotate(fixture)
 
-  expect(Date.parse((await house.config()).pending?.expiration_date ?? '')).toBe(house.clock.now() + 15_724_800_000)
+  expect(Date.parse((await fixture.config()).pending?.expiration_date ?? '')).toBe(fixture.clock.now() + 15_724_800_000)
 })
 
 test.each([{ age: 1 }, { age: 5 }, { age: 30 }, { age: 50 }, { age: 59.999 }])('after $age s the pending secret is not promoted', async ({ age }) => {
-  await using house = await openEngineHouse()
-  await rotate(house)
-  const before = await house.config()
-  house.clock.advance(age)
+  await using fixture = await openEngineFixture()
+  await rotate(fixture)
+  const before = await fixture.config()
+  fixture.clock.advance(age)
 
-  await look(house)
+  await look(fixture)
 
-  expect(await house.config()).toEqual(before)
-  expect(house.lines).toEqual([])
+  expect(await fixture.config()).toEqual(before)
+  expect(fixture.lines).toEqual([])
 })
 
 test('after 60 s it is promoted, the configured one is deleted, and its expiration is shown', async () => {
-  await using house = await openEngineHouse()
-  await rotate(house)
-  const { pending } = await house.config()
-  house.clock.advance(60)
+  await using fixture = await openEngineFixture()
+  await rotate(fixture)
+  const { pending } = await fixture.config()
+  fixture.clock.advance(60)
 
-  await look(house)
+  await look(fixture)
 
-  const { pending: left, ...config } = await house.config()
+  const { pending: left, ...config } = await fixture.config()
   expect(left).toBeUndefined()
   expect(config).toMatchObject({
     client_secret: pending?.client_secret,
     client_secret_key_id: pending?.key_id,
     root_password_expiration_date: pending?.expiration_date,
   })
-  expect(await house.rootPasswords()).toEqual([{ keyId: pending?.key_id, displayName: ownName }])
-  expect(await house.state.intents.all()).toEqual([])
-  await look(house)
-  expect(JSON.stringify(house.lines)).not.toContain(pending?.client_secret)
+  expect(await fixture.rootPasswords()).toEqual([{ keyId: pending?.key_id, displayName: ownName }])
+  expect(await fixture.state.intents.all()).toEqual([])
+  await look(fixture)
+  expect(JSON.stringify(fixture.lines)).not.toContain(pending?.client_secret)
 })
 
 test('the next rotation removes the previous secret, and keeps foreign ones', async () => {
-  await using house = await openEngineHouse()
-  const stranger = house.directory.hand.addPassword(house.directory.rootApplicationId, { displayName: 'gatehouse-root-cloud_other-1' })
+  await using fixture = await openEngineFixture()
+  const stranger = fixture.directory.hand.addPassword(fixture.directory.rootApplicationId, { displayName: 'gatehouse-root-cloud_other-1' })
   for (let turn = 0; turn < 3; turn++) {
-    await rotate(house)
-    house.clock.advance(60)
-    await look(house)
+    await rotate(fixture)
+    fixture.clock.advance(60)
+    await look(fixture)
   }
 
-  const { client_secret_key_id } = await house.config()
-  expect((await house.rootPasswords()).map(({ keyId }) => keyId).sort()).toEqual([stranger.keyId, client_secret_key_id].sort())
+  const { client_secret_key_id } = await fixture.config()
+  expect((await fixture.rootPasswords()).map(({ keyId }) => keyId).sort()).toEqual([stranger.keyId, client_secret_key_id].sort())
 })
 
 test('a typed-in secret that another mount signs in with stays until that has rotated too', async () => {
-  await using house = await openEngineHouse({ neighbour: {} })
-  const { client_id, client_secret: typed } = await house.config()
+  await using fixture = await openEngineFixture({ neighbour: {} })
+  const { client_id, client_secret: typed } = await fixture.config()
   const works = async (secret: string) => {
-    const { tokens } = await house.state.upstream()
-    return tokens.proveSecret(client_id, secret, 'directory', { deadline: house.clock.now() + 60_000, correlationId: randomUUID() })
+    const { tokens } = await fixture.state.upstream()
+    return tokens.proveSecret(client_id, secret, 'directory', { deadline: fixture.clock.now() + 60_000, correlationId: randomUUID() })
   }
   for (const { mount, isLast } of [
-    { mount: house.mount, isLast: false },
-    { mount: house.neighbour, isLast: true },
+    { mount: fixture.mount, isLast: false },
+    { mount: fixture.neighbour, isLast: true },
   ]) {
-    await house.engine.rotateRoot(mount, randomUUID())
-    house.clock.advance(60)
-    await house.engine.rotation.look()
+    await fixture.engine.rotateRoot(mount, randomUUID())
+    fixture.clock.advance(60)
+    await fixture.engine.rotation.look()
     expect(await works(typed)).toBe(!isLast)
-    expect(house.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_secret_shared')).toHaveLength(1)
+    expect(fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_secret_shared')).toHaveLength(1)
   }
-  expect(await works((await house.config()).client_secret)).toBe(true)
-  expect(await house.rootPasswords()).toHaveLength(2)
+  expect(await works((await fixture.config()).client_secret)).toBe(true)
+  expect(await fixture.rootPasswords()).toHaveLength(2)
 })
 
 test('a second rotation removes the first pending secret at once', async () => {
-  await using house = await openEngineHouse()
-  await rotate(house)
-  const first = (await house.config()).pending
+  await using fixture = await openEngineFixture()
+  await rotate(fixture)
+  const first = (await fixture.config()).pending
 
-  await rotate(house)
+  await rotate(fixture)
 
-  await untilNothingIsLeft(house)
-  const second = (await house.config()).pending
-  const keys = (await house.rootPasswords()).map(({ keyId }) => keyId)
+  await untilNothingIsLeft(fixture)
+  const second = (await fixture.config()).pending
+  const keys = (await fixture.rootPasswords()).map(({ keyId }) => keyId)
   expect(keys).toContain(second?.key_id)
   expect(keys).not.toContain(first?.key_id)
 })
 
 test('a secret that does not work yet is checked every 15 s', async () => {
-  await using house = await openEngineHouse({ directory: { settings: { delaySeconds: { secretToToken: 100 } } } })
-  await rotate(house)
-  const old = house.directory.rootClientSecret
-  house.clock.advance(60)
-  await look(house)
-  expect((await house.config()).client_secret).toBe(old)
-  const asked = house.directory.journal.entries({ operation: 'token' }).length
+  await using fixture = await openEngineFixture({ directory: { settings: { delaySeconds: { secretToToken: 100 } } } })
+  await rotate(fixture)
+  const old = fixture.directory.rootClientSecret
+  fixture.clock.advance(60)
+  await look(fixture)
+  expect((await fixture.config()).client_secret).toBe(old)
+  const asked = fixture.directory.journal.entries({ operation: 'token' }).length
 
-  house.clock.advance(14)
-  await look(house)
-  expect(house.directory.journal.entries({ operation: 'token' }).length).toBe(asked)
-  house.clock.advance(1)
-  await look(house)
-  expect(house.directory.journal.entries({ operation: 'token' }).length).toBeGreaterThan(asked)
-  expect((await house.config()).client_secret).toBe(old)
-  expect(await names(house)).toHaveLength(2)
+  fixture.clock.advance(14)
+  await look(fixture)
+  expect(fixture.directory.journal.entries({ operation: 'token' }).length).toBe(asked)
+  fixture.clock.advance(1)
+  await look(fixture)
+  expect(fixture.directory.journal.entries({ operation: 'token' }).length).toBeGreaterThan(asked)
+  expect((await fixture.config()).client_secret).toBe(old)
+  expect(await names(fixture)).toHaveLength(2)
 
-  house.clock.advance(40)
-  await look(house)
-  expect((await house.config()).client_secret).not.toBe(old)
+  fixture.clock.advance(40)
+  await look(fixture)
+  expect((await fixture.config()).client_secret).not.toBe(old)
 })
 
 test('a secret is promoted only after it worked twice in a row', async () => {
-  await using house = await openEngineHouse()
-  await rotate(house)
-  house.clock.advance(60)
-  house.directory.fault({
+  await using fixture = await openEngineFixture()
+  await rotate(fixture)
+  fixture.clock.advance(60)
+  fixture.directory.fault({
     kind: 'status',
     status: 401,
     body: { error: 'invalid_client', error_description: 'AADSTS7000215: Invalid.', error_codes: [7000215] },
@@ -151,91 +151,91 @@ test('a secret is promoted only after it worked twice in a row', async () => {
     skip: 1,
   })
 
-  await look(house)
+  await look(fixture)
 
-  expect((await house.config()).pending).toBeDefined()
+  expect((await fixture.config()).pending).toBeDefined()
 })
 
 test('when an operator removed the old secret, the pending one takes over', async () => {
-  await using house = await openEngineHouse()
-  await rotate(house)
-  house.directory.hand.remove(house.directory.rootSecretKeyId)
-  house.restart()
-  house.clock.advance(60)
+  await using fixture = await openEngineFixture()
+  await rotate(fixture)
+  fixture.directory.hand.remove(fixture.directory.rootSecretKeyId)
+  fixture.restart()
+  fixture.clock.advance(60)
 
-  await look(house)
+  await look(fixture)
 
-  expect(await house.config()).not.toHaveProperty('pending')
-  expect(await names(house)).toEqual([ownName])
+  expect(await fixture.config()).not.toHaveProperty('pending')
+  expect(await names(fixture)).toEqual([ownName])
 })
 
 test('what could not be removed after the promotion is removed after a restart', async () => {
-  await using house = await openEngineHouse()
-  await rotate(house)
-  house.clock.advance(60)
-  house.directory.fault({ kind: 'dropped', operation: 'removeApplicationPassword', times: null })
-  await look(house)
-  const { pending, client_secret_key_id } = await house.config()
+  await using fixture = await openEngineFixture()
+  await rotate(fixture)
+  fixture.clock.advance(60)
+  fixture.directory.fault({ kind: 'dropped', operation: 'removeApplicationPassword', times: null })
+  await look(fixture)
+  const { pending, client_secret_key_id } = await fixture.config()
   expect(pending).toBeUndefined()
-  expect(await names(house)).toHaveLength(2)
+  expect(await names(fixture)).toHaveLength(2)
 
-  house.restart()
-  house.directory.clearFaults()
-  await untilNothingIsLeft(house)
+  fixture.restart()
+  fixture.directory.clearFaults()
+  await untilNothingIsLeft(fixture)
 
-  expect(await house.rootPasswords()).toEqual([{ keyId: client_secret_key_id, displayName: ownName }])
+  expect(await fixture.rootPasswords()).toEqual([{ keyId: client_secret_key_id, displayName: ownName }])
 })
 
 test('a lost answer leaves no password behind', async () => {
-  await using house = await openEngineHouse()
-  house.directory.fault({ kind: 'lost', operation: 'addApplicationPassword' })
+  await using fixture = await openEngineFixture()
+  fixture.directory.fault({ kind: 'lost', operation: 'addApplicationPassword' })
 
-  await expect(rotate(house)).rejects.toMatchObject({ message: expect.stringContaining('failed to add new password: ') })
+  await expect(rotate(fixture)).rejects.toMatchObject({ message: expect.stringContaining('failed to add new password: ') })
 
-  expect(await house.config()).not.toHaveProperty('pending')
-  await untilNothingIsLeft(house)
-  expect(await names(house)).toEqual(['typed in by an operator'])
+  expect(await fixture.config()).not.toHaveProperty('pending')
+  await untilNothingIsLeft(fixture)
+  expect(await names(fixture)).toEqual(['typed in by an operator'])
 })
 
 test('a password that upstream refuses to add leaves nothing to look for', async () => {
-  await using house = await openEngineHouse()
-  house.directory.change({ directoryPermissions: ['Application.Read.All'] })
+  await using fixture = await openEngineFixture()
+  fixture.directory.change({ directoryPermissions: ['Application.Read.All'] })
 
-  await expect(rotate(house)).rejects.toMatchObject({
+  await expect(rotate(fixture)).rejects.toMatchObject({
     kind: 'invalid',
     message: expect.stringContaining('missing permission: Application.ReadWrite.All'),
   })
 
-  expect(await house.state.intents.all()).toEqual([])
+  expect(await fixture.state.intents.all()).toEqual([])
 })
 
 test.each([
   { name: 'another secret', change: { client_secret: 'typed-anew' } },
   { name: 'another application', change: { client_id: 'another' } },
 ])('$name, written meanwhile, ends the pending one', async ({ change }) => {
-  await using house = await openEngineHouse({ config: { client_secret_key_id: 'old', root_password_expiration_date: '2027-01-01T00:00:00Z' } })
-  await rotate(house)
+  await using fixture = await openEngineFixture({ config: { client_secret_key_id: 'old', root_password_expiration_date: '2027-01-01T00:00:00Z' } })
+  await rotate(fixture)
 
-  await house.engine.putConfig(house.mount, change)
+  await fixture.engine.putConfig(fixture.mount, change)
 
-  const config = await house.config()
+  const config = await fixture.config()
   expect(config).not.toHaveProperty('pending')
   expect(config).not.toHaveProperty('root_password_expiration_date')
   expect(config.client_secret_key_id).toBe('')
-  house.clock.advance(60)
-  await look(house)
-  expect((await house.config()).client_secret).toBe(change.client_secret ?? house.directory.rootClientSecret)
+  fixture.clock.advance(60)
+  await look(fixture)
+  expect((await fixture.config()).client_secret).toBe(change.client_secret ?? fixture.directory.rootClientSecret)
 })
 
 test('other settings, written meanwhile, do not affect it', async () => {
-  await using house = await openEngineHouse()
-  await rotate(house)
+  await using fixture = await openEngineFixture()
+  await rotate(fixture)
 
-  await house.engine.putConfig(house.mount, { root_password_ttl: 5 })
-  house.clock.advance(60)
-  await look(house)
+  await fixture.engine.putConfig(fixture.mount, { root_password_ttl: 5 })
+  fixture.clock.advance(60)
+  await look(fixture)
 
-  expect(await house.config()).toMatchObject({ root_password_ttl: 5, client_secret_key_id: expect.stringMatching(/./) })
+  expect(await fixture.config()).toMatchObject({ root_password_ttl: 5, client_secret_key_id: expect.stringMatching(/./) })
 })
 
 type Refused = { name: string; config: Record<string, unknown> | undefined; environment?: Record<string, string>; text: string }
@@ -258,126 +258,126 @@ describe('what is refused over a socket', () => {
       text: 'cannot rotate root: client credentials are provided by the environment',
     },
   ])('$name', async ({ config, environment = {}, text }) => {
-    await using house = await startCloudHouse({ configured: false, environment })
-    if (config !== undefined) await house.root.write('cloud/config', house.config(config))
+    await using fixture = await startCloudFixture({ configured: false, environment })
+    if (config !== undefined) await fixture.root.write('cloud/config', fixture.config(config))
 
-    const answer = await house.root.write('cloud/rotate-root')
+    const answer = await fixture.root.write('cloud/rotate-root')
 
     expect(answer.status).toBe(400)
     expect(String(answer.body['errors']?.[0])).toContain(text)
   })
 
   test('an application that cannot be found, or is found twice, is an error', async () => {
-    await using house = await startCloudHouse()
-    const rotated = () => house.root.write('cloud/rotate-root')
-    house.directory.fault({ kind: 'status', status: 200, body: { value: [] }, operation: 'listApplications' })
+    await using fixture = await startCloudFixture()
+    const rotated = () => fixture.root.write('cloud/rotate-root')
+    fixture.directory.fault({ kind: 'status', status: 200, body: { value: [] }, operation: 'listApplications' })
     expect(await rotated()).toMatchObject({ status: 400, body: { errors: ['no application found'] } })
 
-    const one = { id: 'a', appId: house.directory.rootClientId, displayName: 'x', tags: [], passwordCredentials: [] }
-    house.directory.fault({ kind: 'status', status: 200, body: { value: [one, { ...one, id: 'b' }] }, operation: 'listApplications' })
+    const one = { id: 'a', appId: fixture.directory.rootClientId, displayName: 'x', tags: [], passwordCredentials: [] }
+    fixture.directory.fault({ kind: 'status', status: 200, body: { value: [one, { ...one, id: 'b' }] }, operation: 'listApplications' })
     expect(await rotated()).toMatchObject({ status: 400, body: { errors: ['multiple applications found - double check your client_id'] } })
   })
 
   test('a rotation answers 204, and the configuration does not show it yet', async () => {
-    await using house = await startCloudHouse()
-    const before = (await house.root.read('cloud/config')).body['data']
+    await using fixture = await startCloudFixture()
+    const before = (await fixture.root.read('cloud/config')).body['data']
 
-    expect(await house.root.write('cloud/rotate-root')).toMatchObject({ status: 204, text: '' })
+    expect(await fixture.root.write('cloud/rotate-root')).toMatchObject({ status: 204, text: '' })
 
-    expect((await house.root.read('cloud/config')).body['data']).toEqual(before)
+    expect((await fixture.root.read('cloud/config')).body['data']).toEqual(before)
   })
 })
 
 describe('automatic rotations', () => {
   test('a period counts from the last rotation, manual or not', async () => {
-    await using house = await openEngineHouse({ config: { rotation_period: 600 } })
-    house.clock.advance(599)
-    await look(house)
-    expect(await house.config()).not.toHaveProperty('pending')
-    house.clock.advance(1)
-    await look(house)
-    expect(await house.config()).toHaveProperty('pending')
-    house.clock.advance(60)
-    await look(house)
-    const { client_secret_key_id: first } = await house.config()
-    house.clock.advance(539)
-    await look(house)
-    expect((await house.config()).client_secret_key_id).toBe(first)
-    expect(await house.config()).not.toHaveProperty('pending')
-    house.clock.advance(1)
-    await look(house)
-    expect(await house.config()).toHaveProperty('pending')
+    await using fixture = await openEngineFixture({ config: { rotation_period: 600 } })
+    fixture.clock.advance(599)
+    await look(fixture)
+    expect(await fixture.config()).not.toHaveProperty('pending')
+    fixture.clock.advance(1)
+    await look(fixture)
+    expect(await fixture.config()).toHaveProperty('pending')
+    fixture.clock.advance(60)
+    await look(fixture)
+    const { client_secret_key_id: first } = await fixture.config()
+    fixture.clock.advance(539)
+    await look(fixture)
+    expect((await fixture.config()).client_secret_key_id).toBe(first)
+    expect(await fixture.config()).not.toHaveProperty('pending')
+    fixture.clock.advance(1)
+    await look(fixture)
+    expect(await fixture.config()).toHaveProperty('pending')
   })
 
   test('a failed rotation is retried, but not at every check', async () => {
-    await using house = await openEngineHouse({ config: { rotation_period: 600 } })
-    house.directory.change({ directoryPermissions: 'None' })
-    house.clock.advance(600)
-    await look(house)
-    await look(house)
-    expect(house.lines.filter(({ level }) => level === 'error')).toHaveLength(1)
-    house.directory.change({ directoryPermissions: 'All' })
-    house.clock.advance(3600)
+    await using fixture = await openEngineFixture({ config: { rotation_period: 600 } })
+    fixture.directory.change({ directoryPermissions: 'None' })
+    fixture.clock.advance(600)
+    await look(fixture)
+    await look(fixture)
+    expect(fixture.lines.filter(({ level }) => level === 'error')).toHaveLength(1)
+    fixture.directory.change({ directoryPermissions: 'All' })
+    fixture.clock.advance(3600)
 
-    await look(house)
+    await look(fixture)
 
-    expect(await house.config()).toHaveProperty('pending')
+    expect(await fixture.config()).toHaveProperty('pending')
   })
 
   test('a pending secret that never works is replaced when the next rotation is due', async () => {
-    await using house = await openEngineHouse({ config: { rotation_period: 7200 } })
-    await rotate(house)
-    const { pending } = await house.config()
-    house.directory.hand.remove(pending?.key_id ?? '')
-    house.clock.advance(7199)
-    await look(house)
-    expect((await house.config()).pending).toEqual(pending)
-    house.clock.advance(15)
+    await using fixture = await openEngineFixture({ config: { rotation_period: 7200 } })
+    await rotate(fixture)
+    const { pending } = await fixture.config()
+    fixture.directory.hand.remove(pending?.key_id ?? '')
+    fixture.clock.advance(7199)
+    await look(fixture)
+    expect((await fixture.config()).pending).toEqual(pending)
+    fixture.clock.advance(15)
 
-    await look(house)
+    await look(fixture)
 
-    expect((await house.config()).pending?.key_id).not.toBe(pending?.key_id)
-    house.clock.advance(60)
-    await look(house)
-    expect(await house.config()).not.toHaveProperty('pending')
+    expect((await fixture.config()).pending?.key_id).not.toBe(pending?.key_id)
+    fixture.clock.advance(60)
+    await look(fixture)
+    expect(await fixture.config()).not.toHaveProperty('pending')
   })
 
   test('a period shorter than a secret takes to count does not overtake it', async () => {
-    await using house = await openEngineHouse({ config: { rotation_period: 10 } })
+    await using fixture = await openEngineFixture({ config: { rotation_period: 10 } })
     for (let second = 0; second < 75; second += 5) {
-      house.clock.advance(5)
-      await look(house)
+      fixture.clock.advance(5)
+      await look(fixture)
     }
 
-    expect((await house.config()).client_secret_key_id).not.toBe('')
+    expect((await fixture.config()).client_secret_key_id).not.toBe('')
   })
 
   test('a clock that was set back does not delay the promotion', async () => {
-    await using house = await openEngineHouse()
-    await rotate(house)
-    house.clock.advance(-86_400)
-    house.directory.advance(86_400)
+    await using fixture = await openEngineFixture()
+    await rotate(fixture)
+    fixture.clock.advance(-86_400)
+    fixture.directory.advance(86_400)
 
-    await look(house)
+    await look(fixture)
 
-    expect(await house.config()).not.toHaveProperty('pending')
+    expect(await fixture.config()).not.toHaveProperty('pending')
   })
 
   test('one mount that waits for its cloud is looked at once, however often the time for it comes', async () => {
-    await using house = await openEngineHouse()
-    await rotate(house)
-    house.clock.advance(60)
-    house.directory.fault({ kind: 'held', operation: 'token' })
-    house.directory.journal.clear()
-    const first = look(house)
-    await house.directory.journal.arrived('token')
-    house.clock.advance(20)
-    const second = look(house)
-    house.directory.release()
+    await using fixture = await openEngineFixture()
+    await rotate(fixture)
+    fixture.clock.advance(60)
+    fixture.directory.fault({ kind: 'held', operation: 'token' })
+    fixture.directory.journal.clear()
+    const first = look(fixture)
+    await fixture.directory.journal.arrived('token')
+    fixture.clock.advance(20)
+    const second = look(fixture)
+    fixture.directory.release()
 
     await Promise.all([first, second])
 
-    expect(house.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_rotated')).toHaveLength(1)
+    expect(fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_rotated')).toHaveLength(1)
   })
 
   const hour = 3600
@@ -404,28 +404,28 @@ describe('automatic rotations', () => {
     { name: 'something else', change: { root_password_ttl: 5 }, restarts: false },
     { name: 'a schedule instead', change: { rotation_period: 0, rotation_schedule: '0 0 * * *' }, restarts: true },
   ])('$name: the period restarts is $restarts', async ({ change, restarts }) => {
-    await using house = await openEngineHouse({ config: { rotation_period: 600 } })
-    const { rotation_counts_from: before } = await house.config()
-    house.clock.advance(100)
+    await using fixture = await openEngineFixture({ config: { rotation_period: 600 } })
+    const { rotation_counts_from: before } = await fixture.config()
+    fixture.clock.advance(100)
 
-    await house.engine.putConfig(house.mount, change)
+    await fixture.engine.putConfig(fixture.mount, change)
 
-    expect((await house.config()).rotation_counts_from).toBe(restarts ? house.clock.now() : before)
+    expect((await fixture.config()).rotation_counts_from).toBe(restarts ? fixture.clock.now() : before)
   })
 
   test('turning rotation off and on restarts the period', async () => {
-    await using house = await openEngineHouse({ config: { rotation_period: 600 } })
-    house.clock.advance(500)
-    await house.engine.putConfig(house.mount, { disable_automated_rotation: true })
-    house.clock.advance(500)
-    await look(house)
-    await house.engine.putConfig(house.mount, { disable_automated_rotation: false })
-    house.clock.advance(599)
-    await look(house)
-    expect(await house.config()).not.toHaveProperty('pending')
-    house.clock.advance(1)
-    await look(house)
-    expect(await house.config()).toHaveProperty('pending')
+    await using fixture = await openEngineFixture({ config: { rotation_period: 600 } })
+    fixture.clock.advance(500)
+    await fixture.engine.putConfig(fixture.mount, { disable_automated_rotation: true })
+    fixture.clock.advance(500)
+    await look(fixture)
+    await fixture.engine.putConfig(fixture.mount, { disable_automated_rotation: false })
+    fixture.clock.advance(599)
+    await look(fixture)
+    expect(await fixture.config()).not.toHaveProperty('pending')
+    fixture.clock.advance(1)
+    await look(fixture)
+    expect(await fixture.config()).toHaveProperty('pending')
   })
 })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { elsewhere } from '../../../src/plugins/cloud/tenant.ts'
-import { type CloudHouse, startCloudHouse } from './cloud-house.ts'
+import { type CloudFixture, startCloudFixture } from './cloud-fixture.ts'
 import { aCredential, aRole, cleared, debris, kindsOf, revoke, until } from './credential-steps.ts'
 
 const [tenant, other] = ['0d8f4f0a-7a55-4c55-9c58-5a3f1d0f9b21', '1e9f5f1b-8b66-4d66-8d69-6b4f2e1fac32']
@@ -24,52 +24,52 @@ test.each([
   expect(elsewhere({ tenant_id: made }, { settings }) !== undefined).toBe(isElsewhere)
 })
 
-let house: CloudHouse
+let fixture: CloudFixture
 
 beforeAll(async () => {
-  house = await startCloudHouse()
+  fixture = await startCloudFixture()
 })
-afterAll(() => house[Symbol.asyncDispose]())
+afterAll(() => fixture[Symbol.asyncDispose]())
 
-const moveTo = (tenantId: string) => house.root.write('cloud/config', { tenant_id: tenantId, client_secret: house.directory.rootClientSecret })
+const moveTo = (tenantId: string) => fixture.root.write('cloud/config', { tenant_id: tenantId, client_secret: fixture.directory.rootClientSecret })
 
 test('a lease of another tenant stays until the mount signs in there again', async () => {
-  const { id } = house.directory.hand.addApplication({ displayName: 'theirs' })
-  await aRole(house, 'dynamic')
-  await aRole(house, 'static', { application_object_id: id })
-  const [dynamic, password] = [await aCredential(house, 'dynamic'), await aCredential(house, 'static')]
+  const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+  await aRole(fixture, 'dynamic')
+  await aRole(fixture, 'static', { application_object_id: id })
+  const [dynamic, password] = [await aCredential(fixture, 'dynamic'), await aCredential(fixture, 'static')]
   await moveTo(other)
-  house.directory.journal.clear()
+  fixture.directory.journal.clear()
 
-  const refusal = `failed to revoke entry: error during revoke: it was made in tenant '${house.directory.tenantId}', and the mount signs in to '${other}'`
-  for (const { lease } of [dynamic, password]) expect(await revoke(house, lease)).toMatchObject({ status: 400, body: { errors: [refusal] } })
-  expect(house.directory.journal.entries()).toEqual([])
+  const refusal = `failed to revoke entry: error during revoke: it was made in tenant '${fixture.directory.tenantId}', and the mount signs in to '${other}'`
+  for (const { lease } of [dynamic, password]) expect(await revoke(fixture, lease)).toMatchObject({ status: 400, body: { errors: [refusal] } })
+  expect(fixture.directory.journal.entries()).toEqual([])
 
-  await moveTo(house.directory.tenantId)
-  for (const { lease } of [dynamic, password]) expect(await revoke(house, lease)).toMatchObject({ status: 204 })
-  expect(kindsOf(house, dynamic.clientId)).toEqual([])
+  await moveTo(fixture.directory.tenantId)
+  for (const { lease } of [dynamic, password]) expect(await revoke(fixture, lease)).toMatchObject({ status: 204 })
+  expect(kindsOf(fixture, dynamic.clientId)).toEqual([])
 })
 
 test('a role keeps an application of another tenant until the mount signs in there again', async () => {
-  await aRole(house, 'kept', { persist_app: true })
+  await aRole(fixture, 'kept', { persist_app: true })
   await moveTo(other)
-  const refusal = `error deleting persisted app: it was made in tenant '${house.directory.tenantId}', and the mount signs in to '${other}'`
-  expect(await house.root.delete('cloud/roles/kept')).toMatchObject({ status: 400, body: { errors: [refusal] } })
+  const refusal = `error deleting persisted app: it was made in tenant '${fixture.directory.tenantId}', and the mount signs in to '${other}'`
+  expect(await fixture.root.delete('cloud/roles/kept')).toMatchObject({ status: 400, body: { errors: [refusal] } })
 
-  await moveTo(house.directory.tenantId)
-  expect(await house.root.delete('cloud/roles/kept')).toMatchObject({ status: 204 })
+  await moveTo(fixture.directory.tenantId)
+  expect(await fixture.root.delete('cloud/roles/kept')).toMatchObject({ status: 204 })
 })
 
 test('what is left over in another tenant is left, and said to be', async () => {
-  await aRole(house, 'failing')
-  house.directory.fault({ kind: 'status', operation: 'createServicePrincipal', status: 403, times: null })
-  house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 403, times: null })
-  expect(await house.root.read('cloud/creds/failing')).toMatchObject({ status: 400 })
+  await aRole(fixture, 'failing')
+  fixture.directory.fault({ kind: 'status', operation: 'createServicePrincipal', status: 403, times: null })
+  fixture.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 403, times: null })
+  expect(await fixture.root.read('cloud/creds/failing')).toMatchObject({ status: 400 })
   await moveTo(other)
-  const reason = `it was made in tenant '${house.directory.tenantId}', and the mount signs in to '${other}'`
-  await until(async () => (await debris(house)).some(({ error }) => error?.toString() === reason))
+  const reason = `it was made in tenant '${fixture.directory.tenantId}', and the mount signs in to '${other}'`
+  await until(async () => (await debris(fixture)).some(({ error }) => error?.toString() === reason))
 
-  house.directory.clearFaults()
-  await moveTo(house.directory.tenantId)
-  await cleared(house)
+  fixture.directory.clearFaults()
+  await moveTo(fixture.directory.tenantId)
+  await cleared(fixture)
 })

@@ -1,28 +1,28 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Lease } from '../../../src/core/leases/lease.ts'
 import type { Intent } from '../../../src/plugins/cloud/intents/intent.ts'
-import { guids } from './cloud-house.ts'
+import { guids } from './cloud-fixture.ts'
 import { until } from './credential-steps.ts'
-import { type EngineHouse, openEngineHouse } from './engine-house.ts'
+import { type EngineFixture, openEngineFixture } from './engine-fixture.ts'
 
-let house: EngineHouse
+let fixture: EngineFixture
 
 beforeEach(async () => {
-  house = await openEngineHouse()
+  fixture = await openEngineFixture()
 })
-afterEach(() => house[Symbol.asyncDispose]())
+afterEach(() => fixture[Symbol.asyncDispose]())
 
-const left = async () => (await house.state.intents.debris()).map(({ intent }) => intent)
+const left = async () => (await fixture.state.intents.debris()).map(({ intent }) => intent)
 const nothingLeft = () => until(async () => (await left()).length === 0)
-const call = () => ({ deadline: house.clock.now() + 60_000, correlationId: '9c1d8f30-0000-4000-8000-000000000001' })
+const call = () => ({ deadline: fixture.clock.now() + 60_000, correlationId: '9c1d8f30-0000-4000-8000-000000000001' })
 const tag = 'gatehouse:cloud_1234abcd:9c1d8f30-0000-4000-8000-000000000001'
 
 async function anApplication(displayName: string, tags = [tag]) {
-  const upstream = await house.state.upstream()
+  const upstream = await fixture.state.upstream()
   return upstream.directory.createApplication({ displayName, tags }, call())
 }
-const applications = () => house.directory.inventory().filter(({ kind }) => kind === 'application')
-const meant = (intent: Intent) => house.state.intents.record(intent, undefined)
+const applications = () => fixture.directory.inventory().filter(({ kind }) => kind === 'application')
+const meant = (intent: Intent) => fixture.state.intents.record(intent, undefined)
 
 describe('what the server intended before a restart', () => {
   test('is undone at the next start, and new intentions are left alone', async () => {
@@ -30,37 +30,37 @@ describe('what the server intended before a restart', () => {
     await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })
     expect(await left()).toEqual([])
 
-    house.restart()
+    fixture.restart()
     expect(await left()).toHaveLength(1)
     await meant({ kind: 'app', display_name: 'gatehouse-ci-2', tag })
-    house.engine.start()
+    fixture.engine.start()
 
     await nothingLeft()
     expect(applications()).toEqual([])
-    expect(await house.state.intents.all()).toMatchObject([{ intent: { display_name: 'gatehouse-ci-2' } }])
+    expect(await fixture.state.intents.all()).toMatchObject([{ intent: { display_name: 'gatehouse-ci-2' } }])
   })
 
   test('is found by name and tag, and a look-alike stays', async () => {
     await anApplication('gatehouse-ci-1')
     await anApplication('gatehouse-ci-1', ['gatehouse:cloud_ffffffff:1'])
-    house.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
+    fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
 
     await nothingLeft()
     expect(applications()).toMatchObject([{ tags: ['gatehouse:cloud_ffffffff:1'] }])
   })
 
   test('is not believed to be nothing before ten minutes have passed', async () => {
-    house.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
-    await until(async () => (await house.state.intents.debris())[0]?.tries === 2)
+    fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
+    await until(async () => (await fixture.state.intents.debris())[0]?.tries === 2)
     // the list was late
     await anApplication('gatehouse-ci-1')
 
     await nothingLeft()
     expect(applications()).toEqual([])
 
-    house.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-2', tag })])
-    await until(async () => (await house.state.intents.debris())[0]?.error === 'it is not found by its name')
-    house.clock.advance(601)
+    fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-2', tag })])
+    await until(async () => (await fixture.state.intents.debris())[0]?.error === 'it is not found by its name')
+    fixture.clock.advance(601)
     await nothingLeft()
   })
 
@@ -71,61 +71,61 @@ describe('what the server intended before a restart', () => {
       [{ id: '/a/1', role_id: 'r', scope: 's' }],
     ]
     const { emptyRole } = await import('../../../src/plugins/cloud/role-record.ts')
-    await house.state.putRole('kept', { ...emptyRole, persist_app: true, application_object_id: id, managed: { ...managed, role_assignments } })
+    await fixture.state.putRole('kept', { ...emptyRole, persist_app: true, application_object_id: id, managed: { ...managed, role_assignments } })
     const ids = [
       await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag, object_id: id, client_id: appId }),
       await meant({ kind: 'roleAssignments', assignment_ids: ['/A/1'] }),
     ]
-    const before = house.directory.journal.entries().length
-    house.state.intents.undo(ids)
+    const before = fixture.directory.journal.entries().length
+    fixture.state.intents.undo(ids)
 
     await nothingLeft()
     expect(applications()).toHaveLength(1)
-    expect(house.directory.journal.entries()).toHaveLength(before)
+    expect(fixture.directory.journal.entries()).toHaveLength(before)
   })
 
   test('a failure of storage does not end it', async () => {
     await anApplication('gatehouse-ci-1')
     const id = await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })
-    house.breakStorage(0, 'lost')
-    house.state.intents.undo([id])
-    await until(async () => (await house.state.intents.debris())[0]?.error === 'storage is gone')
+    fixture.breakStorage(0, 'lost')
+    fixture.state.intents.undo([id])
+    await until(async () => (await fixture.state.intents.debris())[0]?.error === 'storage is gone')
 
-    house.restart()
-    house.engine.start()
+    fixture.restart()
+    fixture.engine.start()
 
     await nothingLeft()
     expect(applications()).toEqual([])
   })
 
   test('a purge is given up after a day only', async () => {
-    house.state.intents.undo([await meant({ kind: 'purge', object_id: '7d2c1b5e-0f43-4c3a-8a52-4f0a9a1f3c77' })])
-    house.clock.advance(23 * 3600)
-    await until(async () => Number((await house.state.intents.debris())[0]?.tries) >= 3)
+    fixture.state.intents.undo([await meant({ kind: 'purge', object_id: '7d2c1b5e-0f43-4c3a-8a52-4f0a9a1f3c77' })])
+    fixture.clock.advance(23 * 3600)
+    await until(async () => Number((await fixture.state.intents.debris())[0]?.tries) >= 3)
 
-    house.clock.advance(3601)
+    fixture.clock.advance(3601)
 
     await nothingLeft()
   })
 
   describe('as a right that may still be given', () => {
-    const scope = () => `/subscriptions/${house.directory.subscriptionId}/resourceGroups/web`
+    const scope = () => `/subscriptions/${fixture.directory.subscriptionId}/resourceGroups/web`
     const name = '1c0f6b7e-2e6e-4b5e-9a33-0c8c7a1f4d52'
     const id = () => `${scope()}/providers/Microsoft.Authorization/roleAssignments/${name}`
     const roleDefinitionId = () =>
-      `/subscriptions/${house.directory.subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${guids.reader}`
-    const assignments = () => house.directory.inventory().filter((thing) => thing.kind === 'role-assignment')
-    const isLookedFor = () => until(async () => Number((await house.state.intents.debris())[0]?.tries) >= 2)
+      `/subscriptions/${fixture.directory.subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${guids.reader}`
+    const assignments = () => fixture.directory.inventory().filter((thing) => thing.kind === 'role-assignment')
+    const isLookedFor = () => until(async () => Number((await fixture.state.intents.debris())[0]?.tries) >= 2)
 
     test('an assignment is looked for during a minute from the first look on', async () => {
       const { appId } = await anApplication('gatehouse-ci-1')
-      const { directory, resourceManager } = await house.state.upstream()
+      const { directory, resourceManager } = await fixture.state.upstream()
       const { id: principalId } = await directory.createServicePrincipal(appId, call())
       const intent = await meant({ kind: 'roleAssignments', assignment_ids: [id()] })
-      house.clock.advance(3600)
-      house.state.intents.undo([intent], { isUnderway: true })
+      fixture.clock.advance(3600)
+      fixture.state.intents.undo([intent], { isUnderway: true })
       await isLookedFor()
-      expect((await house.state.intents.debris())[0]?.error).toBe('it is not there yet')
+      expect((await fixture.state.intents.debris())[0]?.error).toBe('it is not there yet')
 
       await resourceManager.putRoleAssignment({ scope: scope(), name, principalId, roleDefinitionId: roleDefinitionId() }, call())
 
@@ -140,49 +140,49 @@ describe('what the server intended before a restart', () => {
         aRight: (): Intent => ({ kind: 'groupMembership', group_ids: [name], service_principal_id: name }),
       },
     ])('$what is not looked for any longer than that, and not at all when each call was answered', async ({ aRight }) => {
-      house.state.intents.undo([await meant(aRight())], { isUnderway: true })
+      fixture.state.intents.undo([await meant(aRight())], { isUnderway: true })
       await isLookedFor()
 
-      house.clock.advance(61)
+      fixture.clock.advance(61)
       await nothingLeft()
 
-      house.state.intents.undo([await meant(aRight())])
-      const before = house.lines.length
+      fixture.state.intents.undo([await meant(aRight())])
+      const before = fixture.lines.length
       await nothingLeft()
-      expect(house.lines).toHaveLength(before)
+      expect(fixture.lines).toHaveLength(before)
     })
   })
 
   test('a membership that a role is being given again stays', async () => {
-    const write = (cloud_groups: string) => house.engine.putRole(house.mount, 'kept', { persist_app: true, cloud_groups }, tag)
+    const write = (cloud_groups: string) => fixture.engine.putRole(fixture.mount, 'kept', { persist_app: true, cloud_groups }, tag)
     await write('[{"group_name":"bar"}]')
-    const managed = (await house.state.findRole('kept'))?.managed
-    const group = house.directory.groupIds['foo'] ?? ''
-    house.directory.journal.clear()
-    house.directory.fault({ kind: 'held', operation: 'addGroupMember' })
+    const managed = (await fixture.state.findRole('kept'))?.managed
+    const group = fixture.directory.groupIds['foo'] ?? ''
+    fixture.directory.journal.clear()
+    fixture.directory.fault({ kind: 'held', operation: 'addGroupMember' })
     const written = write('[{"group_name":"bar"},{"group_name":"foo"}]')
-    await house.directory.journal.arrived('addGroupMember')
+    await fixture.directory.journal.arrived('addGroupMember')
 
-    house.state.intents.undo([
+    fixture.state.intents.undo([
       await meant({ kind: 'groupMembership', group_ids: [group], service_principal_id: managed?.service_principal_id ?? '' }),
     ])
     const marker = await meant({ kind: 'purge', object_id: managed?.object_id ?? '' })
-    house.state.intents.undo([marker])
-    await until(async () => Number((await house.state.intents.debris()).find(({ id }) => id === marker)?.tries) >= 2)
-    house.directory.release()
+    fixture.state.intents.undo([marker])
+    await until(async () => Number((await fixture.state.intents.debris()).find(({ id }) => id === marker)?.tries) >= 2)
+    fixture.directory.release()
     await written
-    house.clock.advance(25 * 3600)
+    fixture.clock.advance(25 * 3600)
     await nothingLeft()
 
-    const members = house.directory.inventory().filter(({ kind }) => kind === 'group-member')
+    const members = fixture.directory.inventory().filter(({ kind }) => kind === 'group-member')
     expect(members.map(({ name }) => name).sort()).toEqual(['bar', 'foo'])
   })
 
   test('is logged once for each reason, with the mount', async () => {
-    house.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
-    await until(async () => Number((await house.state.intents.debris())[0]?.tries) >= 3)
+    fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
+    await until(async () => Number((await fixture.state.intents.debris())[0]?.tries) >= 3)
 
-    expect(house.lines.filter(({ fields }) => 'event' in fields && fields.event === 'cloud_debris')).toMatchObject([
+    expect(fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'cloud_debris')).toMatchObject([
       { level: 'warn', fields: { mount: 'cloud/', reason: 'it is not found by its name' } },
     ])
   })
@@ -196,9 +196,9 @@ describe('what earlier versions have left of leases that were dropped by force',
       ...{ namespace: 'root', lease_id: 'cloud/creds/ci/x', role: 'ci', entity_id: '', display_name: 'root', client_id: appId, app_object_id: id },
       ...{ made_name: 'gatehouse-ci-1', correlation_id: '9c1d8f30-0000-4000-8000-000000000001' },
     }
-    await house.view.write([{ key: `issued/${appId}/root/cloud/creds/ci/x`, value: row }])
+    await fixture.view.write([{ key: `issued/${appId}/root/cloud/creds/ci/x`, value: row }])
   }
-  const clear = (abandon: boolean) => house.engine.clear(house.mount, { abandon })
+  const clear = (abandon: boolean) => fixture.engine.clear(fixture.mount, { abandon })
 
   test('goes before the mount does', async () => {
     await aRow()
@@ -206,19 +206,19 @@ describe('what earlier versions have left of leases that were dropped by force',
     await clear(false)
 
     expect(applications()).toEqual([])
-    expect(await house.view.listKeys('issued/')).toEqual([])
+    expect(await fixture.view.listKeys('issued/')).toEqual([])
   })
 
   test('keeps the mount while the cloud does not let go of it, and is logged when it is abandoned', async () => {
     await aRow()
-    house.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest', times: null })
+    fixture.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest', times: null })
 
     await expect(clear(false)).rejects.toThrow(/^1 object of this mount could not be removed/)
-    house.restart()
+    fixture.restart()
     await expect(clear(false)).rejects.toThrow(/^1 object of this mount could not be removed/)
     await clear(true)
 
-    expect(house.lines.filter(({ fields }) => 'event' in fields && fields.event === 'cloud_debris_left')).toMatchObject([
+    expect(fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'cloud_debris_left')).toMatchObject([
       { fields: { abandoned: true, objects: [{ kind: 'app', id: applications()[0]?.id, name: 'gatehouse-ci-1' }] } },
     ])
   })
@@ -226,21 +226,21 @@ describe('what earlier versions have left of leases that were dropped by force',
 
 test('a mount is reaped by itself as often as its options say, and not before', async () => {
   await anApplication('gatehouse-ci-lost')
-  await house.engine.credentials.reapDue()
-  house.clock.advance(7200)
-  await house.engine.credentials.reapDue()
+  await fixture.engine.credentials.reapDue()
+  fixture.clock.advance(7200)
+  await fixture.engine.credentials.reapDue()
   expect(applications().map(({ deleted }) => deleted)).toEqual([false])
 
-  Object.assign(house.mount, { options: { reap_period: '1h' } })
-  await house.engine.credentials.reapDue()
+  Object.assign(fixture.mount, { options: { reap_period: '1h' } })
+  await fixture.engine.credentials.reapDue()
 
   expect(applications().map(({ deleted }) => deleted)).toEqual([true])
   await anApplication('gatehouse-ci-lost-too')
-  house.clock.advance(3599)
-  await house.engine.credentials.reapDue()
+  fixture.clock.advance(3599)
+  await fixture.engine.credentials.reapDue()
   expect(applications().map(({ deleted }) => deleted)).toEqual([true, false])
-  house.clock.advance(1)
-  await house.engine.credentials.reapDue()
+  fixture.clock.advance(1)
+  await fixture.engine.credentials.reapDue()
   expect(applications().map(({ deleted }) => deleted)).toEqual([true, true])
 })
 
@@ -252,9 +252,9 @@ test.each([
   [{ secret_type: 'static_service_principal', key_id: 'k' }, "internal data 'app_object_id' not found"],
 ])('a lease that kept %j cannot be revoked', async (internal, message) => {
   const lease: Lease = {
-    ...{ id: 'cloud/creds/ci/x', namespace: 'root', path: 'cloud/creds/ci', plugin: 'cloud', mount_accessor: house.mount.accessor, owner: '' },
-    ...{ issue_time: house.clock.now(), expire_time: house.clock.now(), renewable: true, internal },
+    ...{ id: 'cloud/creds/ci/x', namespace: 'root', path: 'cloud/creds/ci', plugin: 'cloud', mount_accessor: fixture.mount.accessor, owner: '' },
+    ...{ issue_time: fixture.clock.now(), expire_time: fixture.clock.now(), renewable: true, internal },
   }
 
-  await expect(house.engine.credentials.revoke(lease, AbortSignal.timeout(5000))).rejects.toThrow(message)
+  await expect(fixture.engine.credentials.revoke(lease, AbortSignal.timeout(5000))).rejects.toThrow(message)
 })

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
-import { openGroupHouse } from './group-house.ts'
+import { openGroupFixture } from './group-fixture.ts'
 import { aLoginMount } from './login-mount.ts'
 import { saidBy } from './person.ts'
 
 const at = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
 
 test('members from above leave the groups below when they end or are merged, and hold none of a namespace that ends', async () => {
-  await using house = await openGroupHouse()
-  const { root } = house
+  await using fixture = await openGroupFixture()
+  const { root } = fixture
   for (const path of ['sys/namespaces/a', 'a/sys/namespaces/b']) await root.write(path, {})
-  await house.mount('jwt')
-  const [one, two] = await Promise.all([house.make('entity', {}), house.login([])])
-  const three = await house.make('entity', {})
+  await fixture.mount('jwt')
+  const [one, two] = await Promise.all([fixture.make('entity', {}), fixture.login([])])
+  const three = await fixture.make('entity', {})
   const middle = String((await root.write('identity/entity', { name: 'middle' }, at('a'))).body.data?.id)
-  const team = await house.make('group', { name: 'team', member_entity_ids: one })
+  const team = await fixture.make('group', { name: 'team', member_entity_ids: one })
   const body = { name: 'g', policies: 'p', member_entity_ids: [one, two.entity, middle], member_group_ids: team }
   const low = String((await root.write('identity/group', body, at('a/b'))).body.data?.id)
   const members = async () => (await root.read(`identity/group/id/${low}`, at('a/b'))).body.data?.member_entity_ids
@@ -25,23 +25,23 @@ test('members from above leave the groups below when they end or are merged, and
   await root.write('identity/entity/batch-delete', { entity_ids: [one] })
   expect(await members()).toEqual([three])
   expect(Object.values((await two.client.read('auth/token/lookup-self')).body.data?.external_namespace_policies ?? {})).toEqual([['p']])
-  expect(await house.read('group', team)).toMatchObject({ parent_group_ids: [low], member_entity_ids: [] })
+  expect(await fixture.read('group', team)).toMatchObject({ parent_group_ids: [low], member_entity_ids: [] })
 
   for (const path of ['a/sys/namespaces/b', 'sys/namespaces/a']) {
     await root.delete(path)
     await expect.poll(async () => (await root.read(path)).status).toBe(404)
   }
-  expect(await house.read('entity', three)).toMatchObject({ group_ids: [] })
-  expect(await house.read('group', team)).toMatchObject({ parent_group_ids: null })
+  expect(await fixture.read('entity', three)).toMatchObject({ group_ids: [] })
+  expect(await fixture.read('group', team)).toMatchObject({ parent_group_ids: null })
   expect((await two.client.read('auth/token/lookup-self')).body.data?.external_namespace_policies).toBeUndefined()
 })
 
 test('who is ten groups deep has the policies of all ten, through three namespaces, until one of them goes', async () => {
-  await using house = await openGroupHouse()
-  const { root } = house
+  await using fixture = await openGroupFixture()
+  const { root } = fixture
   for (const path of ['sys/namespaces/a', 'a/sys/namespaces/b']) await root.write(path, {})
-  await house.mount('jwt')
-  const { entity, client } = await house.login([])
+  await fixture.mount('jwt')
+  const { entity, client } = await fixture.login([])
   const places = ['', '', '', '', 'a', 'a', 'a', 'a/b', 'a/b', 'a/b']
   const ids: string[] = []
   for (const [depth, place] of places.entries()) {
@@ -54,7 +54,7 @@ test('who is ten groups deep has the policies of all ten, through three namespac
   }
 
   expect(await policies()).toEqual(places.map((_, depth) => `p${depth}`))
-  expect(await house.read('entity', entity)).toMatchObject({ direct_group_ids: [ids[0]], inherited_group_ids: ids.slice(1).sort() })
+  expect(await fixture.read('entity', entity)).toMatchObject({ direct_group_ids: [ids[0]], inherited_group_ids: ids.slice(1).sort() })
   await root.delete(`identity/group/id/${ids[5]}`, at('a'))
   expect(await policies()).toEqual(['p0', 'p1', 'p2', 'p3', 'p4'])
   expect((await root.write(`identity/group/id/${ids[0]}`, { member_group_ids: ids[4] })).status).toBe(400)
@@ -64,8 +64,8 @@ test('who is ten groups deep has the policies of all ten, through three namespac
 })
 
 test('an issuer tells of the groups of its own namespace only, whoever asks', async () => {
-  await using house = await openGroupHouse()
-  const { root, server } = house
+  await using fixture = await openGroupFixture()
+  const { root, server } = fixture
   await root.write('sys/namespaces/a', {})
   await root.write('sys/policies/acl/tokens', {
     policy: 'path "+/identity/oidc/token/*" { capabilities = ["read"] } path "identity/oidc/token/*" { capabilities = ["read"] }',
@@ -73,7 +73,7 @@ test('an issuer tells of the groups of its own namespace only, whoever asks', as
   const mount = await aLoginMount(server, 'people', { policies: 'tokens' })
   const { client, entityId } = await mount.login('bob')
   // who is an admin above is none below
-  await house.make('group', { name: 'admins', member_entity_ids: entityId })
+  await fixture.make('group', { name: 'admins', member_entity_ids: entityId })
   await root.write('identity/group', { name: 'guests', member_entity_ids: entityId }, at('a'))
   for (const options of [at(''), at('a')]) {
     await root.write('identity/oidc/role/r', { key: 'default', template: '{"groups": {{identity.entity.groups.names}} }' }, options)

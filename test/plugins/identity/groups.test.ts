@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openGroupHouse } from './group-house.ts'
+import { openGroupFixture } from './group-fixture.ts'
 
 const unknown = '00000000-0000-0000-0000-000000000000'
 const uuid = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
@@ -7,19 +7,19 @@ const time = expect.stringMatching(/^\d{4}-.*Z$/)
 
 describe('groups', () => {
   test('a group is read completely, with unset fields as null', async () => {
-    await using house = await openGroupHouse()
-    const entity = await house.make('entity', { name: 'bob' })
+    await using fixture = await openGroupFixture()
+    const entity = await fixture.make('entity', { name: 'bob' })
 
-    const made = await house.root.write('identity/group', {
+    const made = await fixture.root.write('identity/group', {
       name: 'Team',
       policies: ' Q,p,,P',
       metadata: { a: 'b' },
       member_entity_ids: [entity, entity],
     })
-    const bare = await house.make('group', {})
+    const bare = await fixture.make('group', {})
 
     expect(made.body.data).toEqual({ id: uuid, name: 'Team' })
-    expect(await house.read('group', String(made.body.data?.id))).toEqual({
+    expect(await fixture.read('group', String(made.body.data?.id))).toEqual({
       id: made.body.data?.id,
       name: 'Team',
       type: 'internal',
@@ -34,14 +34,14 @@ describe('groups', () => {
       creation_time: time,
       last_update_time: time,
     })
-    expect(await house.read('group', bare)).toMatchObject({ name: expect.stringMatching(/^group_[0-9a-f]{8}$/), policies: null, metadata: null })
+    expect(await fixture.read('group', bare)).toMatchObject({ name: expect.stringMatching(/^group_[0-9a-f]{8}$/), policies: null, metadata: null })
   })
 
   test('fields that are not sent stay, sent ones replace, and each write counts', async () => {
-    await using house = await openGroupHouse()
-    const [one, two] = [await house.make('entity', { name: 'one' }), await house.make('entity', { name: 'two' })]
-    const id = await house.make('group', { name: 'team', policies: 'p', member_entity_ids: one })
-    const { root } = house
+    await using fixture = await openGroupFixture()
+    const [one, two] = [await fixture.make('entity', { name: 'one' }), await fixture.make('entity', { name: 'two' })]
+    const id = await fixture.make('group', { name: 'team', policies: 'p', member_entity_ids: one })
+    const { root } = fixture
 
     const answers = [
       await root.write('identity/group', { name: 'TEAM', policies: 'q' }),
@@ -52,7 +52,7 @@ describe('groups', () => {
     ]
 
     expect(answers.map(({ status }) => status)).toEqual([204, 204, 204, 204, 204])
-    expect(await house.read('group', id)).toMatchObject({
+    expect(await fixture.read('group', id)).toMatchObject({
       name: 'team',
       policies: ['q'],
       metadata: { k: 'v' },
@@ -62,23 +62,23 @@ describe('groups', () => {
   })
 
   test('a renamed group is found by its new name only', async () => {
-    await using house = await openGroupHouse()
-    const id = await house.make('group', { name: 'old' })
+    await using fixture = await openGroupFixture()
+    const id = await fixture.make('group', { name: 'old' })
 
-    await house.root.write(`identity/group/id/${id}`, { name: 'new' })
+    await fixture.root.write(`identity/group/id/${id}`, { name: 'new' })
 
-    expect((await house.root.read('identity/group/name/old')).status).toBe(404)
-    expect((await house.root.read('identity/group/name/NEW')).body.data?.id).toBe(id)
-    expect(await house.make('group', { name: 'old' })).not.toBe(id)
+    expect((await fixture.root.read('identity/group/name/old')).status).toBe(404)
+    expect((await fixture.root.read('identity/group/name/NEW')).body.data?.id).toBe(id)
+    expect(await fixture.make('group', { name: 'old' })).not.toBe(id)
   })
 
   test('invalid writes of a group are refused', async () => {
-    await using house = await openGroupHouse()
-    const entity = await house.make('entity', { name: 'bob' })
-    const g = await house.make('group', { name: 'int' })
-    const h = await house.make('group', { name: 'ext', type: 'external' })
-    await house.make('group', { name: 'other' })
-    const before = [await house.read('group', g), await house.read('group', h)]
+    await using fixture = await openGroupFixture()
+    const entity = await fixture.make('entity', { name: 'bob' })
+    const g = await fixture.make('group', { name: 'int' })
+    const h = await fixture.make('group', { name: 'ext', type: 'external' })
+    await fixture.make('group', { name: 'other' })
+    const before = [await fixture.read('group', g), await fixture.read('group', h)]
 
     const refusals: [object, string][] = [
       [{ id: '' }, 'empty group ID'],
@@ -107,44 +107,44 @@ describe('groups', () => {
       [{ id: g, metadata: { 'a b': '1' } }, 'invalid group metadata: failed to load metadata pair ("a b", "1"): key contains invalid characters'],
     ]
     for (const [body, text] of refusals) {
-      const answer = await house.root.write('identity/group', body)
+      const answer = await fixture.root.write('identity/group', body)
       expect([answer.status, answer.body.errors?.[0]], JSON.stringify(body).slice(0, 200)).toEqual([400, text])
     }
 
-    expect([await house.read('group', g), await house.read('group', h)]).toEqual(before)
-    expect((await house.root.read('identity/group/name/x')).status).toBe(404)
+    expect([await fixture.read('group', g), await fixture.read('group', h)]).toEqual(before)
+    expect((await fixture.root.read('identity/group/name/x')).status).toBe(404)
   })
 
   test('an empty type of a new group counts as unset, of an existing one as a change', async () => {
-    await using house = await openGroupHouse()
-    const [empty, none] = [await house.make('group', { name: 'e', type: '' }), await house.make('group', { name: 'n', type: null })]
+    await using fixture = await openGroupFixture()
+    const [empty, none] = [await fixture.make('group', { name: 'e', type: '' }), await fixture.make('group', { name: 'n', type: null })]
 
-    expect([await house.read('group', empty), await house.read('group', none)]).toMatchObject([{ type: 'internal' }, { type: 'internal' }])
-    expect((await house.root.write('identity/group', { id: empty, type: '' })).body.errors).toEqual(['group type cannot be changed'])
+    expect([await fixture.read('group', empty), await fixture.read('group', none)]).toMatchObject([{ type: 'internal' }, { type: 'internal' }])
+    expect((await fixture.root.write('identity/group', { id: empty, type: '' })).body.errors).toEqual(['group type cannot be changed'])
   })
 
   test('a missing group is 404 to read, 400 to write and 204 to delete', async () => {
-    await using house = await openGroupHouse()
+    await using fixture = await openGroupFixture()
     const path = `identity/group/id/${unknown}`
 
-    expect((await house.root.read(path)).status).toBe(404)
-    expect((await house.root.write(path, { policies: 'p' })).body.errors?.[0]).toBe('invalid group ID')
-    expect((await house.root.delete(path)).status).toBe(204)
-    expect((await house.root.delete('identity/group/name/none')).status).toBe(204)
-    expect((await house.root.list('identity/group/id')).status).toBe(404)
-    expect((await house.root.read('identity/group/id')).status).toBe(405)
+    expect((await fixture.root.read(path)).status).toBe(404)
+    expect((await fixture.root.write(path, { policies: 'p' })).body.errors?.[0]).toBe('invalid group ID')
+    expect((await fixture.root.delete(path)).status).toBe(204)
+    expect((await fixture.root.delete('identity/group/name/none')).status).toBe(204)
+    expect((await fixture.root.list('identity/group/id')).status).toBe(404)
+    expect((await fixture.root.read('identity/group/id')).status).toBe(405)
   })
 
   test('lists by id with counts, by name with keys only, both cut by after and limit', async () => {
-    await using house = await openGroupHouse()
-    const accessor = await house.mount('jwt')
-    const entity = await house.make('entity', { name: 'bob' })
-    const child = await house.make('group', { name: 'b', type: 'external' })
-    const parent = await house.make('group', { name: 'a', member_entity_ids: entity, member_group_ids: child })
-    const alias = await house.make('group-alias', { name: 'eng', mount_accessor: accessor, canonical_id: child })
+    await using fixture = await openGroupFixture()
+    const accessor = await fixture.mount('jwt')
+    const entity = await fixture.make('entity', { name: 'bob' })
+    const child = await fixture.make('group', { name: 'b', type: 'external' })
+    const parent = await fixture.make('group', { name: 'a', member_entity_ids: entity, member_group_ids: child })
+    const alias = await fixture.make('group-alias', { name: 'eng', mount_accessor: accessor, canonical_id: child })
 
-    const byId = (await house.root.list('identity/group/id')).body.data
-    const byName = (await house.root.list('identity/group/name')).body.data
+    const byId = (await fixture.root.list('identity/group/id')).body.data
+    const byName = (await fixture.root.list('identity/group/name')).body.data
 
     expect(byId?.keys).toEqual([child, parent].sort())
     expect(byId?.key_info).toEqual({
@@ -157,56 +157,60 @@ describe('groups', () => {
       },
     })
     expect(byName).toEqual({ keys: ['a', 'b'] })
-    expect((await house.root.list('identity/group/name?limit=1')).body.data?.keys).toEqual(['a'])
-    expect((await house.root.list('identity/group/name?after=a')).body.data?.keys).toEqual(['b'])
-    expect((await house.root.list(`identity/group/id?after=${[child, parent].sort()[0]}`)).body.data?.keys).toEqual([[child, parent].sort()[1]])
+    expect((await fixture.root.list('identity/group/name?limit=1')).body.data?.keys).toEqual(['a'])
+    expect((await fixture.root.list('identity/group/name?after=a')).body.data?.keys).toEqual(['b'])
+    expect((await fixture.root.list(`identity/group/id?after=${[child, parent].sort()[0]}`)).body.data?.keys).toEqual([[child, parent].sort()[1]])
   })
 })
 
 describe('groups in groups', () => {
   test('policies are inherited, until the chain is cut', async () => {
-    await using house = await openGroupHouse()
-    await house.mount('jwt')
-    const { entity, client } = await house.login([])
-    const h = await house.make('group', { name: 'h', policies: 'ph', member_entity_ids: entity })
-    const g = await house.make('group', { name: 'g', policies: 'pg', member_group_ids: h })
-    const top = await house.make('group', { name: 'top', policies: 'pt', member_group_ids: g })
+    await using fixture = await openGroupFixture()
+    await fixture.mount('jwt')
+    const { entity, client } = await fixture.login([])
+    const h = await fixture.make('group', { name: 'h', policies: 'ph', member_entity_ids: entity })
+    const g = await fixture.make('group', { name: 'g', policies: 'pg', member_group_ids: h })
+    const top = await fixture.make('group', { name: 'top', policies: 'pt', member_group_ids: g })
     const policies = async () => (await client.read('auth/token/lookup-self')).body.data?.identity_policies
 
     expect(await policies()).toEqual(['pg', 'ph', 'pt'])
-    expect(await house.read('entity', entity)).toMatchObject({
+    expect(await fixture.read('entity', entity)).toMatchObject({
       direct_group_ids: [h],
       inherited_group_ids: [g, top].sort(),
       group_ids: [h, ...[g, top].sort()],
     })
-    await house.root.write(`identity/group/id/${top}`, { policies: 'other' })
+    await fixture.root.write(`identity/group/id/${top}`, { policies: 'other' })
     expect(await policies()).toEqual(['other', 'pg', 'ph'])
-    await house.root.write(`identity/group/id/${g}`, { member_group_ids: [] })
+    await fixture.root.write(`identity/group/id/${g}`, { member_group_ids: [] })
     expect(await policies()).toEqual(['ph'])
-    await house.root.delete(`identity/group/id/${h}`)
+    await fixture.root.delete(`identity/group/id/${h}`)
     expect(await policies()).toBeUndefined()
-    expect(await house.read('entity', entity)).toMatchObject({ direct_group_ids: [], inherited_group_ids: [], group_ids: [] })
+    expect(await fixture.read('entity', entity)).toMatchObject({ direct_group_ids: [], inherited_group_ids: [], group_ids: [] })
   })
 
   test('a cycle is refused, however long', async () => {
-    await using house = await openGroupHouse()
-    const [a, b, c] = [await house.make('group', { name: 'a' }), await house.make('group', { name: 'b' }), await house.make('group', { name: 'c' })]
+    await using fixture = await openGroupFixture()
+    const [a, b, c] = [
+      await fixture.make('group', { name: 'a' }),
+      await fixture.make('group', { name: 'b' }),
+      await fixture.make('group', { name: 'c' }),
+    ]
     const put = async (id: string, members: string[]) =>
-      (await house.root.write('identity/group', { id, member_group_ids: members })).body?.errors?.[0]
+      (await fixture.root.write('identity/group', { id, member_group_ids: members })).body?.errors?.[0]
 
     expect(await put(a, [b])).toBeUndefined()
     expect(await put(b, [a])).toBe(`cyclic relationship detected for member group ID "${a}"`)
     expect(await put(b, [c])).toBeUndefined()
     expect(await put(c, [a])).toBe(`cyclic relationship detected for member group ID "${a}"`)
     expect(await put(a, [b, c])).toBeUndefined()
-    expect(await house.read('group', c)).toMatchObject({ parent_group_ids: [a, b].sort(), member_group_ids: null })
+    expect(await fixture.read('group', c)).toMatchObject({ parent_group_ids: [a, b].sort(), member_group_ids: null })
   })
 
   test('of concurrent writes that would form a cycle, one fails', async () => {
-    await using house = await openGroupHouse()
+    await using fixture = await openGroupFixture()
     for (let round = 0; round < 10; round += 1) {
-      const ids = [await house.make('group', {}), await house.make('group', {}), await house.make('group', {})]
-      const write = (from: number) => house.root.write('identity/group', { id: ids[from], member_group_ids: [ids[(from + 1) % 3]] })
+      const ids = [await fixture.make('group', {}), await fixture.make('group', {}), await fixture.make('group', {})]
+      const write = (from: number) => fixture.root.write('identity/group', { id: ids[from], member_group_ids: [ids[(from + 1) % 3]] })
 
       const answers = await Promise.all([write(0), write(1), write(2)])
 
@@ -215,73 +219,73 @@ describe('groups in groups', () => {
   })
 
   test('a deleted group leaves its parents and children', async () => {
-    await using house = await openGroupHouse()
-    const child = await house.make('group', { name: 'child' })
-    const middle = await house.make('group', { name: 'middle', member_group_ids: child })
-    const parent = await house.make('group', { name: 'parent', member_group_ids: middle })
+    await using fixture = await openGroupFixture()
+    const child = await fixture.make('group', { name: 'child' })
+    const middle = await fixture.make('group', { name: 'middle', member_group_ids: child })
+    const parent = await fixture.make('group', { name: 'parent', member_group_ids: middle })
 
-    await house.root.delete('identity/group/name/Middle')
+    await fixture.root.delete('identity/group/name/Middle')
 
-    expect(await house.read('group', child)).toMatchObject({ parent_group_ids: null })
-    expect(await house.read('group', parent)).toMatchObject({ member_group_ids: null })
-    expect(await house.make('group', { name: 'middle' })).not.toBe(middle)
+    expect(await fixture.read('group', child)).toMatchObject({ parent_group_ids: null })
+    expect(await fixture.read('group', parent)).toMatchObject({ member_group_ids: null })
+    expect(await fixture.make('group', { name: 'middle' })).not.toBe(middle)
   })
 })
 
 describe('who is in a group', () => {
   test('an entity that is deleted leaves; one that is merged hands its place on', async () => {
-    await using house = await openGroupHouse()
+    await using fixture = await openGroupFixture()
     const [a, b, c] = [
-      await house.make('entity', { name: 'a' }),
-      await house.make('entity', { name: 'b' }),
-      await house.make('entity', { name: 'c' }),
+      await fixture.make('entity', { name: 'a' }),
+      await fixture.make('entity', { name: 'b' }),
+      await fixture.make('entity', { name: 'c' }),
     ]
-    const both = await house.make('group', { name: 'both', member_entity_ids: [a, b, c] })
-    const from = await house.make('group', { name: 'from', member_entity_ids: [b] })
+    const both = await fixture.make('group', { name: 'both', member_entity_ids: [a, b, c] })
+    const from = await fixture.make('group', { name: 'from', member_entity_ids: [b] })
 
-    await house.root.write('identity/entity/merge', { to_entity_id: a, from_entity_ids: b })
-    await house.root.delete(`identity/entity/id/${c}`)
+    await fixture.root.write('identity/entity/merge', { to_entity_id: a, from_entity_ids: b })
+    await fixture.root.delete(`identity/entity/id/${c}`)
 
-    expect(await house.read('group', both)).toMatchObject({ member_entity_ids: [a], modify_index: 3 })
-    expect(await house.read('group', from)).toMatchObject({ member_entity_ids: [a], modify_index: 2 })
-    expect(await house.read('entity', a)).toMatchObject({ direct_group_ids: [both, from].sort() })
+    expect(await fixture.read('group', both)).toMatchObject({ member_entity_ids: [a], modify_index: 3 })
+    expect(await fixture.read('group', from)).toMatchObject({ member_entity_ids: [a], modify_index: 2 })
+    expect(await fixture.read('entity', a)).toMatchObject({ direct_group_ids: [both, from].sort() })
   })
 
   test('an entity deleted while it is put into a group is in no group afterwards', async () => {
-    await using house = await openGroupHouse()
-    const group = await house.make('group', { name: 'g' })
+    await using fixture = await openGroupFixture()
+    const group = await fixture.make('group', { name: 'g' })
     for (let round = 0; round < 10; round += 1) {
-      const entity = await house.make('entity', {})
+      const entity = await fixture.make('entity', {})
 
       await Promise.all([
-        house.root.write('identity/group', { id: group, member_entity_ids: [entity] }),
-        house.root.delete(`identity/entity/id/${entity}`),
+        fixture.root.write('identity/group', { id: group, member_entity_ids: [entity] }),
+        fixture.root.delete(`identity/entity/id/${entity}`),
       ])
 
-      expect((await house.read('group', group)).member_entity_ids ?? []).not.toContain(entity)
+      expect((await fixture.read('group', group)).member_entity_ids ?? []).not.toContain(entity)
     }
   })
 
   test('a group of thousands: written, joined by a login, counted, deleted', { timeout: 60_000 }, async () => {
-    await using house = await openGroupHouse()
-    const accessor = await house.mount('jwt')
-    const ext = await house.make('group', { name: 'ext', type: 'external' })
-    await house.make('group-alias', { name: 'eng', mount_accessor: accessor, canonical_id: ext })
-    const logins: Awaited<ReturnType<typeof house.login>>[] = []
+    await using fixture = await openGroupFixture()
+    const accessor = await fixture.mount('jwt')
+    const ext = await fixture.make('group', { name: 'ext', type: 'external' })
+    await fixture.make('group-alias', { name: 'eng', mount_accessor: accessor, canonical_id: ext })
+    const logins: Awaited<ReturnType<typeof fixture.login>>[] = []
     while (logins.length < 1_200) {
-      logins.push(...(await Promise.all(Array.from({ length: 100 }, (_, index) => house.login(['eng'], { sub: `job-${logins.length + index}` })))))
+      logins.push(...(await Promise.all(Array.from({ length: 100 }, (_, index) => fixture.login(['eng'], { sub: `job-${logins.length + index}` })))))
     }
     const entities = new Set(logins.map(({ entity }) => entity))
-    const internal = await house.make('group', { name: 'int', policies: 'p', member_entity_ids: [...entities].join(',') })
+    const internal = await fixture.make('group', { name: 'int', policies: 'p', member_entity_ids: [...entities].join(',') })
 
-    const info = (await house.root.list('identity/group/id')).body.data?.key_info
+    const info = (await fixture.root.list('identity/group/id')).body.data?.key_info
 
     expect(entities.size).toBe(1_200)
     expect(info?.[ext]).toMatchObject({ num_member_entities: 1_200 })
     expect(info?.[internal]).toMatchObject({ num_member_entities: 1_200 })
-    expect(await house.read('group', ext)).toMatchObject({ modify_index: 1_202 })
-    for (const id of [ext, internal]) expect((await house.root.delete(`identity/group/id/${id}`)).status).toBe(204)
-    expect(await house.read('entity', String(logins[700]?.entity))).toMatchObject({ group_ids: [] })
+    expect(await fixture.read('group', ext)).toMatchObject({ modify_index: 1_202 })
+    for (const id of [ext, internal]) expect((await fixture.root.delete(`identity/group/id/${id}`)).status).toBe(204)
+    expect(await fixture.read('entity', String(logins[700]?.entity))).toMatchObject({ group_ids: [] })
     expect((await logins[700]?.client.read('auth/token/lookup-self'))?.body.data?.identity_policies).toBeUndefined()
   })
 })

@@ -5,7 +5,7 @@ import { aLoginMount, type LoginMount, verdict } from './login-mount.ts'
 
 const day = 86_400
 
-async function aHouse(): Promise<{ server: TestServer; clock: FakeClock; ci: LoginMount } & AsyncDisposable> {
+async function aFixture(): Promise<{ server: TestServer; clock: FakeClock; ci: LoginMount } & AsyncDisposable> {
   const clock = new FakeClock(Date.UTC(2026, 0, 2, 3, 4, 5))
   const server = await startTestServer({ clock })
   return { server, clock, ci: await aLoginMount(server, 'ci'), [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
@@ -16,8 +16,8 @@ const tidy = async (server: TestServer, fields: object = {}) => (await server.ro
 const isThere = async (server: TestServer, id: string) => (await server.root.read(`identity/entity/id/${id}`)).status === 200
 
 test('entities of subjects of one run are counted, then deleted, with a sample', async () => {
-  await using house = await aHouse()
-  const { server, clock, ci } = house
+  await using fixture = await aFixture()
+  const { server, clock, ci } = fixture
   const runs = []
   for (let at = 0; at < 12; at += 1) runs.push(await ci.login(`run-${at}`))
   clock.advance(91 * day)
@@ -47,8 +47,8 @@ test.each<[string, (server: TestServer, id: string, aliasId: string) => Promise<
   ['that its alias is gone', (server, _id, aliasId) => server.root.delete(`identity/entity-alias/id/${aliasId}`)],
   ['a group', (server, id) => server.root.write('identity/group', { name: 'g', member_entity_ids: [id] })],
 ])('an entity an operator gave %s stays', async (_what, change) => {
-  await using house = await aHouse()
-  const { server, clock, ci } = house
+  await using fixture = await aFixture()
+  const { server, clock, ci } = fixture
   const { entityId } = await ci.login('run')
   const { body } = await server.root.read(`identity/entity/id/${entityId}`)
   const [alias] = Object.values(body.data?.aliases ?? {})
@@ -61,8 +61,8 @@ test.each<[string, (server: TestServer, id: string, aliasId: string) => Promise<
 })
 
 test('an entity made by hand, or with a second alias by hand, stays', async () => {
-  await using house = await aHouse()
-  const { server, clock, ci } = house
+  await using fixture = await aFixture()
+  const { server, clock, ci } = fixture
   const byHand = String((await server.root.write('identity/entity', {})).body.data?.id)
   const other = await aLoginMount(server, 'other')
   const { entityId } = await ci.login('run')
@@ -75,8 +75,8 @@ test('an entity made by hand, or with a second alias by hand, stays', async () =
 })
 
 test('whoever logged in, or holds a token, lately enough stays', async () => {
-  await using house = await aHouse()
-  const { server, clock, ci } = house
+  await using fixture = await aFixture()
+  const { server, clock, ci } = fixture
   const gone = await ci.login('gone')
   const back = await ci.login('back')
   await server.root.write('auth/ci/role/r', {
@@ -100,8 +100,8 @@ test('whoever logged in, or holds a token, lately enough stays', async () => {
 })
 
 test('a day counts to its end, and as long as a batch token can live nobody is gone', async () => {
-  await using house = await aHouse()
-  const { server, clock, ci } = house
+  await using fixture = await aFixture()
+  const { server, clock, ci } = fixture
   await ci.login('run')
 
   clock.advance(32 * day)
@@ -113,8 +113,8 @@ test('a day counts to its end, and as long as a batch token can live nobody is g
 })
 
 test('it needs sudo, and a time', async () => {
-  await using house = await aHouse()
-  const { server } = house
+  await using fixture = await aFixture()
+  const { server } = fixture
   await server.root.write('sys/policies/acl/plain', { policy: 'path "identity/*" { capabilities = ["update"] }' })
   const { body } = await server.root.write('auth/token/create', { policies: ['plain'] })
   const plain = server.as(String(body.auth?.client_token))
@@ -127,8 +127,8 @@ test('it needs sudo, and a time', async () => {
 })
 
 test('logins while it runs keep their entities', async () => {
-  await using house = await aHouse()
-  const { server, clock, ci } = house
+  await using fixture = await aFixture()
+  const { server, clock, ci } = fixture
   const runs = []
   for (let at = 0; at < 40; at += 1) runs.push(await ci.login(`run-${at}`))
   clock.advance(91 * day)

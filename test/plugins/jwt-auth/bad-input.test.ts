@@ -44,54 +44,54 @@ describe('tokens nobody should send', () => {
   const both = shared(twoMounts)
 
   test.each(hostileTokens(rs, claims()))('%s is refused with 400', async (_name, token) => {
-    const house = await both()
+    const fixture = await both()
 
-    await refusedByBoth(house.server, token)
+    await refusedByBoth(fixture.server, token)
 
-    const afterwards = await house.server.anonymous.write('auth/jwt/login', { role: 'r', jwt: good })
+    const afterwards = await fixture.server.anonymous.write('auth/jwt/login', { role: 'r', jwt: good })
     expect(afterwards.status).toBe(200)
   })
 
   test('keys that the token brings are never fetched or used', async () => {
-    await using house = await twoMounts()
+    await using fixture = await twoMounts()
     await using attacker = await startProvider()
     const own = aSigner('RS256', { kid: 'r', keys: newKeys('RS256') })
     attacker.routes.set('/k', jwksOf(own))
     const header = { jwk: own.jwk, jku: `${attacker.url}/k`, x5u: `${attacker.url}/k`, x5c: ['AA=='] }
 
-    await refusedByBoth(house.server, own.sign(claims(), header))
+    await refusedByBoth(fixture.server, own.sign(claims(), header))
 
     expect(attacker.hits).toEqual([])
-    const bySelf = await house.server.anonymous.write('auth/jwt/login', { role: 'r', jwt: rs.sign(claims(), header) })
+    const bySelf = await fixture.server.anonymous.write('auth/jwt/login', { role: 'r', jwt: rs.sign(claims(), header) })
     expect(bySelf.status).toBe(200)
   })
 
   test('bound claims named like members of every object are only met by claims', async () => {
-    await using house = await twoMounts()
+    await using fixture = await twoMounts()
     for (const name of ['__proto__', 'constructor', 'toString', '/__proto__/constructor/name', '/constructor/name']) {
       const bound = `{"role_type":"jwt","user_claim":"sub","bound_audiences":"gate","bound_claims":${JSON.stringify({ a: 1 }).replace('"a":1', `${JSON.stringify(name)}:["Object","x"]`)}}`
-      expect((await house.server.root.call('POST', 'auth/jwt/role/p', undefined, { raw: bound })).status).toBe(204)
-      const answer = await house.server.anonymous.write('auth/jwt/login', { role: 'p', jwt: rs.sign(claims()) })
+      expect((await fixture.server.root.call('POST', 'auth/jwt/role/p', undefined, { raw: bound })).status).toBe(204)
+      const answer = await fixture.server.anonymous.write('auth/jwt/login', { role: 'p', jwt: rs.sign(claims()) })
       expect(String(answer.body.errors?.[0])).toBe(`error validating claims: claim ${JSON.stringify(name)} is missing`)
     }
   })
 
   test('a hostile glob against a claim of 100 kB is decided', async () => {
-    await using house = await twoMounts()
+    await using fixture = await twoMounts()
     const bound_claims = { c: [`${'*a'.repeat(20_000)}*b`, `${'a*'.repeat(20_000)}c`] }
-    expect((await house.server.root.write('auth/jwt/role/g', { ...role, bound_claims_type: 'glob', bound_claims })).status).toBe(204)
+    expect((await fixture.server.root.write('auth/jwt/role/g', { ...role, bound_claims_type: 'glob', bound_claims })).status).toBe(204)
 
-    const answer = await house.server.anonymous.write('auth/jwt/login', { role: 'g', jwt: rs.sign(claims({ c: 'a'.repeat(100_000) })) })
+    const answer = await fixture.server.anonymous.write('auth/jwt/login', { role: 'g', jwt: rs.sign(claims({ c: 'a'.repeat(100_000) })) })
 
     expect(String(answer.body.errors?.[0])).toBe('error validating claims: claim "c" does not match any associated bound claim values')
   })
 
   test('a long token with many groups passes', async () => {
-    await using house = await twoMounts()
+    await using fixture = await twoMounts()
     const groups = Array.from({ length: 450 }, (_, index) => `group-${index}`)
-    await house.server.root.write('auth/jwt/role/g', { ...role, groups_claim: 'groups' })
+    await fixture.server.root.write('auth/jwt/role/g', { ...role, groups_claim: 'groups' })
 
-    const answer = await house.server.anonymous.write('auth/jwt/login', { role: 'g', jwt: rs.sign(claims({ groups, pad: 'x'.repeat(150_000) })) })
+    const answer = await fixture.server.anonymous.write('auth/jwt/login', { role: 'g', jwt: rs.sign(claims({ groups, pad: 'x'.repeat(150_000) })) })
 
     expect(answer.status).toBe(200)
   })
@@ -113,24 +113,24 @@ describe('providers that misbehave', () => {
   ]
 
   test.each(rows)('%s at a write is refused and changes nothing', async (_name, route) => {
-    await using house = await twoMounts()
-    house.provider.routes.set('/k', route)
+    await using fixture = await twoMounts()
+    fixture.provider.routes.set('/k', route)
 
-    const answer = await house.server.root.write('auth/remote/config', { jwks_url: `${house.provider.url}/k` })
+    const answer = await fixture.server.root.write('auth/remote/config', { jwks_url: `${fixture.provider.url}/k` })
 
-    expect(answer).toMatchObject({ status: 400, body: { errors: [expect.stringContaining(`error checking jwks URL ${house.provider.url}/k: `)] } })
+    expect(answer).toMatchObject({ status: 400, body: { errors: [expect.stringContaining(`error checking jwks URL ${fixture.provider.url}/k: `)] } })
   })
 
   test.each(rows)('%s at a login is refused, and known keys still work', async (_name, route) => {
-    await using house = await twoMounts()
-    const login = (jwt: string) => house.server.anonymous.write('auth/remote/login', { role: 'r', jwt })
+    await using fixture = await twoMounts()
+    const login = (jwt: string) => fixture.server.anonymous.write('auth/remote/login', { role: 'r', jwt })
     expect((await login(rs.sign(claims()))).status).toBe(200)
-    house.provider.routes.set('/k', route)
+    fixture.provider.routes.set('/k', route)
 
     const unknown = await login(aSigner('ES256', { kid: 'new' }).sign(claims()))
 
     expect(unknown.body.errors).toEqual(['error verifying token: keys of the provider are unavailable'])
-    expect(await operatorVerdict(house.server.root, 'auth/remote', unknown)).toMatch(
+    expect(await operatorVerdict(fixture.server.root, 'auth/remote', unknown)).toMatch(
       /^400 error validating token: error verifying token signature: fetching keys oidc: /,
     )
     expect(unknown.text.length).toBeLessThan(1000)
@@ -138,8 +138,8 @@ describe('providers that misbehave', () => {
   })
 
   test('a discovery document with a foreign issuer is refused, at the write and at the login', async () => {
-    await using house = await twoMounts()
-    const { provider, server } = house
+    await using fixture = await twoMounts()
+    const { provider, server } = fixture
     const well = '/.well-known/openid-configuration'
     const advice = 'write oidc_discovery_url as the provider does'
     provider.routes.set(well, { issuer: 'https://evil.example', jwks_uri: `${provider.url}/k` })

@@ -16,7 +16,7 @@ const signing = 'error validating token: error verifying token signature: '
 const noStaticKey = `${signing}no known key successfully validated the token signature`
 const noRemoteKey = `${signing}failed to verify id token signature`
 
-function aHouse(clock = new FakeClock()): { parts: KeysetParts & { readonly clock: FakeClock }; clock: FakeClock } {
+function aFixture(clock = new FakeClock()): { parts: KeysetParts & { readonly clock: FakeClock }; clock: FakeClock } {
   const parts = {
     sources: new SharedSources({ outbound: new OutboundClient({ deny: [] }), clock }),
     fetchedAfter: 0,
@@ -34,7 +34,7 @@ const verdict = async (keyset: Keyset, token: string): Promise<string> => {
 }
 
 function staticKeyset(...pems: string[]): StaticKeyset {
-  return new StaticKeyset(pems.map(parsePublicKeyPem), aHouse().parts)
+  return new StaticKeyset(pems.map(parsePublicKeyPem), aFixture().parts)
 }
 
 const rsa = newKeys('RS256')
@@ -164,7 +164,7 @@ describe('a JWKS URL', () => {
   test('keys are fetched once; a miss fetches again; the old set serves until it is replaced', async () => {
     const [a, b] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
     await using provider = await startProvider({ '/k': jwksOf(a) })
-    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
+    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aFixture().parts)
 
     expect(await verdict(keyset, a.sign({}))).toBe('ok')
     expect(await verdict(keyset, a.sign({}))).toBe('ok')
@@ -180,7 +180,7 @@ describe('a JWKS URL', () => {
   test('a kid names its keys: none without it, only those with it', async () => {
     const [named, unnamed] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256')]
     await using provider = await startProvider({ '/k': jwksOf(named, unnamed) })
-    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
+    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aFixture().parts)
 
     expect(await verdict(keyset, unnamed.sign({}))).toBe('ok')
     expect(await verdict(keyset, named.sign({}, { kid: null }))).toBe('ok')
@@ -192,7 +192,7 @@ describe('a JWKS URL', () => {
   test('keys once fetched serve while the provider is ill or down, and it is tried again', async () => {
     const [a, b] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
     await using provider = await startProvider({ '/k': jwksOf(a) })
-    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
+    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aFixture().parts)
     const fetching = `${signing}fetching keys oidc: `
     await keyset.verify(a.sign({}))
 
@@ -209,7 +209,7 @@ describe('a JWKS URL', () => {
   })
 
   test('after the first fetch, ten more at once and one every six seconds; then a miss is a miss without asking', async () => {
-    const { parts, clock } = aHouse()
+    const { parts, clock } = aFixture()
     const [known, unknown] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
     await using provider = await startProvider({ '/k': jwksOf(known) })
     const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, parts)
@@ -230,7 +230,7 @@ describe('a JWKS URL', () => {
   })
 
   test('the bucket belongs to the URL, whichever mount asks', async () => {
-    const { parts } = aHouse()
+    const { parts } = aFixture()
     await using provider = await startProvider({ '/k': jwksOf(aSigner()) })
     const source = { url: `${provider.url}/k`, caPem: '' }
     const stranger = aSigner().sign({})
@@ -240,7 +240,7 @@ describe('a JWKS URL', () => {
   })
 
   test('unknown key ids at one mount do not keep keys from another', async () => {
-    const { parts } = aHouse()
+    const { parts } = aFixture()
     const [old, fresh, unknown] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' }), aSigner('ES256', { kid: 'c' })]
     await using provider = await startProvider({ '/k': jwksOf(old) })
     const source = { url: `${provider.url}/k`, caPem: '' }
@@ -263,7 +263,7 @@ describe('a JWKS URL', () => {
   })
 
   test('a provider that fails is asked ten times, then once a second; meanwhile a login is told why there are no keys', async () => {
-    const { parts, clock } = aHouse()
+    const { parts, clock } = aFixture()
     await using provider = await startProvider({})
     const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, parts)
     const known = aSigner('ES256', { kid: 'a' })
@@ -285,7 +285,7 @@ describe('a JWKS URL', () => {
   test('a hundred concurrent logins share one fetch', async () => {
     const signer = aSigner('ES256', { kid: 'a' })
     await using provider = await startProvider({ '/k': jwksOf(signer) })
-    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
+    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aFixture().parts)
     const tokens = Array.from({ length: 100 }, (_, index) => signer.sign({ sub: `${index}` }))
 
     const verdicts = await Promise.all(tokens.map((token) => verdict(keyset, token)))
@@ -312,7 +312,7 @@ describe('a JWKS URL', () => {
       ],
     }
     await using provider = await startProvider({ '/k': set })
-    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
+    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aFixture().parts)
 
     for (const signer of [...signers, odd]) expect(await verdict(keyset, signer.sign({}))).toBe('ok')
   })
@@ -358,7 +358,7 @@ describe('a JWKS URL', () => {
     ],
   ])('a malformed token is refused without a fetch: $0', async (token, text) => {
     await using provider = await startProvider()
-    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
+    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aFixture().parts)
 
     expect(await keyset.verify(token)).toMatchObject({ text })
     expect(provider.hits).toEqual([])
@@ -369,7 +369,7 @@ describe('a JWKS URL', () => {
     const others = Array.from({ length: 40 }, () => aSigner('ES256').jwk)
     const keys = [...Array.from({ length: 999 }, (_, index) => others[index % 40]), last.jwk]
     await using provider = await startProvider({ '/k': { keys } })
-    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aHouse().parts)
+    const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aFixture().parts)
 
     expect(await verdict(keyset, last.sign({}))).toBe('ok')
   })
@@ -381,7 +381,7 @@ describe('discovery', () => {
   test('is done at the first login, again after a failure, and never again once it succeeded', async () => {
     const signer = aSigner('RS256', { kid: 'r', keys: rsa })
     await using provider = await startProvider()
-    const keyset = new DiscoveredProvider({ url: provider.url, caPem: '' }, aHouse().parts)
+    const keyset = new DiscoveredProvider({ url: provider.url, caPem: '' }, aFixture().parts)
     const configuring = 'error configuring token validator: keyset configuration error: '
 
     expect(await verdict(keyset, signer.sign({}))).toBe(`${configuring}404 Not Found: no`)
@@ -398,7 +398,7 @@ describe('discovery', () => {
   })
 
   test('a document that another mount fetched serves for an hour, and longer only while the provider is away', async () => {
-    const { parts, clock } = aHouse()
+    const { parts, clock } = aFixture()
     const signer = aSigner('ES256', { kid: 'a' })
     await using provider = await startProvider({ '/jwks': jwksOf(signer) })
     const path = '/.well-known/openid-configuration'
@@ -424,7 +424,7 @@ describe('discovery', () => {
 
   test('concurrent logins share one discovery, and a provider that is down is not asked without end', async () => {
     await using provider = await startProvider()
-    const keyset = new DiscoveredProvider({ url: provider.url, caPem: '' }, aHouse().parts)
+    const keyset = new DiscoveredProvider({ url: provider.url, caPem: '' }, aFixture().parts)
 
     await Promise.all(Array.from({ length: 50 }, () => keyset.verify('x')))
     expect(provider.hits).toHaveLength(1)
@@ -439,7 +439,7 @@ describe('several JWKS URLs', () => {
     const providers = await Promise.all(signers.map((signer) => startProvider({ '/k': jwksOf(signer) })))
     const keyset = new MultiJwksKeyset(
       providers.map(({ url }) => ({ url: `${url}/k`, caPem: '' })),
-      aHouse().parts,
+      aFixture().parts,
     )
     const hits = () => providers.map((provider) => provider.hits.length)
     const stop = async () => {
@@ -449,39 +449,39 @@ describe('several JWKS URLs', () => {
   }
 
   test('the kid selects the key, each URL is fetched once for many logins, and a cached one not at all', async () => {
-    await using house = await threeProviders()
-    const second = house.signers[1]?.sign({}) ?? ''
+    await using fixture = await threeProviders()
+    const second = fixture.signers[1]?.sign({}) ?? ''
 
-    const verdicts = await Promise.all(Array.from({ length: 50 }, () => verdict(house.keyset, second)))
-    await house.keyset.verify(second)
+    const verdicts = await Promise.all(Array.from({ length: 50 }, () => verdict(fixture.keyset, second)))
+    await fixture.keyset.verify(second)
 
     expect(new Set(verdicts)).toEqual(new Set(['ok']))
-    expect(house.hits()).toEqual([1, 1, 1])
+    expect(fixture.hits()).toEqual([1, 1, 1])
   })
 
   test('an unknown kid is refused', async () => {
-    await using house = await threeProviders()
-    expect(await house.keyset.verify(aSigner('ES256', { kid: 'non-existent-key' }).sign({}))).toMatchObject({
+    await using fixture = await threeProviders()
+    expect(await fixture.keyset.verify(aSigner('ES256', { kid: 'non-existent-key' }).sign({}))).toMatchObject({
       reason: 'key_unknown',
       text: 'error validating token: error searching for key set with kid non-existent-key: no key found with kid non-existent-key in any JWKS endpoint',
     })
   })
 
   test('one URL that is down does not affect the keys of the others, and an error tells when all are down', async () => {
-    await using house = await threeProviders()
-    await house.providers[0]?.stop()
-    expect(await verdict(house.keyset, house.signers[2]?.sign({}) ?? '')).toBe('ok')
+    await using fixture = await threeProviders()
+    await fixture.providers[0]?.stop()
+    expect(await verdict(fixture.keyset, fixture.signers[2]?.sign({}) ?? '')).toBe('ok')
 
     const gone = new MultiJwksKeyset(
       [
         { url: 'http://127.0.0.1:1/a', caPem: '' },
         { url: 'http://127.0.0.1:1/b', caPem: '' },
       ],
-      aHouse().parts,
+      aFixture().parts,
     )
     const text =
       'error validating token: error searching for key set with kid c: failed to refresh all 2 JWKS caches - check network connectivity and JWKS endpoints'
-    expect(await gone.verify(house.signers[2]?.sign({}) ?? '')).toMatchObject({
+    expect(await gone.verify(fixture.signers[2]?.sign({}) ?? '')).toMatchObject({
       text,
       cause: `${text}; ${['a', 'b'].map((at) => `get keys failed Get "http://127.0.0.1:1/${at}": dial tcp: connect: connection refused`).join('; ')}`,
     })
@@ -492,26 +492,26 @@ describe('several JWKS URLs', () => {
     await using one = await startProvider({ '/k': jwksOf(first) })
     await using two = await startProvider({ '/k': jwksOf(second) })
     const sources = [one, two].map(({ url }) => ({ url: `${url}/k`, caPem: '' }))
-    const keyset = new MultiJwksKeyset(sources, aHouse().parts)
+    const keyset = new MultiJwksKeyset(sources, aFixture().parts)
 
     expect(await verdict(keyset, first.sign({}))).toBe('ok')
     expect(await verdict(keyset, second.sign({}))).toBe(noRemoteKey)
   })
 
   test('without a kid all are tried in order', async () => {
-    await using house = await threeProviders()
-    expect(await verdict(house.keyset, house.signers[2]?.sign({}, { kid: null }) ?? '')).toBe('ok')
-    expect(await verdict(house.keyset, aSigner().sign({}))).toBe(noRemoteKey)
+    await using fixture = await threeProviders()
+    expect(await verdict(fixture.keyset, fixture.signers[2]?.sign({}, { kid: null }) ?? '')).toBe('ok')
+    expect(await verdict(fixture.keyset, aSigner().sign({}))).toBe(noRemoteKey)
   })
 
   test('a CA that cannot be read is said when its keys are fetched', async () => {
-    const keyset = new MultiJwksKeyset([{ url: 'https://127.0.0.1:1/k', caPem: 'garbage' }], aHouse().parts)
+    const keyset = new MultiJwksKeyset([{ url: 'https://127.0.0.1:1/k', caPem: 'garbage' }], aFixture().parts)
     expect(await verdict(keyset, aSigner().sign({}))).toMatch('could not parse CA PEM value successfully')
   })
 
   test('a body that cannot be read is a parse error', async () => {
-    await using house = await threeProviders()
-    expect(await verdict(house.keyset, 'x')).toMatch('error validating token: error parsing token: ')
+    await using fixture = await threeProviders()
+    expect(await verdict(fixture.keyset, 'x')).toMatch('error validating token: error parsing token: ')
   })
 })
 

@@ -6,7 +6,7 @@ import { firstMounts } from '../../../src/core/mounts/first-mounts.ts'
 import { entriesFor } from '../../../src/core/mounts/mount-record.ts'
 import { MountStore } from '../../../src/core/mounts/mount-store.ts'
 import { OutboundClient } from '../../../src/core/outbound.ts'
-import { SpentProofs } from '../../../src/core/tokens/spent-proofs.ts'
+import { ReplayStore } from '../../../src/core/tokens/replay-store.ts'
 import { systemRandom as random } from '../../../src/lib/random.ts'
 import { JwtMethod } from '../../../src/plugins/jwt-auth/method.ts'
 import { oneTimeProof } from '../../../src/plugins/jwt-auth/one-time.ts'
@@ -30,7 +30,7 @@ async function openMethod() {
   const where = { namespaceInTheWay: () => undefined, isLive: () => true }
   const mounts = opened.use(await MountStore.open({ view, random, clock, system, ...ended, ...where }))
   const core = barrier.view('core/')
-  const spent = await SpentProofs.open({ view: core, random, clock })
+  const spent = await ReplayStore.open({ view: core, random, clock })
   const outbound = new OutboundClient({ deny: [] })
   const quiet = { log: pino({ level: 'silent' }), failuresKept: 0, onFetch: () => {} }
   const method = new JwtMethod({ mounts, outbound, clock, random, systemTtl: system, spent, maxJwtSize: 0, ...quiet })
@@ -74,55 +74,55 @@ test.each([
     end: start + 5,
   },
 ])('a used token is remembered until it cannot be accepted any more, and for a minute: $name', async ({ claims, role, tolerance, end }) => {
-  await using house = await openMethod()
-  await house.role('r', role)
+  await using fixture = await openMethod()
+  await fixture.role('r', role)
   const jwt = signer.sign({ sub: 'alice', jti: 'a', ...claims })
-  const proof = await house.spend(jwt)
+  const proof = await fixture.spend(jwt)
   const isKept = async () => {
-    await house.method.sweep()
-    return house.spent.isSpent(house.mount.uuid, proof)
+    await fixture.method.sweep()
+    return fixture.spent.isSpent(fixture.mount.uuid, proof)
   }
 
   expect(proof.endsAt).toBe(end * 1000)
-  house.clock.advance(end + tolerance - start)
-  await expect(house.login(jwt)).resolves.toBeDefined()
-  house.clock.advance(1)
-  await expect(house.login(jwt)).rejects.toThrow('token is expired')
-  house.clock.advance(59)
+  fixture.clock.advance(end + tolerance - start)
+  await expect(fixture.login(jwt)).resolves.toBeDefined()
+  fixture.clock.advance(1)
+  await expect(fixture.login(jwt)).rejects.toThrow('token is expired')
+  fixture.clock.advance(59)
   expect(await isKept()).toBe(true)
   // where no leeway is left, the usual one still counts
-  house.clock.advance(tolerance === 0 ? 211 : 1)
+  fixture.clock.advance(tolerance === 0 ? 211 : 1)
   expect(await isKept()).toBe(false)
 })
 
 test('the role of the mount with the most patience decides', async () => {
-  await using house = await openMethod()
-  await house.role('r')
-  await house.role('patient', { expiration_leeway: 3600 })
+  await using fixture = await openMethod()
+  await fixture.role('r')
+  await fixture.role('patient', { expiration_leeway: 3600 })
   const jwt = signer.sign({ sub: 'alice', jti: 'a', exp: start, iat: start - 10 })
-  const proof = await house.spend(jwt)
+  const proof = await fixture.spend(jwt)
 
-  house.clock.advance(3660)
-  await house.method.sweep()
-  await expect(house.login(jwt, 'patient')).resolves.toMatchObject({ proof })
-  expect(await house.spent.isSpent(house.mount.uuid, proof)).toBe(true)
-  house.clock.advance(61)
-  await house.method.sweep()
-  expect(await house.spent.isSpent(house.mount.uuid, proof)).toBe(false)
+  fixture.clock.advance(3660)
+  await fixture.method.sweep()
+  await expect(fixture.login(jwt, 'patient')).resolves.toMatchObject({ proof })
+  expect(await fixture.spent.isSpent(fixture.mount.uuid, proof)).toBe(true)
+  fixture.clock.advance(61)
+  await fixture.method.sweep()
+  expect(await fixture.spent.isSpent(fixture.mount.uuid, proof)).toBe(false)
 })
 
 test('a role that cannot be read keeps what was used for a day, and no longer', async () => {
-  await using house = await openMethod()
-  await house.role('r')
-  const proof = await house.spend(signer.sign({ sub: 'alice', jti: 'a', exp: start, iat: start - 10 }))
-  await house.breakRole('other')
+  await using fixture = await openMethod()
+  await fixture.role('r')
+  const proof = await fixture.spend(signer.sign({ sub: 'alice', jti: 'a', exp: start, iat: start - 10 }))
+  await fixture.breakRole('other')
 
-  house.clock.advance(86_400)
-  await house.method.sweep()
-  expect(await house.spent.isSpent(house.mount.uuid, proof)).toBe(true)
-  house.clock.advance(61)
-  await house.method.sweep()
-  expect(await house.spent.isSpent(house.mount.uuid, proof)).toBe(false)
+  fixture.clock.advance(86_400)
+  await fixture.method.sweep()
+  expect(await fixture.spent.isSpent(fixture.mount.uuid, proof)).toBe(true)
+  fixture.clock.advance(61)
+  await fixture.method.sweep()
+  expect(await fixture.spent.isSpent(fixture.mount.uuid, proof)).toBe(false)
 })
 
 test('claims that no token brought have a proof only with an id', () => {

@@ -166,7 +166,7 @@ describe('paths', () => {
     expect(paths.filter((_, index) => typeof helped[index]?.body['help'] !== 'string')).toEqual([])
   })
 
-  test('none is one of the house’s own, and the verbs are those of HTTP', async () => {
+  test('none is one of the fixture’s own, and the verbs are those of HTTP', async () => {
     const operations = operationsOf(await documentFor(server.root))
 
     expect(operations.filter(({ at }) => at.includes('*') || at.includes('/-/') || at.includes('(') || at.startsWith('/system'))).toEqual([])

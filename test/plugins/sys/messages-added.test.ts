@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { caused, errors, notAllowed } from '../../support/error-bodies.ts'
-import { clientWith, type MessageHouse, made, messagesPath, plain, startMessageHouse } from './message-house.ts'
+import { clientWith, type MessageFixture, made, messagesPath, plain, startMessageFixture } from './message-fixture.ts'
 
 const mergePatch = { headers: { 'Content-Type': 'application/merge-patch+json' } }
 const bad = (field: string, text: string) => `invalid ${field} parameter value, ${text}`
 const severities = bad('severity', 'must be one of info, success, warning, critical')
 
-let house: MessageHouse
+let fixture: MessageFixture
 beforeAll(async () => {
-  house = await startMessageHouse()
+  fixture = await startMessageFixture()
 })
-afterAll(() => house[Symbol.asyncDispose]())
-const stored = async (id: string) => (await house.root.read(`${messagesPath}/${id}`)).body.data
+afterAll(() => fixture[Symbol.asyncDispose]())
+const stored = async (id: string) => (await fixture.root.read(`${messagesPath}/${id}`)).body.data
 
 describe('the fields that Gatehouse adds', () => {
   test.each<{ sent: object; told?: object }>([
@@ -35,17 +35,17 @@ describe('the fields that Gatehouse adds', () => {
     { sent: { audience: { group_ids: [] } } },
     { sent: { audience: [{ policies: ['a'] }, { group_ids: ['b'] }] }, told: { audience: { policies: ['a'], group_ids: ['b'] } } },
   ])('$sent is told when it was set, and only then', async ({ sent, told = sent }) => {
-    const created = await house.root.write(messagesPath, { ...plain, ...sent })
+    const created = await fixture.root.write(messagesPath, { ...plain, ...sent })
     const id = String(created.body.data?.['id'])
 
     const core = { ...plain, id, type: 'banner', authenticated: true, end_time: null, link: null, options: null, active: true }
     expect(created.body.data).toEqual({ ...core, ...told })
     expect(await stored(id)).toEqual({ ...core, ...told })
-    const [entry] = Object.values((await house.root.list(messagesPath)).body.data?.['key_info'] ?? {})
+    const [entry] = Object.values((await fixture.root.list(messagesPath)).body.data?.['key_info'] ?? {})
     expect(Object.keys(entry ?? {}).sort()).toEqual(['active', 'authenticated', 'end_time', 'start_time', 'title', 'type'])
-    expect((await house.root.write(`${messagesPath}/${id}`, plain)).body.data).toEqual(core)
+    expect((await fixture.root.write(`${messagesPath}/${id}`, plain)).body.data).toEqual(core)
     expect(await stored(id)).toEqual(core)
-    await house.root.delete(`${messagesPath}/${id}`)
+    await fixture.root.delete(`${messagesPath}/${id}`)
   })
 
   test.each([
@@ -60,19 +60,19 @@ describe('the fields that Gatehouse adds', () => {
     { sent: { authenticated: false, audience: {} }, text: 'audience needs authenticated messages' },
     { sent: { severity: 'x', type: 'x' }, text: severities },
   ])('$sent is refused, by create, update, patch and preview', async ({ sent, text }) => {
-    const id = await made(house)
+    const id = await made(fixture)
 
     const answers = [
-      await house.root.write(messagesPath, { ...plain, ...sent }),
-      await house.root.write(`${messagesPath}/preview`, { ...plain, ...sent }),
-      await house.root.write(`${messagesPath}/${id}`, { ...plain, ...sent }),
+      await fixture.root.write(messagesPath, { ...plain, ...sent }),
+      await fixture.root.write(`${messagesPath}/preview`, { ...plain, ...sent }),
+      await fixture.root.write(`${messagesPath}/${id}`, { ...plain, ...sent }),
     ]
     // in a merge patch null is no value
-    if (!JSON.stringify(sent).includes('null')) answers.push(await house.root.call('PATCH', `${messagesPath}/${id}`, sent, mergePatch))
+    if (!JSON.stringify(sent).includes('null')) answers.push(await fixture.root.call('PATCH', `${messagesPath}/${id}`, sent, mergePatch))
 
     for (const answer of answers) expect(answer).toMatchObject({ status: 400, body: errors(text) })
-    await house.root.delete(`${messagesPath}/${id}`)
-    expect((await house.root.list(messagesPath)).status).toBe(404)
+    await fixture.root.delete(`${messagesPath}/${id}`)
+    expect((await fixture.root.list(messagesPath)).status).toBe(404)
   })
 
   test.each([
@@ -82,12 +82,12 @@ describe('the fields that Gatehouse adds', () => {
   ])('%s %s cannot be converted', async (field, value, type, why) => {
     const text = `error converting input for field "${field}": '' cannot parse value as '${type}': ${why}`
 
-    expect((await house.root.write(messagesPath, { ...plain, [field]: value })).body).toEqual(errors(text))
+    expect((await fixture.root.write(messagesPath, { ...plain, [field]: value })).body).toEqual(errors(text))
   })
 
   test('a patch sets one, leaves the others, and takes one away', async () => {
-    const id = await made(house, { severity: 'warning', priority: 3, audience: { policies: ['a'], group_ids: ['g'] } })
-    const patch = (sent: object) => house.root.call('PATCH', `${messagesPath}/${id}`, sent, mergePatch)
+    const id = await made(fixture, { severity: 'warning', priority: 3, audience: { policies: ['a'], group_ids: ['g'] } })
+    const patch = (sent: object) => fixture.root.call('PATCH', `${messagesPath}/${id}`, sent, mergePatch)
 
     const first = await patch({ dismissible: false, audience: { group_ids: null, policies: ['b'] } })
     expect(first.body.data).toMatchObject({ severity: 'warning', priority: 3, dismissible: false, audience: { policies: ['b'] } })
@@ -98,7 +98,7 @@ describe('the fields that Gatehouse adds', () => {
     expect(second.body.data).not.toHaveProperty('audience')
     expect(second.body.data).toHaveProperty('dismissible', false)
     expect((await patch({ authenticated: false, audience: { policies: ['x'] } })).body).toEqual(errors('audience needs authenticated messages'))
-    await house.root.delete(`${messagesPath}/${id}`)
+    await fixture.root.delete(`${messagesPath}/${id}`)
   })
 })
 
@@ -111,21 +111,21 @@ describe('schemes of a link', () => {
   ])('$href is stored, with the warnings $warnings', async ({ href, warnings }) => {
     const sent = { ...plain, link: { Learn: href } }
 
-    const created = await house.root.write(messagesPath, sent)
+    const created = await fixture.root.write(messagesPath, sent)
     const path = `${messagesPath}/${created.body.data?.['id']}`
 
     expect(created.body.warnings).toEqual(warnings)
-    expect((await house.root.write(path, sent)).body.warnings).toEqual(warnings)
-    expect((await house.root.call('PATCH', path, { title: 'x' }, mergePatch)).body.warnings).toEqual(warnings)
-    expect((await house.root.read(path)).body).toMatchObject({ data: { link: { Learn: href } }, warnings: null })
-    const preview = await house.root.write(`${messagesPath}/preview`, sent)
+    expect((await fixture.root.write(path, sent)).body.warnings).toEqual(warnings)
+    expect((await fixture.root.call('PATCH', path, { title: 'x' }, mergePatch)).body.warnings).toEqual(warnings)
+    expect((await fixture.root.read(path)).body).toMatchObject({ data: { link: { Learn: href } }, warnings: null })
+    const preview = await fixture.root.write(`${messagesPath}/preview`, sent)
     expect(preview.body).toMatchObject({ data: { link: { Learn: warnings === null ? href : '' } }, warnings })
-    await house.root.delete(path)
+    await fixture.root.delete(path)
   })
 })
 
 test('a scheme of any length is cut in the warning', async () => {
-  await using server = await startMessageHouse()
+  await using server = await startMessageFixture()
 
   const { body } = await server.root.write(messagesPath, { ...plain, link: { a: `${'x'.repeat(1_000_000)}:` } })
 
@@ -136,7 +136,7 @@ describe('a preview', () => {
   const preview = `${messagesPath}/preview`
 
   test.each(['POST', 'PUT'])('%s shows the entry as front ends get it, and keeps nothing', async (verb) => {
-    const { status, body } = await house.root.call(verb, preview, {
+    const { status, body } = await fixture.root.call(verb, preview, {
       ...plain,
       type: 'modal',
       link: { a: 'b' },
@@ -158,7 +158,7 @@ describe('a preview', () => {
       severity: 'warning',
     })
     expect(body.warnings).toEqual(['Endpoint ignored these unrecognized parameters: [foo]'])
-    expect((await house.root.list(messagesPath)).status).toBe(404)
+    expect((await fixture.root.list(messagesPath)).status).toBe(404)
   })
 
   test.each([
@@ -170,51 +170,51 @@ describe('a preview', () => {
     { sent: { ...plain, end_time: 0 }, text: 'failed to create custom message: message start time must occur before end time' },
     { sent: { ...plain, type: 'x' }, text: 'failed to create custom message: unrecognized message type' },
   ])('$sent is refused as by create', async ({ sent, text }) => {
-    expect(await house.root.write(preview, sent)).toMatchObject({ status: 400, body: errors(text) })
+    expect(await fixture.root.write(preview, sent)).toMatchObject({ status: 400, body: errors(text) })
   })
 
   test('a year no text can hold is refused too', async () => {
-    expect((await house.root.write(preview, { ...plain, end_time: 253402300800 })).text).toContain('year outside of range [0,9999]')
+    expect((await fixture.root.write(preview, { ...plain, end_time: 253402300800 })).text).toContain('year outside of range [0,9999]')
   })
 
   test('needs create on its own path; it is never an id', async () => {
-    const creator = await clientWith(house, preview, 'create')
-    const updater = await clientWith(house, preview, 'update')
+    const creator = await clientWith(fixture, preview, 'create')
+    const updater = await clientWith(fixture, preview, 'update')
 
     expect((await creator.write(preview, plain)).status).toBe(200)
     expect(await creator.write(messagesPath, plain)).toMatchObject({ status: 403, body: notAllowed })
     expect(await updater.write(preview, plain)).toMatchObject({ status: 403, body: notAllowed })
     for (const verb of ['GET', 'DELETE', 'PATCH', 'LIST']) {
-      expect((await house.root.call(verb, preview, verb === 'PATCH' ? plain : undefined, mergePatch)).status).toBe(405)
+      expect((await fixture.root.call(verb, preview, verb === 'PATCH' ? plain : undefined, mergePatch)).status).toBe(405)
     }
-    for (const verb of ['GET', 'DELETE', 'LIST']) expect((await house.root.call(verb, `${preview}/`)).status).toBe(405)
-    expect((await house.root.write(`${preview}/`, plain)).body).toEqual(errors("cannot write to a path ending in '/'"))
+    for (const verb of ['GET', 'DELETE', 'LIST']) expect((await fixture.root.call(verb, `${preview}/`)).status).toBe(405)
+    expect((await fixture.root.write(`${preview}/`, plain)).body).toEqual(errors("cannot write to a path ending in '/'"))
   })
 })
 
 describe('reading acknowledgements', () => {
   /** A client behind whose token an entity stands. */
   async function somebody(name: string) {
-    const { body } = await house.root.write('identity/entity', { name })
+    const { body } = await fixture.root.write('identity/entity', { name })
     const id = String(body.data?.['id'])
-    const accessor = String((await house.root.read('sys/auth')).body.data?.['token/']?.['accessor'])
-    await house.root.write('identity/entity-alias', { name, canonical_id: id, mount_accessor: accessor })
-    await house.root.write('auth/token/roles/any', { allowed_entity_aliases: '*' })
-    const token = await house.root.write('auth/token/create/any', { entity_alias: name })
-    return { id, client: house.as(String(token.body.auth?.['client_token'])) }
+    const accessor = String((await fixture.root.read('sys/auth')).body.data?.['token/']?.['accessor'])
+    await fixture.root.write('identity/entity-alias', { name, canonical_id: id, mount_accessor: accessor })
+    await fixture.root.write('auth/token/roles/any', { allowed_entity_aliases: '*' })
+    const token = await fixture.root.write('auth/token/create/any', { entity_alias: name })
+    return { id, client: fixture.as(String(token.body.auth?.['client_token'])) }
   }
   const ack = (id: string) => `sys/internal/ui/authenticated-messages/${id}/ack`
 
   test('operators see who took note, and when first', async () => {
-    const id = await made(house)
+    const id = await made(fixture)
     const people = [await somebody('ann'), await somebody('bob')]
-    expect(await house.root.call('LIST', `${messagesPath}/${id}/acks`)).toMatchObject({ status: 404, body: errors() })
+    expect(await fixture.root.call('LIST', `${messagesPath}/${id}/acks`)).toMatchObject({ status: 404, body: errors() })
     for (const { client } of people) expect((await client.write(ack(id))).status).toBe(204)
-    const before = house.clock.now()
-    house.clock.advance(60)
+    const before = fixture.clock.now()
+    fixture.clock.advance(60)
     expect((await people[0]?.client.write(ack(id)))?.status).toBe(204)
 
-    for (const answer of [await house.root.call('LIST', `${messagesPath}/${id}/acks`), await house.root.list(`${messagesPath}/${id}/acks/`)]) {
+    for (const answer of [await fixture.root.call('LIST', `${messagesPath}/${id}/acks`), await fixture.root.list(`${messagesPath}/${id}/acks/`)]) {
       const time = new Date(before).toISOString().replace('.000', '')
       expect(answer.status).toBe(200)
       expect(answer.body.data?.['keys']).toEqual(people.map((one) => one.id).sort())
@@ -223,19 +223,19 @@ describe('reading acknowledgements', () => {
         [String(people[1]?.id)]: { acknowledged_time: time, entity_name: 'bob' },
       })
     }
-    const one = await house.root.list(`${messagesPath}/${id}/acks?limit=1`)
+    const one = await fixture.root.list(`${messagesPath}/${id}/acks?limit=1`)
     expect(one.body.data?.['keys']).toHaveLength(1)
     expect(Object.keys(one.body.data?.['key_info'] ?? {})).toEqual(one.body.data?.['keys'])
-    await house.root.delete(`${messagesPath}/${id}`)
-    expect(await house.root.list(`${messagesPath}/${id}/acks`)).toMatchObject({ status: 404, body: errors(caused('custom message not found')) })
+    await fixture.root.delete(`${messagesPath}/${id}`)
+    expect(await fixture.root.list(`${messagesPath}/${id}/acks`)).toMatchObject({ status: 404, body: errors(caused('custom message not found')) })
   })
 
   test('needs list on its path', async () => {
-    const id = await made(house)
+    const id = await made(fixture)
     const path = `${messagesPath}/${id}/acks`
 
-    expect(await (await clientWith(house, path, 'read', 'create', 'update')).call('LIST', path)).toMatchObject({ status: 403, body: notAllowed })
-    expect((await (await clientWith(house, path, 'list')).call('LIST', path)).status).toBe(404)
-    expect((await house.root.read(path)).status).toBe(405)
+    expect(await (await clientWith(fixture, path, 'read', 'create', 'update')).call('LIST', path)).toMatchObject({ status: 403, body: notAllowed })
+    expect((await (await clientWith(fixture, path, 'list')).call('LIST', path)).status).toBe(404)
+    expect((await fixture.root.read(path)).status).toBe(405)
   })
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { caused, errors, errorText, notAccepted, notAllowed } from '../../support/error-bodies.ts'
-import { clientWith, fill, type MessageHouse, made, messagesPath, plain, startMessageHouse, without } from './message-house.ts'
+import { clientWith, fill, type MessageFixture, made, messagesPath, plain, startMessageFixture, without } from './message-fixture.ts'
 
 const unwanted = 'Endpoint ignored these unrecognized parameters'
 const noDate = 'could not parse string as date and time'
@@ -15,11 +15,11 @@ const notBool = "'' cannot parse value as 'bool': strconv.ParseBool: invalid syn
 const wrongType = (type: string, given: string, place = '') => `'${place}' expected type '${type}', got unconvertible type '${given}'`
 
 describe('creating a message: refused', () => {
-  let house: MessageHouse
+  let fixture: MessageFixture
   beforeAll(async () => {
-    house = await startMessageHouse()
+    fixture = await startMessageFixture()
   })
-  afterAll(() => house[Symbol.asyncDispose]())
+  afterAll(() => fixture[Symbol.asyncDispose]())
 
   test.each<{ row: string; sent: unknown; text: string }>([
     { row: 'no title', sent: without('title'), text: 'missing title parameter value' },
@@ -121,21 +121,21 @@ describe('creating a message: refused', () => {
       text: unconverted('start_time', noDate),
     },
   ])('$row: $sent', async ({ sent, text }) => {
-    expect(await house.root.write(messagesPath, sent)).toMatchObject({ status: 400, body: errors(text) })
-    expect((await house.root.list(messagesPath)).status).toBe(404)
+    expect(await fixture.root.write(messagesPath, sent)).toMatchObject({ status: 400, body: errors(text) })
+    expect((await fixture.root.list(messagesPath)).status).toBe(404)
   })
 
   test('a year that no text can hold is refused', async () => {
-    const { status, body } = await house.root.write(messagesPath, { ...plain, start_time: '9999-12-31T23:59:59-01:00' })
+    const { status, body } = await fixture.root.write(messagesPath, { ...plain, start_time: '9999-12-31T23:59:59-01:00' })
 
     expect(status).toBe(400)
     expect(errorText(body)).toMatch(/^failed to create custom message: .*year outside of range \[0,9999\]$/)
     const before = { ...plain, start_time: '9999-12-31T23:59:59-01:00', end_time: '9999-12-31T23:59:58-01:00' }
-    expect(await house.root.write(messagesPath, before)).toMatchObject({ status: 400, body: errors(reversed) })
+    expect(await fixture.root.write(messagesPath, before)).toMatchObject({ status: 400, body: errors(reversed) })
   })
 
   test('a body that is no JSON is refused', async () => {
-    const { status, body } = await house.root.write(messagesPath, undefined, { raw: '{' })
+    const { status, body } = await fixture.root.write(messagesPath, undefined, { raw: '{' })
 
     expect(status).toBe(400)
     expect(errorText(body)).toMatch(/^failed to parse JSON input/)
@@ -147,7 +147,7 @@ describe('creating a message: refused', () => {
     { policy: 'read', sent: { ...plain, title: [] }, status: 403, body: notAllowed },
     { policy: 'create', sent: without('title'), status: 400, body: errors('missing title parameter value') },
   ])('a token that may $policy, with $sent, gets $status', async ({ policy, sent, status, body }) => {
-    const client = await clientWith(house, messagesPath, policy)
+    const client = await clientWith(fixture, messagesPath, policy)
 
     const answer = await client.write(messagesPath, sent)
 
@@ -155,8 +155,8 @@ describe('creating a message: refused', () => {
   })
 
   test('a caller without a token, or with an invalid one, is refused', async () => {
-    expect(await house.anonymous.write(messagesPath, plain)).toMatchObject({ status: 403, body: notAccepted })
-    expect(await house.as('hvs.junk').write(messagesPath, { title: [] })).toMatchObject({ status: 403, body: notAccepted })
+    expect(await fixture.anonymous.write(messagesPath, plain)).toMatchObject({ status: 403, body: notAccepted })
+    expect(await fixture.as('hvs.junk').write(messagesPath, { title: [] })).toMatchObject({ status: 403, body: notAccepted })
   })
 
   test.each([
@@ -169,7 +169,7 @@ describe('creating a message: refused', () => {
     { verb: 'HEAD', path: messagesPath },
     { verb: 'HEAD', path: `${messagesPath}/an-id` },
   ])('$verb $path is not offered', async ({ verb, path }) => {
-    const answer = await house.root.call(verb, path, verb === 'PATCH' ? {} : undefined, {
+    const answer = await fixture.root.call(verb, path, verb === 'PATCH' ? {} : undefined, {
       headers: { 'Content-Type': 'application/merge-patch+json' },
     })
 
@@ -178,18 +178,18 @@ describe('creating a message: refused', () => {
   })
 
   test('a PATCH of the collection with a trailing slash is refused like any write', async () => {
-    const answer = await house.root.call('PATCH', `${messagesPath}/`, {}, { headers: { 'Content-Type': 'application/merge-patch+json' } })
+    const answer = await fixture.root.call('PATCH', `${messagesPath}/`, {}, { headers: { 'Content-Type': 'application/merge-patch+json' } })
 
     expect(answer).toMatchObject({ status: 400, body: errors("cannot write to a path ending in '/'") })
   })
 })
 
 describe('creating a message: accepted', () => {
-  let house: MessageHouse
+  let fixture: MessageFixture
   beforeAll(async () => {
-    house = await startMessageHouse()
+    fixture = await startMessageFixture()
   })
-  afterAll(() => house[Symbol.asyncDispose]())
+  afterAll(() => fixture[Symbol.asyncDispose]())
 
   const answered = {
     title: 't',
@@ -266,32 +266,32 @@ describe('creating a message: accepted', () => {
     { row: 'a slash behind the path', path: `${messagesPath}/`, sent: {}, data: {} },
     { row: 'a slash behind the path, by PUT', path: `${messagesPath}/`, verb: 'PUT', sent: {}, data: {} },
   ])('$row: $sent', async ({ sent, data, verb = 'POST', path = messagesPath, read = {} }) => {
-    const { status, body } = await house.root.call(verb, path, { ...plain, ...sent })
+    const { status, body } = await fixture.root.call(verb, path, { ...plain, ...sent })
 
     const id = String(body.data?.['id'])
     expect(status).toBe(200)
     expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/)
     expect(body.data).toEqual({ ...answered, ...data, id })
     expect(body.warnings).toBeNull()
-    const stored = await house.root.read(`${messagesPath}/${id}`)
+    const stored = await fixture.root.read(`${messagesPath}/${id}`)
     const shownLink = body.data?.['link']
     const linkMap = shownLink ? { [String(shownLink['title'])]: shownLink['href'] } : null
     expect(stored.body.data).toEqual({ ...answered, ...data, id, link: linkMap, ...read })
-    await house.root.delete(`${messagesPath}/${id}`)
+    await fixture.root.delete(`${messagesPath}/${id}`)
   })
 
   test('options keep every value, numbers their text', async () => {
     const options = '{"a":{"b":[1,2.50,null,1e400]},"__proto__":{"x":true}}'
     const raw = JSON.stringify(plain).replace(/}$/, `,"options":${options}}`)
 
-    const created = await house.root.write(messagesPath, undefined, { raw })
+    const created = await fixture.root.write(messagesPath, undefined, { raw })
 
     expect(created.text).toContain(`"options":${options}`)
-    expect((await house.root.read(`${messagesPath}/${created.body.data?.['id']}`)).text).toContain(`"options":${options}`)
+    expect((await fixture.root.read(`${messagesPath}/${created.body.data?.['id']}`)).text).toContain(`"options":${options}`)
   })
 
   test('undeclared fields are ignored with a warning', async () => {
-    const { status, body } = await house.root.write(messagesPath, { ...plain, foo: 1, id: 'x' })
+    const { status, body } = await fixture.root.write(messagesPath, { ...plain, foo: 1, id: 'x' })
 
     expect(status).toBe(200)
     expect(body.data?.['id']).not.toBe('x')
@@ -299,8 +299,8 @@ describe('creating a message: accepted', () => {
   })
 
   test('a trailing slash does not count for rights', async () => {
-    const client = await clientWith(house, messagesPath, 'create')
-    const other = await clientWith(house, `${messagesPath}/`, 'create')
+    const client = await clientWith(fixture, messagesPath, 'create')
+    const other = await clientWith(fixture, `${messagesPath}/`, 'create')
 
     expect((await client.write(`${messagesPath}/`, plain)).status).toBe(200)
     expect(await other.write(`${messagesPath}/`, plain)).toMatchObject({ status: 403, body: notAllowed })
@@ -309,7 +309,7 @@ describe('creating a message: accepted', () => {
   test('a form is accepted like JSON', async () => {
     const raw = new URLSearchParams(plain).toString()
 
-    const { status, body } = await house.root.write(messagesPath, undefined, {
+    const { status, body } = await fixture.root.write(messagesPath, undefined, {
       raw,
       headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
     })
@@ -321,49 +321,49 @@ describe('creating a message: accepted', () => {
 
 describe('the limit of 100 messages', () => {
   test('a full namespace takes no more, says what else is wrong first, and frees a place at once', async () => {
-    await using house = await startMessageHouse()
-    const [first = ''] = await fill(house, 100)
+    await using fixture = await startMessageFixture()
+    const [first = ''] = await fill(fixture, 100)
 
-    expect(await house.root.write(messagesPath, plain)).toMatchObject({ status: 400, body: errors(full) })
-    expect((await house.root.write(messagesPath, { ...plain, end_time: '2000-01-01T00:00:00Z' })).body).toEqual(errors(reversed))
-    expect((await house.root.write(messagesPath, { ...plain, type: 'x' })).body).toEqual(errors(noSuchType))
-    expect((await house.root.write(messagesPath, { ...plain, start_time: '9999-12-31T23:59:59-01:00' })).body).toEqual(errors(full))
-    expect((await house.root.write(`${messagesPath}/${first}`, plain)).status).toBe(200)
-    expect((await house.root.write(`${messagesPath}/preview`, plain)).status).toBe(200)
-    expect((await house.root.delete(`${messagesPath}/${first}`)).status).toBe(204)
-    expect((await house.root.write(messagesPath, plain)).status).toBe(200)
-    expect((await house.root.write(messagesPath, plain)).status).toBe(400)
+    expect(await fixture.root.write(messagesPath, plain)).toMatchObject({ status: 400, body: errors(full) })
+    expect((await fixture.root.write(messagesPath, { ...plain, end_time: '2000-01-01T00:00:00Z' })).body).toEqual(errors(reversed))
+    expect((await fixture.root.write(messagesPath, { ...plain, type: 'x' })).body).toEqual(errors(noSuchType))
+    expect((await fixture.root.write(messagesPath, { ...plain, start_time: '9999-12-31T23:59:59-01:00' })).body).toEqual(errors(full))
+    expect((await fixture.root.write(`${messagesPath}/${first}`, plain)).status).toBe(200)
+    expect((await fixture.root.write(`${messagesPath}/preview`, plain)).status).toBe(200)
+    expect((await fixture.root.delete(`${messagesPath}/${first}`)).status).toBe(204)
+    expect((await fixture.root.write(messagesPath, plain)).status).toBe(200)
+    expect((await fixture.root.write(messagesPath, plain)).status).toBe(400)
   })
 
   test('of ten concurrent writes for the last place, one succeeds', async () => {
-    await using house = await startMessageHouse()
-    await fill(house, 99)
+    await using fixture = await startMessageFixture()
+    await fill(fixture, 99)
 
-    const answers = await Promise.all(Array.from({ length: 10 }, () => house.root.write(messagesPath, plain)))
+    const answers = await Promise.all(Array.from({ length: 10 }, () => fixture.root.write(messagesPath, plain)))
 
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
     for (const { status, body } of answers) if (status !== 200) expect([status, body]).toEqual([400, errors(full)])
-    expect((await house.root.list(messagesPath)).body.data?.['keys']).toHaveLength(100)
+    expect((await fixture.root.list(messagesPath)).body.data?.['keys']).toHaveLength(100)
   })
 
   test('a hundred at once beside one: the last of them is refused', async () => {
-    await using house = await startMessageHouse()
-    await made(house)
+    await using fixture = await startMessageFixture()
+    await made(fixture)
 
-    const answers = await Promise.all(Array.from({ length: 100 }, () => house.root.write(messagesPath, plain)))
+    const answers = await Promise.all(Array.from({ length: 100 }, () => fixture.root.write(messagesPath, plain)))
 
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(99)
-    expect((await house.root.list(messagesPath)).body.data?.['keys']).toHaveLength(100)
+    expect((await fixture.root.list(messagesPath)).body.data?.['keys']).toHaveLength(100)
   })
 
   test('each namespace has its own limit', async () => {
-    await using house = await startMessageHouse()
-    await house.root.write('sys/namespaces/a')
-    await house.root.write('sys/namespaces/b', undefined, { headers: { 'X-Vault-Namespace': 'a' } })
-    await fill(house, 100, { 'X-Vault-Namespace': 'a' })
+    await using fixture = await startMessageFixture()
+    await fixture.root.write('sys/namespaces/a')
+    await fixture.root.write('sys/namespaces/b', undefined, { headers: { 'X-Vault-Namespace': 'a' } })
+    await fill(fixture, 100, { 'X-Vault-Namespace': 'a' })
 
-    expect((await house.root.write(`a/${messagesPath}`, plain)).status).toBe(400)
-    expect((await house.root.write(`a/b/${messagesPath}`, plain)).status).toBe(200)
-    expect((await house.root.write(messagesPath, plain)).status).toBe(200)
+    expect((await fixture.root.write(`a/${messagesPath}`, plain)).status).toBe(400)
+    expect((await fixture.root.write(`a/b/${messagesPath}`, plain)).status).toBe(200)
+    expect((await fixture.root.write(messagesPath, plain)).status).toBe(200)
   })
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { caused, errors, errorText, notAllowed } from '../../support/error-bodies.ts'
-import { clientWith, type MessageHouse, made, messagesPath, plain, startMessageHouse, without } from './message-house.ts'
+import { clientWith, type MessageFixture, made, messagesPath, plain, startMessageFixture, without } from './message-fixture.ts'
 
 const notFound = errors(caused('custom message not found'))
 const failed = (text: string) => `failed to update custom message: ${text}`
@@ -15,28 +15,28 @@ const modal = {
   options: { color: 'red', deep: { list: [1, 2] } },
 }
 
-let house: MessageHouse
+let fixture: MessageFixture
 let id: string
 let path: string
 beforeAll(async () => {
-  house = await startMessageHouse()
+  fixture = await startMessageFixture()
 })
-afterAll(() => house[Symbol.asyncDispose]())
+afterAll(() => fixture[Symbol.asyncDispose]())
 beforeEach(async () => {
-  id = await made(house, modal)
+  id = await made(fixture, modal)
   path = `${messagesPath}/${id}`
   return async () => {
-    await house.root.delete(path)
+    await fixture.root.delete(path)
   }
 })
-const stored = async () => (await house.root.read(path)).body.data
-const patch = (sent: unknown, at = path) => house.root.call('PATCH', at, sent, mergePatch)
+const stored = async () => (await fixture.root.read(path)).body.data
+const patch = (sent: unknown, at = path) => fixture.root.call('PATCH', at, sent, mergePatch)
 
 describe('reading, updating and deleting a message', () => {
   test('a message has ten keys', async () => {
     expect(await stored()).toEqual({ ...plain, ...modal, id, active: true })
-    const bare = await made(house)
-    expect((await house.root.read(`${messagesPath}/${bare}`)).body.data).toEqual({
+    const bare = await made(fixture)
+    expect((await fixture.root.read(`${messagesPath}/${bare}`)).body.data).toEqual({
       ...plain,
       id: bare,
       authenticated: true,
@@ -61,7 +61,7 @@ describe('reading, updating and deleting a message', () => {
   ])('$verb of $at with $with finds nothing', async ({ verb, at, with: fields = {} }) => {
     const sent = verb === 'GET' ? undefined : { ...plain, ...fields }
 
-    expect(await house.root.call(verb, `${messagesPath}/${at}`, sent, verb === 'PATCH' ? mergePatch : {})).toMatchObject({
+    expect(await fixture.root.call(verb, `${messagesPath}/${at}`, sent, verb === 'PATCH' ? mergePatch : {})).toMatchObject({
       status: 404,
       body: notFound,
     })
@@ -87,12 +87,12 @@ describe('reading, updating and deleting a message', () => {
   ])('an update with $sent is refused and changes nothing: $text', async ({ at, sent, text }) => {
     const before = await stored()
 
-    expect(await house.root.write(at === '' ? path : `${messagesPath}/${at}`, sent)).toMatchObject({ status: 400, body: errors(text) })
+    expect(await fixture.root.write(at === '' ? path : `${messagesPath}/${at}`, sent)).toMatchObject({ status: 400, body: errors(text) })
     expect(await stored()).toEqual(before)
   })
 
   test('an update to a year that no text can hold is refused', async () => {
-    const { status, body } = await house.root.write(path, { ...plain, end_time: 253402300800 })
+    const { status, body } = await fixture.root.write(path, { ...plain, end_time: 253402300800 })
 
     expect(status).toBe(400)
     expect(errorText(body)).toMatch(/^failed to update custom message: .*year outside of range \[0,9999\]$/)
@@ -105,7 +105,7 @@ describe('reading, updating and deleting a message', () => {
   ])('$verb with "$slash" behind the path replaces the whole message', async ({ verb, slash }) => {
     const whole = { ...plain, start_time: '2030-01-01T00:00:00Z' }
 
-    const answer = await house.root.call(verb, path + slash, whole)
+    const answer = await fixture.root.call(verb, path + slash, whole)
 
     const after = { ...whole, id, active: false, authenticated: true, type: 'banner', end_time: null, link: null, options: null }
     expect(answer).toMatchObject({ status: 200, body: { data: after, warnings: null } })
@@ -113,7 +113,7 @@ describe('reading, updating and deleting a message', () => {
   })
 
   test('the id in the path overrides one in the body', async () => {
-    const answer = await house.root.write(path, { ...plain, id: 'other', foo: 1 })
+    const answer = await fixture.root.write(path, { ...plain, id: 'other', foo: 1 })
 
     expect(answer.body.warnings).toEqual([
       'Endpoint ignored these unrecognized parameters: [foo]',
@@ -124,8 +124,8 @@ describe('reading, updating and deleting a message', () => {
 
   test.each(['', '/'])('deleting a message is 204, known or not, with "%s" behind the path', async (slash) => {
     for (let time = 0; time < 2; time += 1) {
-      expect(await house.root.delete(path + slash)).toMatchObject({ status: 204, text: '' })
-      expect((await house.root.read(path)).status).toBe(404)
+      expect(await fixture.root.delete(path + slash)).toMatchObject({ status: 204, text: '' })
+      expect((await fixture.root.read(path)).status).toBe(404)
     }
   })
 
@@ -136,7 +136,7 @@ describe('reading, updating and deleting a message', () => {
     { capability: 'update', verb: 'DELETE' },
     { capability: 'list', verb: 'GET' },
   ])('$capability is not enough for $verb', async ({ capability, verb }) => {
-    const client = await clientWith(house, `${messagesPath}/*`, capability)
+    const client = await clientWith(fixture, `${messagesPath}/*`, capability)
 
     expect(await client.call(verb, path, verb === 'GET' || verb === 'DELETE' ? undefined : plain, mergePatch)).toMatchObject({
       status: 403,
@@ -150,7 +150,7 @@ describe('reading, updating and deleting a message', () => {
     { capability: 'patch', verb: 'PATCH', status: 200 },
     { capability: 'delete', verb: 'DELETE', status: 204 },
   ])('$capability on an item is enough for $verb, with a slash behind too', async ({ capability, verb, status }) => {
-    const client = await clientWith(house, path, capability)
+    const client = await clientWith(fixture, path, capability)
 
     const sent = verb === 'GET' || verb === 'DELETE' ? undefined : plain
     expect((await client.call(verb, `${path}/`, sent, mergePatch)).status).toBe(status)
@@ -217,8 +217,8 @@ describe('a merge patch of a message', () => {
   test('only a merge patch is one', async () => {
     const json = { headers: { 'Content-Type': 'application/json' } }
 
-    expect((await house.root.call('PATCH', path, {}, json)).status).toBe(415)
-    expect((await house.root.call('PATCH', path, {})).status).toBe(400)
+    expect((await fixture.root.call('PATCH', path, {}, json)).status).toBe(415)
+    expect((await fixture.root.call('PATCH', path, {})).status).toBe(400)
   })
 
   test('fifty at once all have their effect', async () => {
@@ -229,11 +229,11 @@ describe('a merge patch of a message', () => {
   })
 
   test('patches and a delete at once: it is gone afterwards, whoever was first', async () => {
-    const answers = await Promise.all([patch({ title: 'a' }), patch({ title: 'b' }), house.root.delete(path), patch({ title: 'c' })])
+    const answers = await Promise.all([patch({ title: 'a' }), patch({ title: 'b' }), fixture.root.delete(path), patch({ title: 'c' })])
 
     expect(answers[2]?.status).toBe(204)
     for (const { status } of answers) expect([200, 204, 404]).toContain(status)
-    expect((await house.root.read(path)).status).toBe(404)
-    expect((await house.root.list(messagesPath)).text).not.toContain(id)
+    expect((await fixture.root.read(path)).status).toBe(404)
+    expect((await fixture.root.list(messagesPath)).text).not.toContain(id)
   })
 })

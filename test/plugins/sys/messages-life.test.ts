@@ -3,13 +3,13 @@ import { StorageFaults } from '../../../src/storage/faults.ts'
 import { damage } from '../../support/damage.ts'
 import { caused, errors, notAccepted, notAllowed } from '../../support/error-bodies.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { clientWith, fill, made, messagesPath, plain, startMessageHouse } from './message-house.ts'
+import { clientWith, fill, made, messagesPath, plain, startMessageFixture } from './message-fixture.ts'
 
 const keysOf = (body: { data?: unknown }) => (body.data as { keys?: string[] } | undefined)?.keys
 
 describe('the active window', () => {
   test('active follows the clock to the nanosecond, and both bounds are exclusive', async () => {
-    await using house = await startMessageHouse()
+    await using fixture = await startMessageFixture()
     const bounds = {
       'starts now': { start_time: '2024-06-01T12:00:00Z' },
       'started a nanosecond ago': { start_time: '2024-06-01T11:59:59.999999999Z' },
@@ -21,12 +21,12 @@ describe('the active window', () => {
       'is to come': { start_time: '2024-06-01T13:00:00Z', end_time: '2024-06-01T14:00:00Z' },
     }
     const ids = new Map<string, string>()
-    for (const [title, window] of Object.entries(bounds)) ids.set(title, await made(house, { title, ...window }))
+    for (const [title, window] of Object.entries(bounds)) ids.set(title, await made(fixture, { title, ...window }))
     const active = async () => {
       const read = await Promise.all(
-        [...ids].map(async ([title, id]) => ({ title, active: (await house.root.read(`${messagesPath}/${id}`)).body.data?.['active'] })),
+        [...ids].map(async ([title, id]) => ({ title, active: (await fixture.root.read(`${messagesPath}/${id}`)).body.data?.['active'] })),
       )
-      const listed = (await house.root.list(`${messagesPath}?active=true`)).body.data?.['key_info'] ?? {}
+      const listed = (await fixture.root.list(`${messagesPath}?active=true`)).body.data?.['key_info'] ?? {}
       const titles = read.filter((one) => String(one.active) === 'true').map(({ title }) => title)
       expect(
         Object.values(listed)
@@ -37,11 +37,11 @@ describe('the active window', () => {
     }
 
     expect(await active()).toEqual(['started a nanosecond ago', 'ends in a nanosecond', 'ends in a millisecond'])
-    house.clock.advance(0.001)
+    fixture.clock.advance(0.001)
     expect(await active()).toEqual(['starts now', 'started a nanosecond ago', 'starts in a nanosecond'])
-    house.clock.advance(3600)
+    fixture.clock.advance(3600)
     expect(await active()).toEqual(['starts now', 'started a nanosecond ago', 'starts in a nanosecond', 'is to come'])
-    house.clock.advance(3600)
+    fixture.clock.advance(3600)
     expect(await active()).toEqual(['starts now', 'started a nanosecond ago', 'starts in a nanosecond'])
   })
 })
@@ -50,129 +50,129 @@ describe('messages and namespaces', () => {
   const inside = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
 
   test('each namespace has its own messages', async () => {
-    await using house = await startMessageHouse()
-    await house.root.write('sys/namespaces/a')
-    await house.root.write('sys/namespaces/b', undefined, inside('a'))
-    const [root, a, b] = [await made(house), await made(house, {}, inside('a').headers), await made(house, {}, inside('a/b').headers)]
+    await using fixture = await startMessageFixture()
+    await fixture.root.write('sys/namespaces/a')
+    await fixture.root.write('sys/namespaces/b', undefined, inside('a'))
+    const [root, a, b] = [await made(fixture), await made(fixture, {}, inside('a').headers), await made(fixture, {}, inside('a/b').headers)]
 
-    expect(keysOf((await house.root.list(messagesPath)).body)).toEqual([root])
-    expect(keysOf((await house.root.list(`a/${messagesPath}`)).body)).toEqual([a])
-    expect(keysOf((await house.root.list(messagesPath, inside('a/b'))).body)).toEqual([b])
+    expect(keysOf((await fixture.root.list(messagesPath)).body)).toEqual([root])
+    expect(keysOf((await fixture.root.list(`a/${messagesPath}`)).body)).toEqual([a])
+    expect(keysOf((await fixture.root.list(messagesPath, inside('a/b'))).body)).toEqual([b])
     for (const id of [root, b]) {
       const path = `a/${messagesPath}/${id}`
-      expect(await house.root.read(path)).toMatchObject({ status: 404, body: errors(caused('custom message not found')) })
-      expect((await house.root.write(path, plain)).status).toBe(404)
-      expect((await house.root.delete(path)).status).toBe(204)
+      expect(await fixture.root.read(path)).toMatchObject({ status: 404, body: errors(caused('custom message not found')) })
+      expect((await fixture.root.write(path, plain)).status).toBe(404)
+      expect((await fixture.root.delete(path)).status).toBe(204)
     }
-    expect((await house.root.read(`${messagesPath}/${root}`)).status).toBe(200)
-    expect((await house.root.read(`a/b/${messagesPath}/${b}`)).status).toBe(200)
+    expect((await fixture.root.read(`${messagesPath}/${root}`)).status).toBe(200)
+    expect((await fixture.root.read(`a/b/${messagesPath}/${b}`)).status).toBe(200)
   })
 
   test('a deleted namespace takes its messages with it, and a new one of that name has none', async () => {
-    await using house = await startMessageHouse()
-    await house.root.write('sys/namespaces/a')
-    await fill(house, 3, inside('a').headers)
+    await using fixture = await startMessageFixture()
+    await fixture.root.write('sys/namespaces/a')
+    await fill(fixture, 3, inside('a').headers)
 
-    await house.root.delete('sys/namespaces/a')
-    while ((await house.root.read('sys/namespaces/a')).status !== 404);
-    await house.root.write('sys/namespaces/a')
+    await fixture.root.delete('sys/namespaces/a')
+    while ((await fixture.root.read('sys/namespaces/a')).status !== 404);
+    await fixture.root.write('sys/namespaces/a')
 
-    expect((await house.root.list(`a/${messagesPath}`)).status).toBe(404)
+    expect((await fixture.root.list(`a/${messagesPath}`)).status).toBe(404)
   })
 })
 
 describe('the community edition', () => {
   test('nobody can manage messages there, whatever their rights', async () => {
-    await using house = await startMessageHouse({ settings: { EDITION: 'community' } })
+    await using fixture = await startMessageFixture({ settings: { EDITION: 'community' } })
     const unsupported = { status: 404, body: errors(caused('unsupported path')) }
 
     for (const path of [messagesPath, `${messagesPath}/some-id`, `${messagesPath}/preview`, `${messagesPath}/some-id/acks`]) {
       for (const verb of ['GET', 'LIST', 'POST', 'PUT', 'DELETE', 'PATCH']) {
         const sent = verb === 'POST' || verb === 'PUT' || verb === 'PATCH' ? plain : undefined
         const options = verb === 'PATCH' ? { headers: { 'Content-Type': 'application/merge-patch+json' } } : {}
-        expect(await house.root.call(verb, path, sent, options)).toMatchObject(unsupported)
+        expect(await fixture.root.call(verb, path, sent, options)).toMatchObject(unsupported)
       }
     }
-    expect(await house.anonymous.write(messagesPath, plain)).toMatchObject({ status: 403, body: notAccepted })
-    expect(await (await clientWith(house, 'other', 'read')).write(messagesPath, plain)).toMatchObject({ status: 403, body: notAllowed })
+    expect(await fixture.anonymous.write(messagesPath, plain)).toMatchObject({ status: 403, body: notAccepted })
+    expect(await (await clientWith(fixture, 'other', 'read')).write(messagesPath, plain)).toMatchObject({ status: 403, body: notAllowed })
   })
 
   test('messages written earlier are kept for a later change of edition', async () => {
     await using folder = await temporaryFolder()
     const settings = { STORAGE: `sqlite:${folder.file('g.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
-    const first = await startMessageHouse({ settings })
+    const first = await startMessageFixture({ settings })
     const id = await made(first)
     await first[Symbol.asyncDispose]()
-    const second = await startMessageHouse({ settings: { ...settings, EDITION: 'community' } })
+    const second = await startMessageFixture({ settings: { ...settings, EDITION: 'community' } })
     expect((await second.root.read(`${messagesPath}/${id}`)).status).toBe(404)
     await second[Symbol.asyncDispose]()
 
-    await using third = await startMessageHouse({ settings })
+    await using third = await startMessageFixture({ settings })
 
     expect((await third.root.read(`${messagesPath}/${id}`)).status).toBe(200)
   })
 
   test('another edition is none', async () => {
-    await expect(startMessageHouse({ settings: { EDITION: 'Enterprise' } })).rejects.toThrow('GATEHOUSE_EDITION')
+    await expect(startMessageFixture({ settings: { EDITION: 'Enterprise' } })).rejects.toThrow('GATEHOUSE_EDITION')
   })
 })
 
 describe('messages in storage', () => {
   test('a write that fails is a refusal that says so, changes nothing and takes no place', async () => {
     const faults = new StorageFaults()
-    await using house = await startMessageHouse({ faults })
-    const [id = ''] = await fill(house, 99)
+    await using fixture = await startMessageFixture({ faults })
+    const [id = ''] = await fill(fixture, 99)
     const path = `${messagesPath}/${id}`
-    const before = (await house.root.read(path)).body.data
+    const before = (await fixture.root.read(path)).body.data
     const failing = async (failure: 'full' | 'read-only' | 'io', call: () => Promise<unknown>) => {
       faults.arm('storage.before-commit', failure)
       return call()
     }
 
-    expect(await failing('full', () => house.root.write(messagesPath, plain))).toMatchObject({
+    expect(await failing('full', () => fixture.root.write(messagesPath, plain))).toMatchObject({
       status: 400,
       body: errors('failed to create custom message: storage is full'),
     })
-    expect(await failing('read-only', () => house.root.write(path, plain))).toMatchObject({
+    expect(await failing('read-only', () => fixture.root.write(path, plain))).toMatchObject({
       status: 400,
       body: errors('failed to update custom message: storage is read-only'),
     })
-    expect(await failing('io', () => house.root.delete(path))).toMatchObject({
+    expect(await failing('io', () => fixture.root.delete(path))).toMatchObject({
       status: 400,
       body: errors('failed to delete custom message: storage is unavailable'),
     })
 
-    expect((await house.root.read(path)).body.data).toEqual(before)
-    expect((await house.root.write(messagesPath, plain)).status).toBe(200)
-    expect((await house.root.write(messagesPath, plain)).status).toBe(400)
-    expect(keysOf((await house.root.list(messagesPath)).body)).toHaveLength(100)
+    expect((await fixture.root.read(path)).body.data).toEqual(before)
+    expect((await fixture.root.write(messagesPath, plain)).status).toBe(200)
+    expect((await fixture.root.write(messagesPath, plain)).status).toBe(400)
+    expect(keysOf((await fixture.root.list(messagesPath)).body)).toHaveLength(100)
   })
 
   test('a record that cannot be read is an error until it is deleted', async () => {
     await using folder = await temporaryFolder()
     const settings = { STORAGE: `sqlite:${folder.file('g.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
-    const first = await startMessageHouse({ settings })
+    const first = await startMessageFixture({ settings })
     const ids = await fill(first, 3)
     await first[Symbol.asyncDispose]()
     const broken = damage(folder.file('g.db'), '%message/root/%').split('/').at(-1) ?? ''
-    await using house = await startMessageHouse({ settings })
+    await using fixture = await startMessageFixture({ settings })
     const whole = ids.filter((id) => id !== broken)
     const failed = (what: string) => ({ status: 400, body: errors(`failed to ${what}: internal error`) })
 
     expect(whole).toHaveLength(2)
-    expect(await house.root.list(messagesPath)).toMatchObject(failed('retrieve list of custom messages'))
-    expect(await house.root.read(`${messagesPath}/${whole[0]}`)).toMatchObject(failed('retrieve custom message'))
-    expect(await house.root.write(messagesPath, plain)).toMatchObject(failed('create custom message'))
-    expect(await house.root.write(`${messagesPath}/${whole[0]}`, plain)).toMatchObject(failed('update custom message'))
+    expect(await fixture.root.list(messagesPath)).toMatchObject(failed('retrieve list of custom messages'))
+    expect(await fixture.root.read(`${messagesPath}/${whole[0]}`)).toMatchObject(failed('retrieve custom message'))
+    expect(await fixture.root.write(messagesPath, plain)).toMatchObject(failed('create custom message'))
+    expect(await fixture.root.write(`${messagesPath}/${whole[0]}`, plain)).toMatchObject(failed('update custom message'))
 
-    expect((await house.root.delete(`${messagesPath}/${broken}`)).status).toBe(204)
-    expect([...(keysOf((await house.root.list(messagesPath)).body) ?? [])].sort()).toEqual([...whole].sort())
+    expect((await fixture.root.delete(`${messagesPath}/${broken}`)).status).toBe(204)
+    expect([...(keysOf((await fixture.root.list(messagesPath)).body) ?? [])].sort()).toEqual([...whole].sort())
   })
 
   test('messages survive a restart', async () => {
     await using folder = await temporaryFolder()
     const settings = { STORAGE: `sqlite:${folder.file('g.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
-    const first = await startMessageHouse({ settings })
+    const first = await startMessageFixture({ settings })
     const id = await made(first, {
       start_time: '2024-01-01T00:00:00.123456789Z',
       type: 'modal',
@@ -186,19 +186,19 @@ describe('messages in storage', () => {
     const before = [(await first.root.read(`${messagesPath}/${id}`)).body.data, (await first.root.list(messagesPath)).body.data]
     await first[Symbol.asyncDispose]()
 
-    await using next = await startMessageHouse({ settings })
+    await using next = await startMessageFixture({ settings })
 
     expect([(await next.root.read(`${messagesPath}/${id}`)).body.data, (await next.root.list(messagesPath)).body.data]).toEqual(before)
   })
 
   test('a message may be as large as a body may be', async () => {
-    await using house = await startMessageHouse()
+    await using fixture = await startMessageFixture()
     const message = 'QUJD'.repeat(5 * 1024 * 1024)
 
-    const id = await made(house, { message })
+    const id = await made(fixture, { message })
 
-    expect((await house.root.read(`${messagesPath}/${id}`)).body.data?.['message']).toBe(message)
-    expect(await house.root.write(messagesPath, { ...plain, message: message + message.slice(0, 4 * 1024 * 1024) })).toMatchObject({
+    expect((await fixture.root.read(`${messagesPath}/${id}`)).body.data?.['message']).toBe(message)
+    expect(await fixture.root.write(messagesPath, { ...plain, message: message + message.slice(0, 4 * 1024 * 1024) })).toMatchObject({
       status: 400,
       body: errors('failed to create custom message: the messages of this namespace take too much space'),
     })

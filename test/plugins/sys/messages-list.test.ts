@@ -1,31 +1,31 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { errors, errorText } from '../../support/error-bodies.ts'
-import { clientWith, type MessageHouse, made, messagesPath, startMessageHouse } from './message-house.ts'
+import { clientWith, type MessageFixture, made, messagesPath, startMessageFixture } from './message-fixture.ts'
 
 const unwanted = 'Endpoint ignored these unrecognized parameters: [foo]'
 const ignoredType = 'Endpoint ignored the unrecognized value of the type filter'
 
 test('the list of an empty namespace is 404, or has the warnings alone', async () => {
-  await using house = await startMessageHouse()
+  await using fixture = await startMessageFixture()
 
-  expect(await house.root.call('LIST', messagesPath)).toMatchObject({ status: 404, body: errors() })
-  expect(await house.root.list(`${messagesPath}?type=fred`)).toMatchObject({ status: 404, body: errors() })
-  expect(await house.root.call('LIST', `${messagesPath}?foo=1`)).toMatchObject({ status: 200, body: { data: {}, warnings: [unwanted] } })
-  expect(await house.root.call('LIST', `${messagesPath}?list=true`)).toMatchObject({ status: 200, body: { data: {} } })
+  expect(await fixture.root.call('LIST', messagesPath)).toMatchObject({ status: 404, body: errors() })
+  expect(await fixture.root.list(`${messagesPath}?type=fred`)).toMatchObject({ status: 404, body: errors() })
+  expect(await fixture.root.call('LIST', `${messagesPath}?foo=1`)).toMatchObject({ status: 200, body: { data: {}, warnings: [unwanted] } })
+  expect(await fixture.root.call('LIST', `${messagesPath}?list=true`)).toMatchObject({ status: 200, body: { data: {} } })
 })
 
 describe('the list of messages', () => {
-  let house: MessageHouse
+  let fixture: MessageFixture
   let banner: string
   let modal: string
   let scheduled: string
   beforeAll(async () => {
-    house = await startMessageHouse()
-    banner = await made(house, { title: 'banner', options: { a: 1 }, link: { a: 'b' } })
-    modal = await made(house, { title: 'modal', type: 'modal', authenticated: false })
-    scheduled = await made(house, { title: 'later', start_time: '2030-01-01T00:00:00.5Z', end_time: '2031-01-01T00:00:00Z' })
+    fixture = await startMessageFixture()
+    banner = await made(fixture, { title: 'banner', options: { a: 1 }, link: { a: 'b' } })
+    modal = await made(fixture, { title: 'modal', type: 'modal', authenticated: false })
+    scheduled = await made(fixture, { title: 'later', start_time: '2030-01-01T00:00:00.5Z', end_time: '2031-01-01T00:00:00Z' })
   })
-  afterAll(() => house[Symbol.asyncDispose]())
+  afterAll(() => fixture[Symbol.asyncDispose]())
   const names = () => ({ banner, modal, scheduled })
 
   const entry = { title: 'banner', type: 'banner', authenticated: true, start_time: '2024-01-01T00:00:00Z', end_time: null, active: true }
@@ -35,7 +35,7 @@ describe('the list of messages', () => {
     { verb: 'GET', path: `${messagesPath}/?list=1` },
     { verb: 'LIST', path: `${messagesPath}/` },
   ])('$verb $path lists all messages', async ({ verb, path }) => {
-    const { status, body } = await house.root.call(verb, path)
+    const { status, body } = await fixture.root.call(verb, path)
 
     expect(status).toBe(200)
     expect(body.warnings).toBeNull()
@@ -48,7 +48,7 @@ describe('the list of messages', () => {
   })
 
   test('an invalid value of list is refused', async () => {
-    expect(await house.root.read(`${messagesPath}?list=maybe`)).toMatchObject({ status: 400, body: errors() })
+    expect(await fixture.root.read(`${messagesPath}?list=maybe`)).toMatchObject({ status: 400, body: errors() })
   })
 
   type Name = keyof ReturnType<typeof names>
@@ -67,7 +67,7 @@ describe('the list of messages', () => {
     { query: 'authenticated=', found: ['modal'] },
     { query: 'active=T', found: ['banner', 'modal'] },
   ])('$query finds $found', async ({ query, found, warnings }) => {
-    const { status, body } = await house.root.call('LIST', `${messagesPath}?${query}`)
+    const { status, body } = await fixture.root.call('LIST', `${messagesPath}?${query}`)
 
     expect(status).toBe(200)
     expect([...((body.data?.['keys'] ?? []) as unknown as string[])].sort()).toEqual(found.map((name) => names()[name]).sort())
@@ -76,13 +76,13 @@ describe('the list of messages', () => {
   })
 
   test.each(['type=banner&authenticated=false', 'active=false&type=modal'])('%s finds nothing', async (query) => {
-    expect(await house.root.call('LIST', `${messagesPath}?${query}`)).toMatchObject({ status: 404, body: errors() })
+    expect(await fixture.root.call('LIST', `${messagesPath}?${query}`)).toMatchObject({ status: 404, body: errors() })
   })
 
   test.each(['authenticated=fred', 'active=fred', 'type=banner&type=modal', 'authenticated=true&authenticated=true'])(
     '%s cannot be read',
     async (query) => {
-      const { status, body } = await house.root.call('LIST', `${messagesPath}?${query}`)
+      const { status, body } = await fixture.root.call('LIST', `${messagesPath}?${query}`)
 
       expect(status).toBe(400)
       expect(errorText(body)).toMatch(/^Field validation failed: error converting input/)
@@ -90,7 +90,7 @@ describe('the list of messages', () => {
   )
 
   test.each(['', '/'])('the right to list may be given on the path with "%s" behind', async (slash) => {
-    const client = await clientWith(house, `${messagesPath}${slash}`, 'list')
+    const client = await clientWith(fixture, `${messagesPath}${slash}`, 'list')
 
     expect((await client.call('LIST', messagesPath)).status).toBe(200)
     expect((await client.call('LIST', `${messagesPath}/`)).status).toBe(200)
@@ -98,21 +98,21 @@ describe('the list of messages', () => {
   })
 
   test('the order is stable, also after a change to another field', async () => {
-    const keys = async () => (await house.root.list(messagesPath)).body.data?.['keys']
+    const keys = async () => (await fixture.root.list(messagesPath)).body.data?.['keys']
     const before = await keys()
-    await house.root.write(`${messagesPath}/${banner}`, { title: 'banner', message: '', start_time: '2024-01-01T00:00:00Z', options: { a: 1 } })
+    await fixture.root.write(`${messagesPath}/${banner}`, { title: 'banner', message: '', start_time: '2024-01-01T00:00:00Z', options: { a: 1 } })
 
     expect(await keys()).toEqual(before)
     expect(before).toEqual([scheduled, ...[banner, modal].sort()])
   })
 
   test('after and limit go by the position in the list', async () => {
-    const keys = async (query: string) => (await house.root.list(`${messagesPath}?${query}`)).body.data?.['keys']
+    const keys = async (query: string) => (await fixture.root.list(`${messagesPath}?${query}`)).body.data?.['keys']
     const all = [scheduled, ...[banner, modal].sort()]
 
     expect(await keys('limit=2')).toEqual(all.slice(0, 2))
     expect(await keys(`limit=2&after=${all[1]}`)).toEqual(all.slice(2))
     expect(await keys(`after=${all[0]}`)).toEqual(all.slice(1))
-    expect((await house.root.list(`${messagesPath}?after=none`)).status).toBe(404)
+    expect((await fixture.root.list(`${messagesPath}?after=none`)).status).toBe(404)
   })
 })

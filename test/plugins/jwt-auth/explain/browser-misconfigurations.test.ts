@@ -7,13 +7,13 @@ import { callback, clientId, configure, redirectUri, type SmallProvider, startSm
 import { aSigner, signedWithSecret } from '../signer.ts'
 import { checksOf } from './checks.ts'
 
-type House = { readonly provider: SmallProvider; readonly server: TestServer; readonly clock: FakeClock }
+type Fixture = { readonly provider: SmallProvider; readonly server: TestServer; readonly clock: FakeClock }
 type Given = Readonly<Record<string, unknown>>
 
 type Case = {
   /** As people describe it. */
   readonly name: string
-  readonly config?: (house: House) => Given
+  readonly config?: (fixture: Fixture) => Given
   readonly role?: Given
   /** What auth_url is asked for. */
   readonly asked?: Given
@@ -21,10 +21,10 @@ type Case = {
   /** Replaces members of the discovery document. */
   readonly metadata?: Given
   /** Spoils what the provider answers. */
-  readonly spoil?: (house: House) => void
+  readonly spoil?: (fixture: Fixture) => void
   /** Goes back in place of `state` and `code`; undefined: those. */
-  readonly back?: (login: URLSearchParams, code: string, house: House) => Promise<Record<string, string>> | Record<string, string>
-  readonly idToken?: (house: House, login: URLSearchParams) => string
+  readonly back?: (login: URLSearchParams, code: string, fixture: Fixture) => Promise<Record<string, string>> | Record<string, string>
+  readonly idToken?: (fixture: Fixture, login: URLSearchParams) => string
   readonly reason: string
   /** A part of what must be found on either side. */
   readonly expected: unknown
@@ -488,19 +488,19 @@ const es256 = aSigner('ES256', { kid: 'k1' })
 const table: string[] = []
 
 /** Begins, signs in and comes back; the answer of the step that refused. */
-async function refusedLogin(one: Case, house: House): Promise<Answer> {
-  const { provider, server } = house
+async function refusedLogin(one: Case, fixture: Fixture): Promise<Answer> {
+  const { provider, server } = fixture
   const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: redirectUri, ...one.asked })
   const url = String(begun.body.data?.['auth_url'] ?? '')
   if (begun.status !== 200 || url === '') return begun
   const login = new URLSearchParams(url.split('?')[1])
-  const idToken = one.idToken?.(house, login)
+  const idToken = one.idToken?.(fixture, login)
   const code = provider.codeFor(login, { ...(one.claims === undefined ? {} : { claims: one.claims }), ...(idToken === undefined ? {} : { idToken }) })
-  return callback(server.anonymous, (await one.back?.(login, code, house)) ?? { state: login.get('state') ?? '', code })
+  return callback(server.anonymous, (await one.back?.(login, code, fixture)) ?? { state: login.get('state') ?? '', code })
 }
 
 describe('what people get wrong with browser logins is named by one request, with both sides', () => {
-  const aHouse = shared(async () => {
+  const aFixture = shared(async () => {
     const stack = new AsyncDisposableStack()
     const provider = stack.use(await startSmallProvider())
     const clock = new FakeClock()
@@ -512,17 +512,17 @@ describe('what people get wrong with browser logins is named by one request, wit
   })
 
   test.each(cases)('$name', async (one) => {
-    const house = await aHouse()
-    const { provider, server } = house
+    const fixture = await aFixture()
+    const { provider, server } = fixture
     const document = provider.web.routes.get('/.well-known/openid-configuration') ?? {}
     try {
       provider.web.routes.set('/.well-known/openid-configuration', { ...Object(document), ...one.metadata })
-      expect((await configure(server, provider, one.config?.(house))).status).toBe(204)
+      expect((await configure(server, provider, one.config?.(fixture))).status).toBe(204)
       await server.root.delete('auth/oidc/role/test')
       expect((await writeRole(server, one.role)).status).toBe(204)
-      one.spoil?.(house)
+      one.spoil?.(fixture)
 
-      const refused = await refusedLogin(one, house)
+      const refused = await refusedLogin(one, fixture)
       const id = String(refused.body.request_id)
       const explained = (await server.root.write('auth/oidc/explain', { request_id: id })).body.data
 
@@ -537,7 +537,7 @@ describe('what people get wrong with browser logins is named by one request, wit
       for (const secret of ['"def"', 'code-', ...provider.tokenCalls.map(({ form }) => form.get('code_verifier') ?? '-none-')])
         expect(told).not.toContain(secret)
     } finally {
-      house.clock.advance((Date.now() - house.clock.now()) / 1000)
+      fixture.clock.advance((Date.now() - fixture.clock.now()) / 1000)
       provider.token = undefined
       provider.userInfo = undefined
       provider.web.routes.set('/.well-known/openid-configuration', document)

@@ -10,7 +10,7 @@ const signer = aSigner('ES256', { kid: 'a' })
 const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'bob' }
 
 /** A mount whose provider sends no `Date`, or one with a key of its own. */
-async function startHouse({ hasKey = false, sendsDate = false } = {}) {
+async function startFixture({ hasKey = false, sendsDate = false } = {}) {
   await using opened = new AsyncDisposableStack()
   const clock = new FakeClock(Date.now())
   const provider = opened.use(
@@ -46,21 +46,21 @@ describe('the offset of a clock whose provider sends no Date', () => {
     { name: 'ten minutes ahead', ahead: 600 },
     { name: 'ten minutes behind', ahead: -600 },
   ])('is estimated from fresh tokens, and marked: $name', async ({ ahead }) => {
-    await using house = await startHouse()
-    expect(await house.source()).toMatchObject({ clock_offset_seconds: null, clock_offset_estimated: false })
+    await using fixture = await startFixture()
+    expect(await fixture.source()).toMatchObject({ clock_offset_seconds: null, clock_offset_estimated: false })
 
-    await house.logIn({ ahead })
+    await fixture.logIn({ ahead })
 
-    expect(await house.source()).toMatchObject({ clock_offset_seconds: ahead, clock_offset_estimated: true })
-    expect(await house.explain({ ahead })).toMatchObject({
+    expect(await fixture.source()).toMatchObject({ clock_offset_seconds: ahead, clock_offset_estimated: true })
+    expect(await fixture.explain({ ahead })).toMatchObject({
       clock: { offset_seconds: ahead, estimated: true, source: expect.stringMatching(/^http:/) },
     })
   })
 
   test('keys of the configuration have one too', async () => {
-    await using house = await startHouse({ hasKey: true })
+    await using fixture = await startFixture({ hasKey: true })
 
-    expect(await house.explain({ ahead: 600 })).toMatchObject({
+    expect(await fixture.explain({ ahead: 600 })).toMatchObject({
       reason: 'not_yet_valid',
       clock: { offset_seconds: 600, estimated: true, source: '' },
       report: expect.stringMatching(/^clock +the issuer is at least 600 s ahead of this server$/m),
@@ -68,34 +68,34 @@ describe('the offset of a clock whose provider sends no Date', () => {
   })
 
   test('a clock that is ahead explains a token from the future at once', async () => {
-    await using house = await startHouse()
+    await using fixture = await startFixture()
 
-    const times = checksOf(await house.explain({ ahead: 600 })).find(({ name }) => name === 'times')
+    const times = checksOf(await fixture.explain({ ahead: 600 })).find(({ name }) => name === 'times')
     expect(times).toMatchObject({ verdict: 'fail', hint: 'clock_offset' })
   })
 
   test('one old token tells of no clock; several that were as fresh as each other do', async () => {
-    await using house = await startHouse()
+    await using fixture = await startFixture()
     const expectHint = async (hint: string, made: { age?: number; ahead?: number }) => {
-      const times = checksOf(await house.explain(made)).find(({ name }) => name === 'times')
+      const times = checksOf(await fixture.explain(made)).find(({ name }) => name === 'times')
       expect(times).toMatchObject({ verdict: 'fail', reason: 'expired', hint })
     }
 
     await expectHint('', { age: 3600 })
     for (let count = 0; count < 3; count++) {
-      house.clock.advance(60)
-      expect(await house.logIn({ ahead: -3000 })).toBe(400)
+      fixture.clock.advance(60)
+      expect(await fixture.logIn({ ahead: -3000 })).toBe(400)
     }
     await expectHint('clock_offset', { ahead: -3000 })
   })
 
   test('a Date counts more than tokens', async () => {
-    await using house = await startHouse({ sendsDate: true })
+    await using fixture = await startFixture({ sendsDate: true })
 
-    await house.logIn({ age: 120 })
+    await fixture.logIn({ age: 120 })
 
-    expect(await house.source()).toMatchObject({ clock_offset_estimated: false })
-    expect(Math.abs(Number((await house.source())?.['clock_offset_seconds']))).toBeLessThan(60)
+    expect(await fixture.source()).toMatchObject({ clock_offset_estimated: false })
+    expect(Math.abs(Number((await fixture.source())?.['clock_offset_seconds']))).toBeLessThan(60)
   })
 })
 

@@ -1,26 +1,26 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { errors } from '../../../support/error-bodies.ts'
 import { checksOf } from './checks.ts'
-import { type LoginHouse, openLoginHouse } from './house.ts'
+import { type LoginFixture, openLoginFixture } from './fixture.ts'
 
 describe('explain', () => {
-  let house: LoginHouse
+  let fixture: LoginFixture
   beforeAll(async () => {
-    house = await openLoginHouse()
+    fixture = await openLoginFixture()
   })
-  afterAll(() => house[Symbol.asyncDispose]())
+  afterAll(() => fixture[Symbol.asyncDispose]())
 
   test('an allowed login shows every check in order, and what it would grant', async () => {
-    const mount = await house.mount({
-      config: { oidc_discovery_url: house.issuer.url },
+    const mount = await fixture.mount({
+      config: { oidc_discovery_url: fixture.issuer.url },
       role: { groups_claim: 'groups', claim_mappings: { ref: 'branch' }, bound_claims: { repository: 'acme/shop', ref: 'refs/heads/main' } },
     })
 
-    const { status, body } = await house.explain(mount, { jwt: await house.sign({ groups: ['a', 'b'] }) })
+    const { status, body } = await fixture.explain(mount, { jwt: await fixture.sign({ groups: ['a', 'b'] }) })
 
     const { data } = body
     expect(status).toBe(200)
-    expect(data).toMatchObject({ allowed: true, status: 200, error: '', reason: '', role: 'ci', clock: { source: house.issuer.url } })
+    expect(data).toMatchObject({ allowed: true, status: 200, error: '', reason: '', role: 'ci', clock: { source: fixture.issuer.url } })
     const checks = checksOf(data)
     expect(checks.map(({ name }) => name)).toEqual([
       ...['config', 'role', 'token', 'address', 'signature', 'algorithm', 'claims', 'issuer', 'subject', 'audience', 'times'],
@@ -44,13 +44,13 @@ describe('explain', () => {
   })
 
   test('matching groups are named', async () => {
-    const mount = await house.mount({ role: { groups_claim: 'groups' } })
-    const accessor = (await house.root.read('sys/auth')).body['data']?.[`${mount}/`]?.['accessor']
-    const group = await house.root.write('identity/group', { name: 'ops', type: 'external', policies: ['ops'] })
+    const mount = await fixture.mount({ role: { groups_claim: 'groups' } })
+    const accessor = (await fixture.root.read('sys/auth')).body['data']?.[`${mount}/`]?.['accessor']
+    const group = await fixture.root.write('identity/group', { name: 'ops', type: 'external', policies: ['ops'] })
     const id = group.body['data']?.['id']
-    await house.root.write('identity/group-alias', { name: 'a', mount_accessor: accessor, canonical_id: id })
+    await fixture.root.write('identity/group-alias', { name: 'a', mount_accessor: accessor, canonical_id: id })
 
-    const { body } = await house.explain(mount, { jwt: await house.sign({ groups: ['a', 'b'] }) })
+    const { body } = await fixture.explain(mount, { jwt: await fixture.sign({ groups: ['a', 'b'] }) })
 
     expect(body['data']?.['login']).toMatchObject({
       groups: { claimed: ['a', 'b'], matched: [{ id, name: 'ops' }] },
@@ -60,23 +60,23 @@ describe('explain', () => {
   })
 
   test('explain writes nothing: no entity, no token, no use of a token', async () => {
-    const mount = await house.mount()
+    const mount = await fixture.mount()
     const counts = async () => {
-      const entities = await house.root.list('identity/entity/id')
-      const accessors = await house.root.list('auth/token/accessors')
+      const entities = await fixture.root.list('identity/entity/id')
+      const accessors = await fixture.root.list('auth/token/accessors')
       return [entities.body['data']?.['keys'], accessors.body['data']?.['keys']]
     }
     const before = await counts()
 
-    for (let time = 0; time < 3; time++) await house.explain(mount, { jwt: await house.sign({ sub: 'nobody-yet' }) })
+    for (let time = 0; time < 3; time++) await fixture.explain(mount, { jwt: await fixture.sign({ sub: 'nobody-yet' }) })
 
     expect(await counts()).toEqual(before)
   })
 
   test('after a bad signature the claims are still checked', async () => {
-    const mount = await house.mount({ config: { jwt_validation_pubkeys: [house.issuer.publicKeyPem('ES256')] } })
+    const mount = await fixture.mount({ config: { jwt_validation_pubkeys: [fixture.issuer.publicKeyPem('ES256')] } })
 
-    const { body } = await house.explain(mount, { jwt: await house.sign({ aud: 'GATEHOUSE' }) })
+    const { body } = await fixture.explain(mount, { jwt: await fixture.sign({ aud: 'GATEHOUSE' }) })
 
     const verdicts = checksOf(body['data'])
       .filter(({ verdict }) => verdict === 'fail')
@@ -87,43 +87,43 @@ describe('explain', () => {
 
   test('with claims there is no signature check, and no provider is asked', async () => {
     const provider = { provider: 'azure' }
-    const mount = await house.mount({ config: { provider_config: provider }, role: { groups_claim: 'groups' } })
-    const elsewhere = { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: `${house.issuer.url}/groups` } } }
-    const asked = house.issuer.requestsByPath.get('/groups')
+    const mount = await fixture.mount({ config: { provider_config: provider }, role: { groups_claim: 'groups' } })
+    const elsewhere = { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: `${fixture.issuer.url}/groups` } } }
+    const asked = fixture.issuer.requestsByPath.get('/groups')
 
-    const { body } = await house.explain(mount, { claims: house.claims(elsewhere), distributed_claim_access_token: 'precious' })
+    const { body } = await fixture.explain(mount, { claims: fixture.claims(elsewhere), distributed_claim_access_token: 'precious' })
 
     const skipped = checksOf(body['data'])
       .filter(({ verdict }) => verdict === 'skipped')
       .map(({ name }) => name)
     expect(skipped).toEqual(['token', 'signature', 'algorithm', 'groups', 'entity', 'policies'])
-    expect(house.issuer.requestsByPath.get('/groups')).toBe(asked)
+    expect(fixture.issuer.requestsByPath.get('/groups')).toBe(asked)
   })
 
   test('another client address can be tried', async () => {
-    const mount = await house.mount({ role: { token_bound_cidrs: ['10.0.0.0/8'] } })
-    const jwt = await house.sign()
+    const mount = await fixture.mount({ role: { token_bound_cidrs: ['10.0.0.0/8'] } })
+    const jwt = await fixture.sign()
 
-    expect((await house.explain(mount, { jwt, remote_address: '10.1.2.3' })).body['data']).toMatchObject({ allowed: true })
-    expect((await house.explain(mount, { jwt })).body['data']).toMatchObject({ status: 403, error: 'permission denied' })
+    expect((await fixture.explain(mount, { jwt, remote_address: '10.1.2.3' })).body['data']).toMatchObject({ allowed: true })
+    expect((await fixture.explain(mount, { jwt })).body['data']).toMatchObject({ status: 403, error: 'permission denied' })
   })
 
   test.each([{ fields: {} }, { fields: { jwt: 'x', claims: {} } }, { fields: { jwt: null, claims: null } }])(
     'one of two: $fields',
     async ({ fields }) => {
-      const mount = await house.mount()
+      const mount = await fixture.mount()
 
-      const answer = await house.explain(mount, fields)
+      const answer = await fixture.explain(mount, fields)
 
       expect(answer).toMatchObject({ status: 400, body: errors("exactly one of 'jwt' and 'claims' must be set") })
     },
   )
 
   test('long values are truncated, and neither token nor signature is repeated', async () => {
-    const mount = await house.mount({ role: { bound_claims: { long: 'x' } } })
-    const jwt = await house.sign({ long: 'y'.repeat(5000) })
+    const mount = await fixture.mount({ role: { bound_claims: { long: 'x' } } })
+    const jwt = await fixture.sign({ long: 'y'.repeat(5000) })
 
-    const { text, body } = await house.explain(mount, { jwt })
+    const { text, body } = await fixture.explain(mount, { jwt })
 
     const [bound] = checksOf(body['data']).filter(({ name }) => name === 'bound_claims')
     expect(String(bound?.seen)).toHaveLength(256)
@@ -131,15 +131,15 @@ describe('explain', () => {
   })
 
   test('explain needs update on its path', async () => {
-    const mount = await house.mount()
-    await house.root.write('sys/policies/acl/reads', { policy: `path "auth/${mount}/*" { capabilities = ["read"] }` })
-    const token = await house.root.write('auth/token/create', { policies: ['reads'] })
-    const reader = house.server.as(String(token.body['auth']?.['client_token']))
+    const mount = await fixture.mount()
+    await fixture.root.write('sys/policies/acl/reads', { policy: `path "auth/${mount}/*" { capabilities = ["read"] }` })
+    const token = await fixture.root.write('auth/token/create', { policies: ['reads'] })
+    const reader = fixture.server.as(String(token.body['auth']?.['client_token']))
 
     expect((await reader.write(`auth/${mount}/explain`, { jwt: 'x' })).status).toBe(403)
     expect((await reader.read(`auth/${mount}/status`)).status).toBe(200)
     for (const path of ['explain', 'failures', 'failures/hash', 'status', 'lint']) {
-      expect((await house.server.anonymous.write(`auth/${mount}/${path}`, {})).status).toBe(403)
+      expect((await fixture.server.anonymous.write(`auth/${mount}/${path}`, {})).status).toBe(403)
     }
   })
 })

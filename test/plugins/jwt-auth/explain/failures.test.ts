@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Json } from '../../../support/client.ts'
-import { openLoginHouse, type LoginHouse } from './house.ts'
+import { openLoginFixture, type LoginFixture } from './fixture.ts'
 
 const failuresOf = (body: Json) => body['data']?.['failures'] as unknown as Record<string, unknown>[]
 
 describe('failures', () => {
-  let house: LoginHouse
+  let fixture: LoginFixture
   beforeAll(async () => {
-    house = await openLoginHouse({ settings: { LOGIN_FAILURES_KEPT: '5' } })
+    fixture = await openLoginFixture({ settings: { LOGIN_FAILURES_KEPT: '5' } })
   })
-  afterAll(() => house[Symbol.asyncDispose]())
+  afterAll(() => fixture[Symbol.asyncDispose]())
 
   test('a refused login is found by the request id of its answer, with its claims as hashes', async () => {
-    const mount = await house.mount()
-    const refused = await house.login(mount, { jwt: await house.sign({ aud: 'other', secret: 'hunter2' }) })
+    const mount = await fixture.mount()
+    const refused = await fixture.login(mount, { jwt: await fixture.sign({ aud: 'other', secret: 'hunter2' }) })
     const id = String(refused.body['request_id'])
 
-    const { text, body } = await house.root.read(`auth/${mount}/failures?request_id=${id}`)
+    const { text, body } = await fixture.root.read(`auth/${mount}/failures?request_id=${id}`)
 
     expect(refused.headers['x-gatehouse-request-id']).toBe(id)
     expect(body['data']).toMatchObject({ kept: 5, dropped: 0, since: expect.stringMatching(/Z$/) })
@@ -27,14 +27,14 @@ describe('failures', () => {
       ...{ remote_address: '127.0.0.1', alg: 'RS256', verified: true },
     })
     for (const clear of ['hunter2', 'repo:acme/shop', 'other']) expect(text).not.toContain(clear)
-    const hash = await house.root.write(`auth/${mount}/failures/hash`, { input: 'hunter2' })
+    const hash = await fixture.root.write(`auth/${mount}/failures/hash`, { input: 'hunter2' })
     expect(failure?.['claims']).toMatchObject({ secret: hash.body['data']?.['hash'] })
   })
 
   test('each mount hashes with its own key', async () => {
     const hashes = await Promise.all(
-      [await house.mount(), await house.mount()].map(
-        async (mount) => (await house.root.write(`auth/${mount}/failures/hash`, { input: 'x' })).body['data'],
+      [await fixture.mount(), await fixture.mount()].map(
+        async (mount) => (await fixture.root.write(`auth/${mount}/failures/hash`, { input: 'x' })).body['data'],
       ),
     )
 
@@ -43,12 +43,12 @@ describe('failures', () => {
   })
 
   test('failures are listed newest first, filtered by reason and role and limited, and the oldest are dropped', async () => {
-    const mount = await house.mount()
-    await house.root.write(`auth/${mount}/role/other`, { role_type: 'jwt', user_claim: 'sub', bound_subject: 'x' })
-    const nameOf = async (role: string, jwt: string) => String((await house.login(mount, { role, jwt })).body['request_id'])
+    const mount = await fixture.mount()
+    await fixture.root.write(`auth/${mount}/role/other`, { role_type: 'jwt', user_claim: 'sub', bound_subject: 'x' })
+    const nameOf = async (role: string, jwt: string) => String((await fixture.login(mount, { role, jwt })).body['request_id'])
     const names = [await nameOf('ci', ''), await nameOf('ci', 'x'), await nameOf('other', 'x'), await nameOf('Nobody', 'x'), await nameOf('ci', 'x')]
     names.push(await nameOf('ci', ''), await nameOf('ci', 'x'))
-    const read = async (query = '') => (await house.root.read(`auth/${mount}/failures${query}`)).body
+    const read = async (query = '') => (await fixture.root.read(`auth/${mount}/failures${query}`)).body
 
     expect(failuresOf(await read()).map((one) => one['request_id'])).toEqual(names.slice(-5).reverse())
     expect((await read())['data']).toMatchObject({ dropped: 2 })
@@ -56,25 +56,25 @@ describe('failures', () => {
     expect(failuresOf(await read('?reason=token_missing')).map((one) => one['request_id'])).toEqual([names[5]])
     expect(failuresOf(await read('?role=other')).map((one) => one['request_id'])).toEqual([names[2]])
     const unknown = failuresOf(await read('?reason=role_unknown'))[0]
-    expect(unknown?.['role']).toBe((await house.root.write(`auth/${mount}/failures/hash`, { input: 'nobody' })).body['data']?.['hash'])
+    expect(unknown?.['role']).toBe((await fixture.root.write(`auth/${mount}/failures/hash`, { input: 'nobody' })).body['data']?.['hash'])
   })
 
   test('DELETE removes all failures', async () => {
-    const mount = await house.mount()
-    await house.login(mount, { jwt: 'x' })
+    const mount = await fixture.mount()
+    await fixture.login(mount, { jwt: 'x' })
 
-    expect((await house.root.delete(`auth/${mount}/failures`)).status).toBe(204)
+    expect((await fixture.root.delete(`auth/${mount}/failures`)).status).toBe(204)
 
-    expect((await house.root.read(`auth/${mount}/failures`)).body['data']).toMatchObject({ failures: [], dropped: 0 })
+    expect((await fixture.root.read(`auth/${mount}/failures`)).body['data']).toMatchObject({ failures: [], dropped: 0 })
   })
 
   test('at most 32 claims are kept, with truncated names, and nothing of a token that is too long', async () => {
-    const mount = await house.mount()
+    const mount = await fixture.mount()
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`${index}${'n'.repeat(100)}`, index]))
-    await house.login(mount, { jwt: await house.sign({ ...many, aud: 'x' }, { header: { kid: 'k'.repeat(200) } }) })
-    await house.login(mount, { jwt: await house.sign({ aud: 'x', long: 'x'.repeat(100_000) }, { header: { kid: 'k' } }) })
+    await fixture.login(mount, { jwt: await fixture.sign({ ...many, aud: 'x' }, { header: { kid: 'k'.repeat(200) } }) })
+    await fixture.login(mount, { jwt: await fixture.sign({ aud: 'x', long: 'x'.repeat(100_000) }, { header: { kid: 'k' } }) })
 
-    const [long, first] = failuresOf((await house.root.read(`auth/${mount}/failures`)).body)
+    const [long, first] = failuresOf((await fixture.root.read(`auth/${mount}/failures`)).body)
 
     const names = Object.keys(first?.['claims'] ?? {})
     expect(names).toHaveLength(32)
@@ -85,26 +85,26 @@ describe('failures', () => {
 })
 
 test('a limit of 0 keeps nothing', async () => {
-  await using house = await openLoginHouse({ settings: { LOGIN_FAILURES_KEPT: '0' } })
-  const mount = await house.mount()
-  await house.login(mount, { jwt: 'x' })
+  await using fixture = await openLoginFixture({ settings: { LOGIN_FAILURES_KEPT: '0' } })
+  const mount = await fixture.mount()
+  await fixture.login(mount, { jwt: 'x' })
 
-  expect((await house.root.read(`auth/${mount}/failures`)).body['data']).toMatchObject({ kept: 0, failures: [] })
+  expect((await fixture.root.read(`auth/${mount}/failures`)).body['data']).toMatchObject({ kept: 0, failures: [] })
 })
 
 test('every answer has its request id: granted, refused, empty, early', async () => {
-  await using house = await openLoginHouse()
+  await using fixture = await openLoginFixture()
   const id = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
-  const { anonymous } = house.server
+  const { anonymous } = fixture.server
   const answers = [
-    await house.root.read('sys/auth'),
-    await house.root.read('nowhere'),
+    await fixture.root.read('sys/auth'),
+    await fixture.root.read('nowhere'),
     await anonymous.read('sys/auth'),
     await anonymous.read('/health'),
     await anonymous.call('GET', '/v1'),
     await anonymous.call('GET', '/v1/a/../b'),
     await anonymous.call('BREW', 'x'),
-    await house.root.write('sys/policies/acl/x', { policy: '' }),
+    await fixture.root.write('sys/policies/acl/x', { policy: '' }),
     await anonymous.call('GET', `/v1/${'x'.repeat(70_000)}`),
   ]
 
@@ -114,10 +114,10 @@ test('every answer has its request id: granted, refused, empty, early', async ()
 })
 
 test('no answer to a login contains a reason', async () => {
-  await using house = await openLoginHouse()
-  const mount = await house.mount()
+  await using fixture = await openLoginFixture()
+  const mount = await fixture.mount()
 
-  const { text } = await house.login(mount, { jwt: await house.sign({ aud: 'x' }) })
+  const { text } = await fixture.login(mount, { jwt: await fixture.sign({ aud: 'x' }) })
 
   expect(text).not.toContain('audience_mismatch')
 })

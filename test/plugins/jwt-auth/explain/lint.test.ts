@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Fields, type LoginHouse, openLoginHouse } from './house.ts'
+import { type Fields, type LoginFixture, openLoginFixture } from './fixture.ts'
 
 type Found = { readonly role: string; readonly code: string; readonly field: string; readonly text: string }
 
@@ -167,16 +167,16 @@ const cases: readonly { name: string; config?: Fields; role?: Fields; found: Rec
 ]
 
 describe('lint', () => {
-  let house: LoginHouse
+  let fixture: LoginFixture
   beforeAll(async () => {
-    house = await openLoginHouse()
+    fixture = await openLoginFixture()
   })
-  afterAll(() => house[Symbol.asyncDispose]())
+  afterAll(() => fixture[Symbol.asyncDispose]())
   const lint = async (mount: string, query = '') =>
-    (await house.root.read(`auth/${mount}/lint${query}`)).body['data']?.['findings'] as unknown as Found[]
+    (await fixture.root.read(`auth/${mount}/lint${query}`)).body['data']?.['findings'] as unknown as Found[]
 
   test.each(cases)('$name', async ({ config = {}, role = {}, found }) => {
-    const mount = await house.mount({ config, role })
+    const mount = await fixture.mount({ config, role })
 
     const findings = await lint(mount)
 
@@ -186,19 +186,19 @@ describe('lint', () => {
   })
 
   test('one role, or all; 404 for one that is not there', async () => {
-    const mount = await house.mount({ role: { bound_audiences: [] } })
-    await house.root.write(`auth/${mount}/role/second`, { role_type: 'jwt', user_claim: 'jti', bound_audiences: 'x' })
+    const mount = await fixture.mount({ role: { bound_audiences: [] } })
+    await fixture.root.write(`auth/${mount}/role/second`, { role_type: 'jwt', user_claim: 'jti', bound_audiences: 'x' })
 
     expect((await lint(mount)).map(({ role, code }) => `${role} ${code}`)).toEqual(['ci no_audience', 'second unbounded_alias'])
     expect((await lint(mount, '?role=SECOND')).map(({ role }) => role)).toEqual(['second'])
-    expect((await house.root.read(`auth/${mount}/lint?role=none`)).status).toBe(404)
+    expect((await fixture.root.read(`auth/${mount}/lint?role=none`)).status).toBe(404)
   })
 
   test('a write shows findings only when the mount is tuned to', async () => {
-    const mount = await house.mount()
-    const write = (fields: Fields) => house.root.write(`auth/${mount}/role/ci`, fields)
+    const mount = await fixture.mount()
+    const write = (fields: Fields) => fixture.root.write(`auth/${mount}/role/ci`, fields)
     expect((await write({ role_type: 'jwt', bound_audiences: [] })).status).toBe(204)
-    expect((await house.root.write(`sys/auth/${mount}/tune`, { options: { role_lint: 'write' } })).status).toBe(204)
+    expect((await fixture.root.write(`sys/auth/${mount}/tune`, { options: { role_lint: 'write' } })).status).toBe(204)
 
     const answer = await write({ role_type: 'jwt', policy: 'x', token_ttl: 60 })
 
@@ -226,10 +226,10 @@ describe('lint', () => {
     ['x', undefined],
     ['b'.repeat(4096), undefined],
   ])('a field that is written $0: did you mean $1', async (name, meant) => {
-    const mount = await house.mount()
-    await house.root.write(`sys/auth/${mount}/tune`, { options: { role_lint: 'write' } })
+    const mount = await fixture.mount()
+    await fixture.root.write(`sys/auth/${mount}/tune`, { options: { role_lint: 'write' } })
 
-    const answer = await house.root.write(`auth/${mount}/role/new`, { role_type: 'jwt', user_claim: 'sub', bound_subject: 'x', [name]: 'x' })
+    const answer = await fixture.root.write(`auth/${mount}/role/new`, { role_type: 'jwt', user_claim: 'sub', bound_subject: 'x', [name]: 'x' })
 
     const warning = String(answer.body['warnings']?.['1'])
     expect(warning.startsWith('unknown_field: [')).toBe(true)
@@ -238,10 +238,10 @@ describe('lint', () => {
   })
 
   test('a sound role causes no warnings even then', async () => {
-    const mount = await house.mount()
-    await house.root.write(`sys/auth/${mount}/tune`, { options: { role_lint: 'write' } })
+    const mount = await fixture.mount()
+    await fixture.root.write(`sys/auth/${mount}/tune`, { options: { role_lint: 'write' } })
 
-    const answer = await house.root.write(`auth/${mount}/role/new`, {
+    const answer = await fixture.root.write(`auth/${mount}/role/new`, {
       role_type: 'jwt',
       user_claim: 'sub',
       bound_audiences: 'x',

@@ -4,15 +4,15 @@ import { errorText } from '../../../support/error-bodies.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { signedWithSecret } from '../signer.ts'
 import { checksOf } from './checks.ts'
-import { type Fields, type LoginHouse, openLoginHouse } from './house.ts'
+import { type Fields, type LoginFixture, openLoginFixture } from './fixture.ts'
 
 type Mistake = {
   readonly name: string
-  readonly config?: (house: LoginHouse) => Fields
+  readonly config?: (fixture: LoginFixture) => Fields
   readonly role?: Fields
   /** Laid over the claims of a good token. */
   readonly claims?: Fields
-  readonly jwt?: (house: LoginHouse) => Promise<string> | string
+  readonly jwt?: (fixture: LoginFixture) => Promise<string> | string
   readonly asked?: Fields
   readonly check: string
   readonly reason: string
@@ -20,7 +20,7 @@ type Mistake = {
 }
 
 const otherKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'pem', type: 'spki' }).toString()
-const discovered = ({ issuer }: LoginHouse) => ({ oidc_discovery_url: issuer.url })
+const discovered = ({ issuer }: LoginFixture) => ({ oidc_discovery_url: issuer.url })
 const seconds = () => Math.floor(Date.now() / 1000)
 
 /** What people get wrong, each found by one call of `explain`. */
@@ -28,11 +28,11 @@ const mistakes: readonly Mistake[] = [
   ...[
     {
       name: 'a slash behind the issuer',
-      config: ({ issuer }: LoginHouse) => ({ bound_issuer: `${issuer.url}/` }),
+      config: ({ issuer }: LoginFixture) => ({ bound_issuer: `${issuer.url}/` }),
       hint: 'differs_in_trailing_slash',
     },
-    { name: 'an issuer in capitals', config: ({ issuer }: LoginHouse) => ({ bound_issuer: issuer.url.toUpperCase() }), hint: 'differs_in_case' },
-    { name: 'a blank behind the issuer', config: ({ issuer }: LoginHouse) => ({ bound_issuer: `${issuer.url} ` }), hint: 'differs_in_white_space' },
+    { name: 'an issuer in capitals', config: ({ issuer }: LoginFixture) => ({ bound_issuer: issuer.url.toUpperCase() }), hint: 'differs_in_case' },
+    { name: 'a blank behind the issuer', config: ({ issuer }: LoginFixture) => ({ bound_issuer: `${issuer.url} ` }), hint: 'differs_in_white_space' },
     { name: 'tokens of another issuer', claims: { iss: 'https://elsewhere.example' } },
   ].map((one) => ({ ...one, check: 'issuer', reason: 'issuer_mismatch' })),
   ...[
@@ -180,20 +180,20 @@ const mistakes: readonly Mistake[] = [
 ]
 
 describe('what people get wrong', () => {
-  let house: LoginHouse
+  let fixture: LoginFixture
   beforeAll(async () => {
-    house = await openLoginHouse()
+    fixture = await openLoginFixture()
   })
-  afterAll(() => house[Symbol.asyncDispose]())
+  afterAll(() => fixture[Symbol.asyncDispose]())
 
   test.each(mistakes)(
     '$name is named by one call of explain',
     async ({ config, role = {}, claims = {}, jwt, asked = {}, check, reason, hint = '' }) => {
-      const mount = await house.mount({ config: config?.(house) ?? {}, role })
-      const token = jwt === undefined ? await house.sign(claims) : await jwt(house)
+      const mount = await fixture.mount({ config: config?.(fixture) ?? {}, role })
+      const token = jwt === undefined ? await fixture.sign(claims) : await jwt(fixture)
 
-      const explained = await house.explain(mount, { jwt: token, ...asked })
-      const login = await house.login(mount, { jwt: token, ...asked })
+      const explained = await fixture.explain(mount, { jwt: token, ...asked })
+      const login = await fixture.login(mount, { jwt: token, ...asked })
 
       const { data } = explained.body
       const failed = checksOf(data).find(({ verdict }) => verdict === 'fail')
@@ -211,47 +211,47 @@ describe('what people get wrong', () => {
   })
 
   test('a mount nobody configured', async () => {
-    const mount = await house.mount({ config: null })
+    const mount = await fixture.mount({ config: null })
 
-    const { body } = await house.explain(mount, { jwt: 'x' })
+    const { body } = await fixture.explain(mount, { jwt: 'x' })
 
     expect(body['data']).toMatchObject({ allowed: false, status: 400, reason: 'config_missing', error: 'could not load configuration' })
-    expect((await house.root.read(`auth/${mount}/status`)).body['data']).toMatchObject({ ok: false, type: 'none', sources: [] })
+    expect((await fixture.root.read(`auth/${mount}/status`)).body['data']).toMatchObject({ ok: false, type: 'none', sources: [] })
   })
 
   test('a person who was switched off', async () => {
-    const mount = await house.mount()
-    const login = await house.login(mount, { jwt: await house.sign() })
-    await house.root.write(`identity/entity/id/${String(login.body['auth']?.['entity_id'])}`, { disabled: true })
+    const mount = await fixture.mount()
+    const login = await fixture.login(mount, { jwt: await fixture.sign() })
+    await fixture.root.write(`identity/entity/id/${String(login.body['auth']?.['entity_id'])}`, { disabled: true })
 
-    const { body } = await house.explain(mount, { jwt: await house.sign() })
+    const { body } = await fixture.explain(mount, { jwt: await fixture.sign() })
 
     expect(body['data']).toMatchObject({ allowed: false, status: 403, error: 'permission denied', reason: 'entity_disabled' })
   })
 
   test('a person who is somebody else since the user claim was changed', async () => {
-    const mount = await house.mount()
-    const login = await house.login(mount, { jwt: await house.sign() })
-    const asBefore = await house.explain(mount, { jwt: await house.sign() })
-    await house.root.write(`auth/${mount}/role/ci`, { role_type: 'jwt', user_claim: 'repository' })
+    const mount = await fixture.mount()
+    const login = await fixture.login(mount, { jwt: await fixture.sign() })
+    const asBefore = await fixture.explain(mount, { jwt: await fixture.sign() })
+    await fixture.root.write(`auth/${mount}/role/ci`, { role_type: 'jwt', user_claim: 'repository' })
 
-    const after = await house.explain(mount, { jwt: await house.sign() })
+    const after = await fixture.explain(mount, { jwt: await fixture.sign() })
 
     expect(asBefore.body['data']?.['login']?.['alias']).toMatchObject({ name: 'repo:acme/shop', entity_id: login.body['auth']?.['entity_id'] })
     expect(after.body['data']?.['login']?.['alias']).toMatchObject({ name: 'acme/shop', entity_id: '' })
   })
 
   test('keys that cannot be had', async () => {
-    const mount = await house.mount({ config: discovered(house) })
-    house.issuer.misbehave({ kind: 'html' }, 'jwks')
+    const mount = await fixture.mount({ config: discovered(fixture) })
+    fixture.issuer.misbehave({ kind: 'html' }, 'jwks')
     try {
-      const status = await house.root.read(`auth/${mount}/status?refresh=true`)
-      const { body } = await house.explain(mount, { jwt: await house.sign() })
+      const status = await fixture.root.read(`auth/${mount}/status?refresh=true`)
+      const { body } = await fixture.explain(mount, { jwt: await fixture.sign() })
 
       expect(status.body['data']).toMatchObject({ ok: false, sources: [withText({ reachable: false, keys: 0 })] })
       expect(body['data']).toMatchObject({ allowed: false, reason: 'keys_unavailable' })
     } finally {
-      house.issuer.behave()
+      fixture.issuer.behave()
     }
   })
 })
@@ -263,10 +263,10 @@ test.each([
   { name: 'ahead', ahead: 900, reason: 'expired' },
 ])('a clock that is $name', async ({ ahead, reason }) => {
   const clock = new FakeClock(Date.now() + ahead * 1000)
-  await using house = await openLoginHouse({ clock })
-  const mount = await house.mount({ config: discovered(house) })
+  await using fixture = await openLoginFixture({ clock })
+  const mount = await fixture.mount({ config: discovered(fixture) })
 
-  const { body } = await house.explain(mount, { jwt: await house.sign({ nbf: seconds() }) })
+  const { body } = await fixture.explain(mount, { jwt: await fixture.sign({ nbf: seconds() }) })
 
   const checks = checksOf(body['data'])
   expect(checks.find(({ name }) => name === 'times')).toMatchObject({ verdict: 'fail', reason, hint: 'clock_offset' })
@@ -274,5 +274,5 @@ test.each([
   // the other clock goes on, ours stands
   expect(offset).toBeGreaterThanOrEqual(-ahead - 1)
   expect(offset).toBeLessThanOrEqual((Date.now() - clock.now()) / 1000 + 1)
-  expect(body['data']?.['clock']).toMatchObject({ source: house.issuer.url })
+  expect(body['data']?.['clock']).toMatchObject({ source: fixture.issuer.url })
 })

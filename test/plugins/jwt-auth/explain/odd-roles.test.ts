@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Answer } from '../../../support/client.ts'
 import { checksOf } from './checks.ts'
-import { type Fields, type LoginHouse, openLoginHouse } from './house.ts'
+import { type Fields, type LoginFixture, openLoginFixture } from './fixture.ts'
 
-let house: LoginHouse
+let fixture: LoginFixture
 beforeAll(async () => {
-  house = await openLoginHouse()
+  fixture = await openLoginFixture()
 })
-afterAll(() => house[Symbol.asyncDispose]())
+afterAll(() => fixture[Symbol.asyncDispose]())
 
 const told = ({ status, body }: Answer) => ({ status, error: body['errors']?.[0] ?? '' })
 
 /** Explains, logs in, and gives both where they agree. */
 async function both(mount: string, jwt: string): Promise<Fields> {
-  const explained = (await house.explain(mount, { jwt })).body['data']
-  const login = told(await house.login(mount, { jwt }))
+  const explained = (await fixture.explain(mount, { jwt })).body['data']
+  const login = told(await fixture.login(mount, { jwt }))
   expect({ status: explained?.['status'], error: explained?.['error'] }).toEqual(login)
   expect(explained?.['allowed']).toBe(login.status === 200)
   return { ...login, reason: explained?.['reason'], failed: checksOf(explained).find(({ verdict }) => verdict === 'fail')?.name ?? '' }
@@ -22,41 +22,41 @@ async function both(mount: string, jwt: string): Promise<Fields> {
 
 test('a batch token with too much in it', async () => {
   const policies = Array.from({ length: 100 }, (_, at) => `${'p'.repeat(600)}${at}`)
-  const mount = await house.mount({ role: { token_type: 'batch', token_policies: policies, token_replay_protection: true } })
+  const mount = await fixture.mount({ role: { token_type: 'batch', token_policies: policies, token_replay_protection: true } })
 
-  const found = await both(mount, await house.sign({ jti: 'a' }))
+  const found = await both(mount, await fixture.sign({ jti: 'a' }))
   expect(found).toMatchObject({
     status: 400,
     error: expect.stringMatching(/^batch tokens cannot be longer/),
     reason: 'metadata_invalid',
     failed: 'metadata',
   })
-  const failures = (await house.root.read(`auth/${mount}/failures`)).body['data']?.['failures']
+  const failures = (await fixture.root.read(`auth/${mount}/failures`)).body['data']?.['failures']
   expect(failures).toMatchObject([{ reason: 'metadata_invalid', status: 400, verified: true }])
   // refused, so not spent
-  expect(await both(mount, await house.sign({ jti: 'a' }))).toEqual(found)
+  expect(await both(mount, await fixture.sign({ jti: 'a' }))).toEqual(found)
 })
 
 test('a batch token that logs in once', async () => {
-  const mount = await house.mount({ role: { token_type: 'batch', token_replay_protection: true } })
-  const jwt = await house.sign({ jti: 'b' })
+  const mount = await fixture.mount({ role: { token_type: 'batch', token_replay_protection: true } })
+  const jwt = await fixture.sign({ jti: 'b' })
 
   expect(await both(mount, jwt)).toMatchObject({ status: 200 })
   expect(await both(mount, jwt)).toMatchObject({ status: 400, reason: 'token_replayed', failed: 'replay' })
 })
 
 test('a directory that cannot be asked', async () => {
-  const mount = await house.mount({ config: { provider_config: { provider: 'azure', fetch_groups: true } }, role: { groups_claim: 'groups' } })
+  const mount = await fixture.mount({ config: { provider_config: { provider: 'azure', fetch_groups: true } }, role: { groups_claim: 'groups' } })
 
-  expect(await both(mount, await house.sign({ groups: ['a'] }))).toMatchObject({ status: 400, reason: 'groups_unavailable', failed: 'groups' })
+  expect(await both(mount, await fixture.sign({ groups: ['a'] }))).toMatchObject({ status: 400, reason: 'groups_unavailable', failed: 'groups' })
 })
 
 test('groups that nobody was asked for are no groups that are missing', async () => {
   const azure = { provider_config: { provider: 'azure', fetch_groups: true } }
   const bound_claims = { groups: 'ops', repository: 'acme/shop' }
-  const mount = await house.mount({ config: azure, role: { groups_claim: 'groups', bound_claims } })
+  const mount = await fixture.mount({ config: azure, role: { groups_claim: 'groups', bound_claims } })
   const explain = async (over: Fields) => {
-    const { body } = await house.explain(mount, { claims: house.claims(over), distributed_claim_access_token: 't' })
+    const { body } = await fixture.explain(mount, { claims: fixture.claims(over), distributed_claim_access_token: 't' })
     const bound = checksOf(body['data']).filter(({ name }) => name === 'bound_claims')
     return { reason: body['data']?.['reason'], bound: bound.map(({ verdict }) => verdict).sort() }
   }
@@ -66,9 +66,9 @@ test('groups that nobody was asked for are no groups that are missing', async ()
 })
 
 test('a role for other addresses, and one for browsers', async () => {
-  const far = await house.mount({ role: { token_bound_cidrs: ['10.0.0.0/8'] } })
-  const browsers = await house.mount({ role: { role_type: 'oidc', allowed_redirect_uris: 'http://localhost/cb' } })
+  const far = await fixture.mount({ role: { token_bound_cidrs: ['10.0.0.0/8'] } })
+  const browsers = await fixture.mount({ role: { role_type: 'oidc', allowed_redirect_uris: 'http://localhost/cb' } })
 
-  expect(await both(far, await house.sign())).toMatchObject({ status: 403, reason: 'address_not_bound' })
-  expect(await both(browsers, await house.sign())).toMatchObject({ status: 400, reason: 'role_type_refused' })
+  expect(await both(far, await fixture.sign())).toMatchObject({ status: 403, reason: 'address_not_bound' })
+  expect(await both(browsers, await fixture.sign())).toMatchObject({ status: 400, reason: 'role_type_refused' })
 })

@@ -4,16 +4,16 @@ import { errors } from '../../../support/error-bodies.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { begin, callback, logIn, redirectUri, startSmallProvider, withFlow, writeRole } from '../oidc/small-provider.ts'
 import { checksOf } from './checks.ts'
-import { type LoginHouse, openLoginHouse } from './house.ts'
+import { type LoginFixture, openLoginFixture } from './fixture.ts'
 
 const unknown = 'no failure of this request is kept here: they are kept in memory, by the server that refused, and the oldest go'
 
 describe('explain by the request id of a refused login by JWT', () => {
-  let house: LoginHouse
+  let fixture: LoginFixture
   beforeAll(async () => {
-    house = await openLoginHouse()
+    fixture = await openLoginFixture()
   })
-  afterAll(() => house[Symbol.asyncDispose]())
+  afterAll(() => fixture[Symbol.asyncDispose]())
 
   const idOf = (body: Json) => String(body['request_id'])
   const without = (data: Json | undefined) => ({ ...data, request_id: '', time: '', path: '', remote_address: '', report: '', clock: null })
@@ -24,12 +24,12 @@ describe('explain by the request id of a refused login by JWT', () => {
     ['a policy it must not get', {}, { token_policies: ['root'] }],
     ['a user claim that is missing', {}, { user_claim: 'email' }],
   ])('gives the trace that the token would: %s', async (_what, over, role) => {
-    const mount = await house.mount({ role })
-    const jwt = await house.sign(over)
-    const refused = await house.login(mount, { jwt })
+    const mount = await fixture.mount({ role })
+    const jwt = await fixture.sign(over)
+    const refused = await fixture.login(mount, { jwt })
 
-    const byToken = (await house.explain(mount, { jwt })).body['data']
-    const byRequest = (await house.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })).body['data']
+    const byToken = (await fixture.explain(mount, { jwt })).body['data']
+    const byRequest = (await fixture.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })).body['data']
 
     expect(byRequest).toMatchObject({ path: 'login', remote_address: '127.0.0.1', request_id: idOf(refused.body), allowed: false, login: null })
     // the clock goes on, and the login did not come to the checks of the core
@@ -41,11 +41,11 @@ describe('explain by the request id of a refused login by JWT', () => {
   })
 
   test('what a token says is not in the list of failures, only in what explain gives to who may update it', async () => {
-    const mount = await house.mount()
-    const refused = await house.login(mount, { jwt: await house.sign({ aud: 'hunter2' }) })
+    const mount = await fixture.mount()
+    const refused = await fixture.login(mount, { jwt: await fixture.sign({ aud: 'hunter2' }) })
 
-    const list = await house.root.read(`auth/${mount}/failures`)
-    const explained = await house.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })
+    const list = await fixture.root.read(`auth/${mount}/failures`)
+    const explained = await fixture.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })
 
     expect(list.text).not.toContain('hunter2')
     expect(list.body['data']?.['failures']).toMatchObject([{ check: 'audience', expected: ['gatehouse'], seen: null, hint: '', detail: 'aud' }])
@@ -54,7 +54,7 @@ describe('explain by the request id of a refused login by JWT', () => {
 
   test('of very many in a row only the check that refused is kept', async () => {
     const clock = new FakeClock()
-    await using quick = await openLoginHouse({ clock })
+    await using quick = await openLoginFixture({ clock })
     const mount = await quick.mount()
     const jwt = await quick.sign({ aud: 'x' })
     const checksOfNext = async () => {
@@ -71,11 +71,11 @@ describe('explain by the request id of a refused login by JWT', () => {
   })
 
   test('a signature is not checked again, and the token not kept', async () => {
-    const mount = await house.mount({ config: { jwt_validation_pubkeys: [house.issuer.publicKeyPem('ES256')] } })
-    const jwt = await house.sign({ aud: 'x' })
-    const refused = await house.login(mount, { jwt })
+    const mount = await fixture.mount({ config: { jwt_validation_pubkeys: [fixture.issuer.publicKeyPem('ES256')] } })
+    const jwt = await fixture.sign({ aud: 'x' })
+    const refused = await fixture.login(mount, { jwt })
 
-    const { text, body } = await house.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })
+    const { text, body } = await fixture.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })
 
     const failed = checksOf(body['data']).filter(({ verdict }) => verdict === 'fail')
     expect(failed.map(({ name }) => name)).toEqual(['signature', 'audience'])
@@ -83,23 +83,23 @@ describe('explain by the request id of a refused login by JWT', () => {
   })
 
   test('an id that is not known, that of another mount, and none', async () => {
-    const [mount, other] = [await house.mount(), await house.mount()]
-    const refused = await house.login(other, { jwt: 'x' })
+    const [mount, other] = [await fixture.mount(), await fixture.mount()]
+    const refused = await fixture.login(other, { jwt: 'x' })
 
     for (const request_id of ['6f7b9d4e-7b0a-4a51-8a54-0f6a3f0c9f11', idOf(refused.body), '']) {
-      expect(await house.root.write(`auth/${mount}/explain`, { request_id })).toMatchObject({ status: 404, body: errors(unknown) })
+      expect(await fixture.root.write(`auth/${mount}/explain`, { request_id })).toMatchObject({ status: 404, body: errors(unknown) })
     }
-    expect(await house.root.write(`auth/${mount}/explain`, { request_id: 'x', jwt: 'y' })).toMatchObject({
+    expect(await fixture.root.write(`auth/${mount}/explain`, { request_id: 'x', jwt: 'y' })).toMatchObject({
       status: 400,
       body: errors("'request_id' stands in place of 'jwt' and 'claims': set only one of them"),
     })
   })
 
   test('a name that is no role’s is legible only if it is nearly that of one', async () => {
-    const mount = await house.mount({ roleName: 'deploy' })
+    const mount = await fixture.mount({ roleName: 'deploy' })
     const seenOf = async (role: string) => {
-      const refused = await house.login(mount, { role, jwt: 'x' })
-      const { data } = (await house.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })).body
+      const refused = await fixture.login(mount, { role, jwt: 'x' })
+      const { data } = (await fixture.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })).body
       return checksOf(data).find(({ verdict }) => verdict === 'fail')
     }
 
@@ -109,10 +109,10 @@ describe('explain by the request id of a refused login by JWT', () => {
 
   test('what is kept of one login has a bound', async () => {
     const many = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`claim${at}`, Array.from({ length: 8 }, () => 'v'.repeat(300))]))
-    const mount = await house.mount({ role: { bound_claims: many } })
-    const refused = await house.login(mount, { jwt: await house.sign({ claim0: 'x'.repeat(20_000) }) })
+    const mount = await fixture.mount({ role: { bound_claims: many } })
+    const refused = await fixture.login(mount, { jwt: await fixture.sign({ claim0: 'x'.repeat(20_000) }) })
 
-    const { body } = await house.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })
+    const { body } = await fixture.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })
 
     expect(JSON.stringify(body['data']?.['checks']).length).toBeLessThan(16_384)
     const failed = checksOf(body['data']).find(({ verdict }) => verdict === 'fail')

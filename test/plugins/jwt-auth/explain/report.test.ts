@@ -4,22 +4,22 @@ import { errors } from '../../../support/error-bodies.ts'
 import type { ExplainedCheck } from '../../../../src/plugins/jwt-auth/explain/explain.ts'
 import { reportOf, wantsText } from '../../../../src/plugins/jwt-auth/explain/report.ts'
 import { logIn, startSmallProvider, withFlow } from '../oidc/small-provider.ts'
-import { type LoginHouse, openLoginHouse } from './house.ts'
+import { type LoginFixture, openLoginFixture } from './fixture.ts'
 
 describe('explain for people', () => {
-  let house: LoginHouse
+  let fixture: LoginFixture
   beforeAll(async () => {
-    house = await openLoginHouse()
+    fixture = await openLoginFixture()
   })
-  afterAll(() => house[Symbol.asyncDispose]())
+  afterAll(() => fixture[Symbol.asyncDispose]())
 
   const asText = { headers: { Accept: 'text/plain' } }
 
   test('a token that is refused: about twenty lines that name cause, both sides and cure', async () => {
-    const mount = await house.mount({ role: { bound_claims: { repository: 'acme/shop', ref: 'refs/heads/main' } } })
-    const jwt = await house.sign({ aud: 'Gatehouse', ref: 'refs/heads/feature' })
+    const mount = await fixture.mount({ role: { bound_claims: { repository: 'acme/shop', ref: 'refs/heads/main' } } })
+    const jwt = await fixture.sign({ aud: 'Gatehouse', ref: 'refs/heads/feature' })
 
-    const answer = await house.root.write(`auth/${mount}/explain`, { role: 'ci', jwt }, asText)
+    const answer = await fixture.root.write(`auth/${mount}/explain`, { role: 'ci', jwt }, asText)
 
     expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'text/plain; charset=utf-8', vary: expect.stringContaining('Accept') } })
     const lines = answer.text.split('\n')
@@ -39,10 +39,10 @@ describe('explain for people', () => {
   })
 
   test('a login that is allowed, and claims that are tried', async () => {
-    const mount = await house.mount()
+    const mount = await fixture.mount()
 
-    const allowed = await house.root.write(`auth/${mount}/explain`, { role: 'ci', jwt: await house.sign() }, asText)
-    const tried = await house.root.write(`auth/${mount}/explain`, { role: 'ci', claims: house.claims({ aud: 'x' }) }, asText)
+    const allowed = await fixture.root.write(`auth/${mount}/explain`, { role: 'ci', jwt: await fixture.sign() }, asText)
+    const tried = await fixture.root.write(`auth/${mount}/explain`, { role: 'ci', claims: fixture.claims({ aud: 'x' }) }, asText)
 
     expect(allowed.text).toMatch(/^auth\/\w+\/: the login of role "ci" is allowed\n/)
     expect(allowed.text).not.toMatch(/FAIL|What to do/)
@@ -50,11 +50,11 @@ describe('explain for people', () => {
   })
 
   test('the same report is a field of the JSON answer, as `vault write -field=report` takes it', async () => {
-    const mount = await house.mount()
-    const claims = house.claims({ aud: 'x' })
+    const mount = await fixture.mount()
+    const claims = fixture.claims({ aud: 'x' })
 
-    const { body, headers } = await house.root.write(`auth/${mount}/explain`, { role: 'ci', claims })
-    const text = (await house.root.write(`auth/${mount}/explain`, { role: 'ci', claims }, asText)).text
+    const { body, headers } = await fixture.root.write(`auth/${mount}/explain`, { role: 'ci', claims })
+    const text = (await fixture.root.write(`auth/${mount}/explain`, { role: 'ci', claims }, asText)).text
 
     const withoutClock = (report: string) => report.replaceAll(/now [^"]*/g, 'now')
     expect(withoutClock(String(body['data']?.['report']))).toBe(withoutClock(text))
@@ -62,13 +62,13 @@ describe('explain for people', () => {
   })
 
   test('`vault read -field=report` gives that of a refused login, and takes no token in the URL', async () => {
-    const mount = await house.mount()
-    const refused = await house.login(mount, { jwt: await house.sign({ aud: 'x' }) })
+    const mount = await fixture.mount()
+    const refused = await fixture.login(mount, { jwt: await fixture.sign({ aud: 'x' }) })
     const path = `auth/${mount}/explain?request_id=${String(refused.body['request_id'])}`
 
-    const read = await house.root.read(path)
-    const plain = await house.root.read(path, asText)
-    const withToken = await house.root.read(`auth/${mount}/explain?role=ci&jwt=a.b.c`)
+    const read = await fixture.root.read(path)
+    const plain = await fixture.root.read(path, asText)
+    const withToken = await fixture.root.read(`auth/${mount}/explain?role=ci&jwt=a.b.c`)
 
     expect(plain.text).toBe(String(read.body['data']?.['report']))
     expect(plain.text).toContain(String(refused.body['request_id']))
@@ -76,28 +76,28 @@ describe('explain for people', () => {
   })
 
   test('who may neither read nor update it gets no report', async () => {
-    const mount = await house.mount()
+    const mount = await fixture.mount()
 
-    expect((await house.server.anonymous.read(`auth/${mount}/explain?request_id=x`, asText)).status).toBe(403)
-    expect((await house.server.anonymous.write(`auth/${mount}/explain`, {}, asText)).status).toBe(403)
+    expect((await fixture.server.anonymous.read(`auth/${mount}/explain?request_id=x`, asText)).status).toBe(403)
+    expect((await fixture.server.anonymous.write(`auth/${mount}/explain`, {}, asText)).status).toBe(403)
   })
 
   test('a refusal of the request itself stays JSON', async () => {
-    const mount = await house.mount()
+    const mount = await fixture.mount()
 
-    expect(await house.root.write(`auth/${mount}/explain`, {}, asText)).toMatchObject({
+    expect(await fixture.root.write(`auth/${mount}/explain`, {}, asText)).toMatchObject({
       status: 400,
       body: errors("exactly one of 'jwt' and 'claims' must be set"),
     })
   })
 
   test('an answer that is wrapped is JSON', async () => {
-    const mount = await house.mount()
+    const mount = await fixture.mount()
     const headers = { Accept: 'text/plain', 'X-Vault-Wrap-TTL': '60' }
 
-    const wrapped = await house.root.write(`auth/${mount}/explain`, { role: 'ci', jwt: 'x' }, { headers })
+    const wrapped = await fixture.root.write(`auth/${mount}/explain`, { role: 'ci', jwt: 'x' }, { headers })
     const info: Json | undefined = wrapped.body['wrap_info']
-    const inside = await house.server.as(String(info?.['token'])).write('sys/wrapping/unwrap')
+    const inside = await fixture.server.as(String(info?.['token'])).write('sys/wrapping/unwrap')
 
     expect(String(inside.body['data']?.['report'])).toContain('is refused: token_malformed')
   })

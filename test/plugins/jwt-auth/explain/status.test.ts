@@ -2,18 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { OutboundClient } from '../../../../src/core/outbound.ts'
 import { discover } from '../../../../src/plugins/jwt-auth/discovery.ts'
 import { startProvider } from '../provider.ts'
-import { openLoginHouse, type LoginHouse } from './house.ts'
+import { openLoginFixture, type LoginFixture } from './fixture.ts'
 
 describe('status', () => {
-  let house: LoginHouse
+  let fixture: LoginFixture
   beforeAll(async () => {
-    house = await openLoginHouse()
+    fixture = await openLoginFixture()
   })
-  afterAll(() => house[Symbol.asyncDispose]())
-  const status = async (mount: string, query = '') => (await house.root.read(`auth/${mount}/status${query}`)).body['data']
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  const status = async (mount: string, query = '') => (await fixture.root.read(`auth/${mount}/status${query}`)).body['data']
 
   test('status shows the keys of the configuration', async () => {
-    const mount = await house.mount()
+    const mount = await fixture.mount()
 
     expect(await status(mount)).toEqual({
       ok: true,
@@ -38,7 +38,7 @@ describe('status', () => {
   })
 
   test('nothing is fetched until a login, or a request for it', async () => {
-    const mount = await house.mount({ config: { oidc_discovery_url: house.issuer.url } })
+    const mount = await fixture.mount({ config: { oidc_discovery_url: fixture.issuer.url } })
     expect(await status(mount)).toMatchObject({
       ok: false,
       type: 'discovery',
@@ -52,7 +52,7 @@ describe('status', () => {
       sources: [
         {
           ...{
-            url: house.issuer.url,
+            url: fixture.issuer.url,
             reachable: true,
             keys: 2,
             fetches: 2,
@@ -67,26 +67,26 @@ describe('status', () => {
   })
 
   test('when a provider goes away, its keys stay and status tells why it failed', async () => {
-    const mount = await house.mount({ config: { jwt_validation_pubkeys: [], jwks_url: house.issuer.jwksUrl } })
+    const mount = await fixture.mount({ config: { jwt_validation_pubkeys: [], jwks_url: fixture.issuer.jwksUrl } })
     // those of all mounts that use this address
     const before = Number((await status(mount, '?refresh=true'))?.['sources']?.[0]?.['fetches'])
-    house.issuer.misbehave({ kind: 'status', status: 503 }, 'jwks')
+    fixture.issuer.misbehave({ kind: 'status', status: 503 }, 'jwks')
 
     const after = await status(mount, '?refresh=true')
 
-    house.issuer.behave()
+    fixture.issuer.behave()
     expect(after).toMatchObject({ ok: true, type: 'jwks', sources: [{ kind: 'jwks', reachable: false, keys: 2, fetches: before + 1 }] })
     expect(after?.['sources']?.[0]?.['last_error']).toMatchObject({ text: expect.stringContaining('503') })
   })
 
   test('a password in a URL is never shown', async () => {
-    const address = house.issuer.jwksUrl.replace('://', '://keys:hush@')
-    const mount = await house.mount({ config: { jwt_validation_pubkeys: [], jwks_url: address } })
+    const address = fixture.issuer.jwksUrl.replace('://', '://keys:hush@')
+    const mount = await fixture.mount({ config: { jwt_validation_pubkeys: [], jwks_url: address } })
 
     const shown = await status(mount, '?refresh=true')
 
-    expect(shown).toMatchObject({ ok: true, sources: [{ url: house.issuer.jwksUrl, last_error: null }] })
-    const explained = await house.explain(mount, { jwt: await house.sign({}, { header: { kid: 'nobody' } }) })
+    expect(shown).toMatchObject({ ok: true, sources: [{ url: fixture.issuer.jwksUrl, last_error: null }] })
+    const explained = await fixture.explain(mount, { jwt: await fixture.sign({}, { header: { kid: 'nobody' } }) })
     expect(JSON.stringify([shown, explained.body])).not.toContain('hush')
   })
 
@@ -101,30 +101,30 @@ describe('status', () => {
   })
 
   test('several key sets are shown separately', async () => {
-    const pairs = [{ jwks_url: house.issuer.jwksUrl }, { jwks_url: `${house.issuer.jwksUrl}?second` }]
-    const mount = await house.mount({ config: { jwt_validation_pubkeys: [], bound_issuer: '', jwks_pairs: pairs } })
+    const pairs = [{ jwks_url: fixture.issuer.jwksUrl }, { jwks_url: `${fixture.issuer.jwksUrl}?second` }]
+    const mount = await fixture.mount({ config: { jwt_validation_pubkeys: [], bound_issuer: '', jwks_pairs: pairs } })
 
     expect(await status(mount, '?refresh=true')).toMatchObject({ type: 'multi_jwks', sources: pairs.map(({ jwks_url: url }) => ({ url, keys: 2 })) })
   })
 
   test('a mount with a client is of type oidc; logins that wait are counted', async () => {
     const client = { oidc_client_id: 'id', oidc_client_secret: 'secret' }
-    const mount = await house.mount({
-      config: { oidc_discovery_url: house.issuer.url, ...client },
+    const mount = await fixture.mount({
+      config: { oidc_discovery_url: fixture.issuer.url, ...client },
       role: { role_type: 'oidc', allowed_redirect_uris: ['http://localhost/cb'] },
     })
 
-    await house.server.anonymous.write(`auth/${mount}/oidc/auth_url`, { role: 'ci', redirect_uri: 'http://localhost/cb' })
+    await fixture.server.anonymous.write(`auth/${mount}/oidc/auth_url`, { role: 'ci', redirect_uri: 'http://localhost/cb' })
 
     expect(await status(mount)).toMatchObject({ type: 'oidc' })
   })
 
   test('status shows the last login and the last refusal', async () => {
-    const mount = await house.mount()
-    await house.login(mount, { jwt: 'x' })
+    const mount = await fixture.mount()
+    await fixture.login(mount, { jwt: 'x' })
     expect(await status(mount)).toMatchObject({ last_login_at: null, last_refusal_at: expect.stringMatching(/Z$/) })
 
-    await house.login(mount, { jwt: await house.sign() })
+    await fixture.login(mount, { jwt: await fixture.sign() })
 
     expect(await status(mount)).toMatchObject({ last_login_at: expect.stringMatching(/Z$/) })
   })

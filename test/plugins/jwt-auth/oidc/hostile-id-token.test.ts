@@ -9,7 +9,7 @@ import { begin, callback, type SmallProvider, startSmallProvider, verdict, withF
 const signer = aSigner('RS256', { kid: 'r' })
 const names = hostileTokens(signer, { sub: 'alice' }).map(([name]) => name)
 
-async function house() {
+async function fixture() {
   const provider = await startSmallProvider()
   provider.signer = signer
   const server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' }, role: { oidc_disable_confirmation: true } })
@@ -39,10 +39,10 @@ async function byForm(server: TestServer, provider: SmallProvider, tokenOf: Toke
 }
 
 describe('ID tokens nobody should send, by code and by form', () => {
-  const sharedHouse = shared(house)
+  const sharedFixture = shared(fixture)
 
   test.each(names)('%s is refused with 400', async (name) => {
-    const { provider, server } = await sharedHouse()
+    const { provider, server } = await sharedFixture()
     const hostile: TokenOf = (claims) => new Map(hostileTokens(signer, claims)).get(name) ?? ''
 
     for (const way of [byCode, byForm]) {
@@ -54,7 +54,7 @@ describe('ID tokens nobody should send, by code and by form', () => {
   })
 
   test.each(['../../../../dev/null', '__proto__', 'constructor', "' or 1=1 --", 'r\u0000', 'R', ' r'])('a kid %j that no key has', async (kid) => {
-    const { provider, server } = await sharedHouse()
+    const { provider, server } = await sharedFixture()
 
     for (const way of [byCode, byForm]) {
       expect(await way(server, provider, (claims) => signer.sign(claims, { kid }))).toMatch(/^400 .*failed to verify id token signature/)
@@ -62,7 +62,7 @@ describe('ID tokens nobody should send, by code and by form', () => {
   })
 
   test('keys the token brings along are never fetched or used', async () => {
-    await using opened = await house()
+    await using opened = await fixture()
     const { provider, server } = opened
     await using attacker = await startProvider()
     const own = aSigner('RS256', { kid: 'r' })

@@ -21,7 +21,7 @@ type Given = { claims?: object; config?: object; login?: Partial<PendingLogin>; 
 async function verdict({ claims = {}, config = {}, login = {}, token = (all) => rsa.sign(all) }: Given): Promise<string> {
   await using provider = await startProvider({ '/jwks': jwksOf(rsa, ec) })
   const limits = { maxTokenSize: 0 }
-  const house = {
+  const fixture = {
     sources: new SharedSources({ outbound: new OutboundClient({ deny: [] }), clock: new FakeClock() }),
     fetchedAfter: 0,
     clock: new FakeClock(),
@@ -29,7 +29,7 @@ async function verdict({ claims = {}, config = {}, login = {}, token = (all) => 
     limits,
     onFetch: () => {},
   }
-  const keys = new JwksKeyset({ url: `${provider.url}/jwks`, caPem: '' }, house)
+  const keys = new JwksKeyset({ url: `${provider.url}/jwks`, caPem: '' }, fixture)
   const valid = { iss: issuer, sub: 'bob', aud: 'abc', iat: now - 5, exp: now + 300, nonce: 'n_1' }
   const all = Object.fromEntries(Object.entries({ ...valid, ...claims }).filter(([, value]) => value !== undefined))
   const rules = {

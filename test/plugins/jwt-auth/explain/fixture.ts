@@ -5,7 +5,7 @@ import { startTestServer, type TestServer, type TestServerOptions } from '../../
 export type Fields = Readonly<Record<string, unknown>>
 
 /** A mount with a configuration and the role `ci`, and the issuer it trusts. */
-export type LoginHouse = AsyncDisposable & {
+export type LoginFixture = AsyncDisposable & {
   readonly issuer: Issuer
   readonly server: TestServer
   readonly root: Client
@@ -23,7 +23,7 @@ export const goodRole = {
   ...{ token_policies: ['deploy'], token_ttl: 900 },
 }
 
-export async function openLoginHouse(options: TestServerOptions = {}): Promise<LoginHouse> {
+export async function openLoginFixture(options: TestServerOptions = {}): Promise<LoginFixture> {
   await using opened = new AsyncDisposableStack()
   const issuer = opened.use(await startIssuer({ algorithms: ['RS256', 'ES256'] }))
   const server = opened.use(await startTestServer(options))

@@ -7,7 +7,7 @@ import { TokenRevoker } from '../../src/core/tokens/token-revoker.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { startCredentialProvider } from './credential-provider.ts'
 import { type PracticeRole, practiceBackend } from './practice-engine.ts'
-import { aMount, defaultTtl, openTokenHouse } from './token-house.ts'
+import { aMount, defaultTtl, openTokenFixture } from './token-fixture.ts'
 
 const practiceMount = (name: string): Mount =>
   // no plugin of the product: its name is known where it is registered only
@@ -16,21 +16,21 @@ const practiceMount = (name: string): Mount =>
 export type LeaseHouseOptions = { callLimitMs?: number; sweepAgainMs?: number }
 
 /** Leases over a real store and a real provider, two mounts of the practice engine, and a clock the test owns. Nothing runs by itself: `expire` does. */
-export async function openLeaseHouse({ callLimitMs = 500, ...limits }: LeaseHouseOptions = {}) {
+export async function openLeaseFixture({ callLimitMs = 500, ...limits }: LeaseHouseOptions = {}) {
   const opened = new AsyncDisposableStack()
-  const house = opened.use(await openTokenHouse())
+  const fixture = opened.use(await openTokenFixture())
   const provider = opened.use(await startCredentialProvider())
   const roles = new Map<string, PracticeRole>([['ci', { ttl: 3600, maxTtl: 7200, renewable: true }]])
   const practice = practiceMount('practice')
   const other = practiceMount('other')
-  for (const mount of [practice, other]) house.mounts.set(mount.accessor, mount)
+  for (const mount of [practice, other]) fixture.mounts.set(mount.accessor, mount)
   const logged: string[] = []
   const log = { warn: (_: object, text: string) => void logged.push(text), error: (_: object, text: string) => void logged.push(text) }
   let leases: LeaseStore
-  const revoker = new TokenRevoker({ ...house.parts, onRevoked: (token) => leases.endOwned(token) })
+  const revoker = new TokenRevoker({ ...fixture.parts, onRevoked: (token) => leases.endOwned(token) })
   const openLeases = (): LeaseStore => {
     const store = new LeaseStore({
-      ...house.parts,
+      ...fixture.parts,
       random: systemRandom,
       systemTtl: { defaultTtl, maxTtl: defaultTtl },
       log,
@@ -43,10 +43,10 @@ export async function openLeaseHouse({ callLimitMs = 500, ...limits }: LeaseHous
   }
   leases = openLeases()
   opened.defer(() => leases[Symbol.asyncDispose]())
-  const { view, clock } = house
+  const { view, clock } = fixture
 
   /** A credential of the provider under a lease; `token` is its owner. */
-  const issue = async (token: Token = house.root, { mount = practice, role = 'ci' } = {}) => {
+  const issue = async (token: Token = fixture.root, { mount = practice, role = 'ci' } = {}) => {
     const response = await fetch(`${provider.url}/credentials`, { method: 'POST' })
     const { id: credential } = (await response.json()) as { id: string }
     const terms = roles.get(role) ?? { ttl: 0, maxTtl: 0, renewable: true }
@@ -55,7 +55,7 @@ export async function openLeaseHouse({ callLimitMs = 500, ...limits }: LeaseHous
   }
   const ref = (id: string) => ({ namespace: 'root', id })
   return {
-    ...house,
+    ...fixture,
     provider,
     roles,
     practice,
@@ -70,7 +70,7 @@ export async function openLeaseHouse({ callLimitMs = 500, ...limits }: LeaseHous
     /** Works off what is due. */
     expire: () => leases.expiry.run(),
     stored: async (id: string) => (await view.get(`${leasePrefix}root/${id}`)) as Lease | undefined,
-    lookupToken: house.lookup,
+    lookupToken: fixture.lookup,
     lookup: (id: string) => leases.lookup(ref(id), ''),
     irrevocable: async () => Array.fromAsync(leases.irrevocable(['root'])),
     /** Every key that has to do with leases. */

@@ -3,7 +3,7 @@ import type { Client } from '../../support/client.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
 import { PausingClock } from './upstream/aimed.ts'
 
-export type CloudHouse = AsyncDisposable & {
+export type CloudFixture = AsyncDisposable & {
   readonly directory: Directory
   readonly server: TestServer
   readonly root: Client
@@ -26,7 +26,7 @@ export const guids = {
 }
 
 /** A server with mounts `cloud/` and `azure/`, aimed at a stand-in that shares its clock; both are configured unless told otherwise. */
-export async function startCloudHouse({ directory: options = {}, configured = true, ...parts }: CloudHouseOptions = {}): Promise<CloudHouse> {
+export async function startCloudFixture({ directory: options = {}, configured = true, ...parts }: CloudHouseOptions = {}): Promise<CloudFixture> {
   await using stack = new AsyncDisposableStack()
   const clock = new PausingClock(Date.UTC(2026, 4, 5, 6, 7, 8))
   const directory = stack.use(await startDirectory({ ...options, now: () => clock.now() }))
@@ -45,7 +45,7 @@ export async function startCloudHouse({ directory: options = {}, configured = tr
       },
     }),
   )
-  const config: CloudHouse['config'] = (changes = {}) => ({
+  const config: CloudFixture['config'] = (changes = {}) => ({
     subscription_id: directory.subscriptionId,
     tenant_id: directory.tenantId,
     client_id: directory.rootClientId,

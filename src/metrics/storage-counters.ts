@@ -1,15 +1,15 @@
 import type { Registry } from 'prom-client'
 import { type Library, showCounts, showSpans } from './instruments.ts'
-import { CountTally, SpanTally } from './tally.ts'
+import { Counter, Histogram } from './counters.ts'
 
 /** A group takes at most 256 steps. */
 const stepBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
-/** What happened to the storage, from its start on. It is opened before anything else, so it has tallies of its own. */
-export class StorageTallies {
-  readonly #seconds = new SpanTally()
-  readonly #steps = new SpanTally(stepBounds)
-  readonly #errors = new CountTally()
+/** What happened to the storage, from its start on. It is opened before anything else, so it has counters of its own. */
+export class StorageCounters {
+  readonly #seconds = new Histogram()
+  readonly #steps = new Histogram(stepBounds)
+  readonly #errors = new Counter()
 
   committed(steps: number, seconds: number): void {
     this.#seconds.add({}, seconds)

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 import { openBarrier } from '../../../src/core/barrier/barrier.ts'
 import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
 import { issueLogin, type LoginAuth, planLogin } from '../../../src/core/tokens/issue-login.ts'
-import { SpentProofs } from '../../../src/core/tokens/spent-proofs.ts'
+import { ReplayStore } from '../../../src/core/tokens/replay-store.ts'
 import { TokenStore } from '../../../src/core/tokens/token-store.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 import { openSqlite } from '../../../src/storage/sqlite.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { aLogin, jwtMount, openTokenHouse, otherJwtMount } from '../../support/token-house.ts'
+import { aLogin, jwtMount, openTokenFixture, otherJwtMount } from '../../support/token-fixture.ts'
 
 const proof = { of: 'issuer\0id', endsAt: 1_800_000_000_000 }
 const used = 'error validating token: token has been used already'
@@ -23,8 +23,8 @@ const outcome = (login: Promise<unknown>): Promise<string> =>
   )
 
 test.each(['service', 'batch'])('a proof is spent with the %s token it makes, at its mount only', async (tokenType) => {
-  await using house = await openTokenHouse()
-  const go = (changes: Partial<LoginAuth> = {}, mount = jwtMount) => outcome(house.login({ tokenType, proof, ...changes }, mount))
+  await using fixture = await openTokenFixture()
+  const go = (changes: Partial<LoginAuth> = {}, mount = jwtMount) => outcome(fixture.login({ tokenType, proof, ...changes }, mount))
 
   expect(await go()).toBe('ok')
   expect(await go()).toBe(used)
@@ -32,24 +32,24 @@ test.each(['service', 'batch'])('a proof is spent with the %s token it makes, at
   expect(await go({ proof: { ...proof, of: 'issuer\0other' } })).toBe('ok')
   expect(await go({}, { ...otherJwtMount, uuid: 'uuid-2' })).toBe('ok')
   expect(await go({ ...aLogin(), tokenType })).toBe(used)
-  expect(await outcome(house.login({ tokenType }))).toBe('ok')
+  expect(await outcome(fixture.login({ tokenType }))).toBe('ok')
 })
 
 test('a refused login spends nothing', async () => {
-  await using house = await openTokenHouse()
+  await using fixture = await openTokenFixture()
 
-  expect(await outcome(house.login({ proof, policies: ['root'] }))).toBe('auth methods cannot create root tokens')
-  expect(await outcome(house.login({ proof, alias: { name: '', metadata: {} } }))).toBe('missing name in alias')
-  expect(await outcome(house.login({ proof }))).toBe('ok')
+  expect(await outcome(fixture.login({ proof, policies: ['root'] }))).toBe('auth methods cannot create root tokens')
+  expect(await outcome(fixture.login({ proof, alias: { name: '', metadata: {} } }))).toBe('missing name in alias')
+  expect(await outcome(fixture.login({ proof }))).toBe('ok')
 })
 
 test('a plan spends nothing, and knows what is spent', async () => {
-  await using house = await openTokenHouse()
-  const plan = () => outcome(planLogin(house.parts, { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ proof }) }))
+  await using fixture = await openTokenFixture()
+  const plan = () => outcome(planLogin(fixture.parts, { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ proof }) }))
 
   expect(await plan()).toBe('ok')
   expect(await plan()).toBe('ok')
-  await house.login({ proof })
+  await fixture.login({ proof })
   expect(await plan()).toBe(used)
 })
 
@@ -59,10 +59,10 @@ test.each([
   { tokenType: 'batch', known: true },
   { tokenType: 'batch', known: false },
 ])('of 64 concurrent uses one wins: $tokenType, known name: $known', async ({ tokenType, known }) => {
-  await using house = await openTokenHouse()
-  if (known) await house.login()
+  await using fixture = await openTokenFixture()
+  if (known) await fixture.login()
 
-  const outcomes = await Promise.all(Array.from({ length: 64 }, () => outcome(house.login({ tokenType, proof }))))
+  const outcomes = await Promise.all(Array.from({ length: 64 }, () => outcome(fixture.login({ tokenType, proof }))))
 
   expect(outcomes.filter((one) => one === 'ok')).toHaveLength(1)
   expect(outcomes.filter((one) => one === used)).toHaveLength(63)
@@ -76,7 +76,7 @@ test('of two servers on one storage one wins, and both know after a restart', as
   const serve = async (storage: Awaited<ReturnType<typeof openSqlite>>) => {
     const barrier = await openBarrier({ storage, sealKey, clock, random: systemRandom, log: { error: () => {} } })
     const parts = { view: barrier.view('core/'), clock, random: systemRandom, sealer: barrier, mountOf: () => jwtMount }
-    const stores = { spent: await SpentProofs.open(parts), tokens: await TokenStore.open(parts), identity: await IdentityStore.open(parts) }
+    const stores = { spent: await ReplayStore.open(parts), tokens: await TokenStore.open(parts), identity: await IdentityStore.open(parts) }
     const all = { ...parts, ...stores, systemTtl: { defaultTtl: 3600, maxTtl: 3600 } }
     return (of: string) => outcome(issueLogin(all, { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ proof: { ...proof, of } }) }))
   }
@@ -96,15 +96,15 @@ test('of two servers on one storage one wins, and both know after a restart', as
 })
 
 test('a proof is remembered until no role accepts it, plus a minute, and then nothing of it is left', async () => {
-  await using house = await openTokenHouse()
-  const { view, clock, parts } = house
+  await using fixture = await openTokenFixture()
+  const { view, clock, parts } = fixture
   const left = async () => (await Promise.all(prefixes.map((prefix) => view.listKeys(prefix)))).flat().length
   const sweep = () => parts.spent.sweep(async () => 210_000)
   const now = clock.now()
-  await house.login({ proof: { of: 'a', endsAt: now + 1000 } })
-  await house.login({ proof: { of: 'b', endsAt: now + 2000 } })
-  await house.login({ proof: { of: 'a', endsAt: now + 2000 } }, { ...otherJwtMount, uuid: 'uuid-2' })
-  await house.login({ proof: { of: 'far', endsAt: 1e300 } })
+  await fixture.login({ proof: { of: 'a', endsAt: now + 1000 } })
+  await fixture.login({ proof: { of: 'b', endsAt: now + 2000 } })
+  await fixture.login({ proof: { of: 'a', endsAt: now + 2000 } }, { ...otherJwtMount, uuid: 'uuid-2' })
+  await fixture.login({ proof: { of: 'far', endsAt: 1e300 } })
 
   clock.advance(271)
   await sweep()
@@ -112,16 +112,16 @@ test('a proof is remembered until no role accepts it, plus a minute, and then no
   clock.advance(0.5)
   await sweep()
   expect(await left()).toBe(6)
-  expect(await outcome(house.login({ proof: { of: 'b', endsAt: now + 2000 } }))).toBe(used)
+  expect(await outcome(fixture.login({ proof: { of: 'b', endsAt: now + 2000 } }))).toBe(used)
   clock.advance(1)
   await sweep()
   expect(await left()).toBe(2)
-  expect(await outcome(house.login({ proof: { of: 'far', endsAt: 1e300 } }))).toBe(used)
+  expect(await outcome(fixture.login({ proof: { of: 'far', endsAt: 1e300 } }))).toBe(used)
 })
 
 test('the tolerance is read only where a proof has expired, and each mount has its own', async () => {
-  await using house = await openTokenHouse()
-  const { view, clock, parts } = house
+  await using fixture = await openTokenFixture()
+  const { view, clock, parts } = fixture
   const asked: string[] = []
   const tolerances: Record<string, number> = { 'uuid-1': 0, 'uuid-2': 3_600_000 }
   const sweep = () =>
@@ -129,8 +129,8 @@ test('the tolerance is read only where a proof has expired, and each mount has i
       asked.push(mount)
       return tolerances[mount] ?? 0
     })
-  for (const mount of [jwtMount, { ...otherJwtMount, uuid: 'uuid-2' }]) await house.login({ proof: { of: 'a', endsAt: clock.now() } }, mount)
-  await house.login({ proof: { of: 'a', endsAt: clock.now() + 1e9 } }, { ...otherJwtMount, uuid: 'uuid-3' })
+  for (const mount of [jwtMount, { ...otherJwtMount, uuid: 'uuid-2' }]) await fixture.login({ proof: { of: 'a', endsAt: clock.now() } }, mount)
+  await fixture.login({ proof: { of: 'a', endsAt: clock.now() + 1e9 } }, { ...otherJwtMount, uuid: 'uuid-3' })
 
   await sweep()
   expect(asked).toEqual([])
@@ -141,8 +141,8 @@ test('the tolerance is read only where a proof has expired, and each mount has i
 })
 
 test('thousands are removed in one sweep', async () => {
-  await using house = await openTokenHouse()
-  const { view, clock, parts } = house
+  await using fixture = await openTokenFixture()
+  const { view, clock, parts } = fixture
   const proofs = Array.from({ length: 2_500 }, (_, at) => ({ of: String(at), endsAt: clock.now() + at }))
   await view.write(proofs.flatMap((one) => parts.spent.entriesOf('uuid-1', one)))
   clock.advance(120)

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { Turns } from '../../src/core/turns.ts'
+import { KeyedMutex } from '../../src/core/keyed-mutex.ts'
 
 test('work on one key runs one after the other, in the order of the requests, also after a failure', async () => {
-  const turns = new Turns()
+  const turns = new KeyedMutex()
   const seen: string[] = []
   const work = (name: string) => async () => {
     seen.push(`${name} begins`)
@@ -20,7 +20,7 @@ test('work on one key runs one after the other, in the order of the requests, al
 })
 
 test('work on another key does not wait', async () => {
-  const turns = new Turns()
+  const turns = new KeyedMutex()
   const held = Promise.withResolvers<void>()
   const first = turns.take('one', () => held.promise)
 

@@ -3,7 +3,7 @@ export type Labels = Readonly<Record<string, string>>
 type Kept<T> = T & { readonly labels: Labels }
 
 /** Things of one kind, counted by their labels. Cheap enough for every request: the library that words them needs ten times as long. */
-export class CountTally {
+export class Counter {
   readonly #byKey = new Map<string, Kept<{ count: number }>>()
 
   add(labels: Labels): void {
@@ -24,7 +24,7 @@ export const spanBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
 type Spans = { readonly atMost: Float64Array; sum: number; count: number }
 
 /** How long things took, by their labels; or other measures, with bounds of their own. */
-export class SpanTally {
+export class Histogram {
   readonly bounds: readonly number[]
   readonly #byKey = new Map<string, Kept<Spans>>()
 

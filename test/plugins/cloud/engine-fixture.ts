@@ -13,7 +13,7 @@ import type { MountState } from '../../../src/plugins/cloud/mount-state.ts'
 import { openCoreView } from '../../support/core-view.ts'
 import { PausingClock } from './upstream/aimed.ts'
 
-export type EngineHouse = AsyncDisposable & {
+export type EngineFixture = AsyncDisposable & {
   readonly directory: Directory
   readonly clock: PausingClock
   readonly mount: Mount
@@ -45,12 +45,12 @@ export type EngineHouseOptions = {
 }
 
 /** An engine with one configured mount over real storage, aimed at a stand-in that shares its clock. */
-export async function openEngineHouse({
+export async function openEngineFixture({
   directory: options = {},
   config = {},
   operator = {},
   neighbour,
-}: EngineHouseOptions = {}): Promise<EngineHouse> {
+}: EngineHouseOptions = {}): Promise<EngineFixture> {
   await using stack = new AsyncDisposableStack()
   const clock = new PausingClock(Date.UTC(2026, 4, 5, 6, 7, 8))
   const directory = stack.use(await startDirectory({ ...options, now: () => clock.now() }))
@@ -65,7 +65,7 @@ export async function openEngineHouse({
   }
   const other: Mount = { ...mount, uuid: randomUUID(), path: 'azure/', type: 'azure', accessor: 'azure_5678abcd' }
   const otherView = core.barrier.view(`mount/${other.uuid}/`)
-  const lines: EngineHouse['lines'] = []
+  const lines: EngineFixture['lines'] = []
   const log = (level: string) => (fields: object) => void lines.push({ level, fields })
   const open = () =>
     new CloudEngine({

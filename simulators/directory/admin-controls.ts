@@ -2,7 +2,7 @@ import { livePasswords, makePassword } from './passwords.ts'
 import type { FederatedCredential, GroupKind, Holder, Tenant } from './tenant.ts'
 
 /** What a test, or a person at the control port, does past the API. */
-export type Hand = {
+export type AdminControls = {
   addGroup(displayName: string, kind?: GroupKind): { id: string }
   /** Makes a group one of another kind. */
   changeGroup(id: string, kind: GroupKind): void
@@ -37,7 +37,7 @@ type Makers = {
 
 const yearMs = 365 * 86_400_000
 
-export function handOf(tenant: Tenant, now: () => number, { addGroup, addRoleDefinition }: Makers): Hand {
+export function adminControlsOf(tenant: Tenant, now: () => number, { addGroup, addRoleDefinition }: Makers): AdminControls {
   return {
     addGroup: (displayName, kind) => addGroup(tenant, displayName, kind),
     changeGroup: (id, kind) => {

@@ -9,9 +9,9 @@ export const plain = { title: 't', message: 'SGVsbG8=', start_time: '2024-01-01T
 /** The plain message without one of its fields. */
 export const without = (field: keyof typeof plain): object => Object.fromEntries(Object.entries(plain).filter(([name]) => name !== field))
 
-export type MessageHouse = TestServer & { clock: FakeClock }
+export type MessageFixture = TestServer & { clock: FakeClock }
 
-export async function startMessageHouse(options: Omit<TestServerOptions, 'clock'> = {}): Promise<MessageHouse> {
+export async function startMessageFixture(options: Omit<TestServerOptions, 'clock'> = {}): Promise<MessageFixture> {
   const clock = new FakeClock(midday)
   return { ...(await startTestServer({ ...options, clock })), clock }
 }
@@ -24,8 +24,8 @@ export async function made({ root }: TestServer, fields: object = {}, headers: R
 }
 
 /** So many plain messages. */
-export async function fill(house: TestServer, count: number, headers: Record<string, string> = {}): Promise<string[]> {
-  return Promise.all(Array.from({ length: count }, () => made(house, {}, headers)))
+export async function fill(fixture: TestServer, count: number, headers: Record<string, string> = {}): Promise<string[]> {
+  return Promise.all(Array.from({ length: count }, () => made(fixture, {}, headers)))
 }
 
 /** A client whose token may do this on this path, and nothing else. */

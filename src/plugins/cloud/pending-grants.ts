@@ -6,7 +6,7 @@ import { isUnsent, UpstreamError } from './upstream/index.ts'
  * The rights that were asked for upstream and may be there. What was refused is not: there is nothing to take back, and taking it back may be refused for the
  * same reason, a permission that is missing, for as long as it lasts. docs/contract/cloud.md#undo.
  */
-export class AskedRights {
+export class PendingGrants {
   readonly #maybe = new Set<string>()
   readonly #doubtful = new Set<string>()
 

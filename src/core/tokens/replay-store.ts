@@ -29,7 +29,7 @@ const lastTime = 10 ** 15 - 1
  * are written atomically with the login's token, so only one of two concurrent uses succeeds, even on
  * different replicas. docs/contract/jwt.md#once-only
  */
-export class SpentProofs {
+export class ReplayStore {
   readonly #parts: SpentProofsParts
   readonly #hash: KeyedHash
 
@@ -38,8 +38,8 @@ export class SpentProofs {
     this.#hash = hash
   }
 
-  static async open(parts: SpentProofsParts): Promise<SpentProofs> {
-    return new SpentProofs(parts, (await openKeyedHashes(parts.view, parts.random, 'proof/keys', ['proof'])).proof)
+  static async open(parts: SpentProofsParts): Promise<ReplayStore> {
+    return new ReplayStore(parts, (await openKeyedHashes(parts.view, parts.random, 'proof/keys', ['proof'])).proof)
   }
 
   /**

@@ -10,7 +10,7 @@ export type KeptCountParts = {
 const leastAgeMs = 10_000
 
 /** A count that costs a walk: one at a time whoever asks, and kept for a while. */
-export class KeptCount {
+export class CachedCount {
   readonly #parts: KeptCountParts
   #kept: { byNamespace: ReadonlyMap<string, number>; until: number } | undefined
   #running: Promise<ReadonlyMap<string, number>> | undefined

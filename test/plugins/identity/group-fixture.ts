@@ -5,7 +5,7 @@ import { aSigner } from '../jwt-auth/signer.ts'
 const signer = aSigner('ES256')
 
 /** A server with JWT mounts whose logins name groups, and shortcuts for what tests of groups do again and again. */
-export type GroupHouse = AsyncDisposable & {
+export type GroupFixture = AsyncDisposable & {
   readonly server: TestServer
   readonly root: Client
   /** Mounts `auth/<name>/` with a role `r`; gives its accessor. */
@@ -17,10 +17,10 @@ export type GroupHouse = AsyncDisposable & {
 
 export type Login = { readonly token: string; readonly entity: string; readonly auth: Json; readonly client: Client }
 
-export async function openGroupHouse(options: TestServerOptions = {}): Promise<GroupHouse> {
+export async function openGroupFixture(options: TestServerOptions = {}): Promise<GroupFixture> {
   const server = await startTestServer(options)
   const { root } = server
-  const login: GroupHouse['login'] = async (groups, { sub = 'alice', mount = 'jwt' } = {}) => {
+  const login: GroupFixture['login'] = async (groups, { sub = 'alice', mount = 'jwt' } = {}) => {
     const jwt = signer.sign({ sub, aud: 'gate', groups, iat: 1_000_000_000, nbf: 1_000_000_000, exp: 4_000_000_000 })
     const { body, text, status } = await server.anonymous.write(`auth/${mount}/login`, { role: 'r', jwt })
     if (status !== 200) throw new Error(`login: ${text}`)

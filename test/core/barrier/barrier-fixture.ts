@@ -9,7 +9,7 @@ import { FakeClock } from '../../support/fake-clock.ts'
 export const sealKey = (number: number) => Buffer.alloc(32, number)
 
 /** A storage in memory, on which barriers are opened and opened again. */
-export type BarrierHouse = AsyncDisposable & {
+export type BarrierFixture = AsyncDisposable & {
   storage: Storage
   faults: StorageFaults
   clock: FakeClock
@@ -18,7 +18,7 @@ export type BarrierHouse = AsyncDisposable & {
   open(parts?: Partial<BarrierParts>): Promise<Barrier>
 }
 
-export async function aBarrierHouse(): Promise<BarrierHouse> {
+export async function aBarrierFixture(): Promise<BarrierFixture> {
   const faults = new StorageFaults()
   const storage = await openMemory({ faults })
   const clock = new FakeClock(Date.UTC(2026, 0, 2, 3, 4, 5))

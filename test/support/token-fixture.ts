@@ -4,7 +4,7 @@ import { type CreateInput, type CreateRequest, createToken } from '../../src/cor
 import { issueLogin, type LoginAuth } from '../../src/core/tokens/issue-login.ts'
 import { type RenewalTerms, renewToken } from '../../src/core/tokens/renew-token.ts'
 import { ensureDevRootToken } from '../../src/core/tokens/root-token.ts'
-import { SpentProofs } from '../../src/core/tokens/spent-proofs.ts'
+import { ReplayStore } from '../../src/core/tokens/replay-store.ts'
 import type { Token } from '../../src/core/tokens/token.ts'
 import { TokenRevoker } from '../../src/core/tokens/token-revoker.ts'
 import { TokenRoleStore } from '../../src/core/tokens/token-role-store.ts'
@@ -73,21 +73,21 @@ export const aLogin = (changes: Partial<LoginAuth> = {}): LoginAuth => ({
 })
 
 /** Tokens and identity over a real store, with mounts and role terms the test may change. Root's id is `root`. */
-export async function openTokenHouse() {
+export async function openTokenFixture() {
   const { view, clock, ...core } = await openCoreView()
   const mounts = new Map([tokenMount, jwtMount, otherJwtMount].map((mount) => [mount.accessor, mount]))
   const revoked: Token[] = []
-  const house = { roleTerms: { ok: true, ttl: 0, maxTtl: 0, period: 0 } as RenewalTerms, cleanUpFails: false }
+  const fixture = { roleTerms: { ok: true, ttl: 0, maxTtl: 0, period: 0 } as RenewalTerms, cleanUpFails: false }
   const storeParts = { view, clock, random: systemRandom, sealer: core.barrier, mountOf: (accessor: string) => mounts.get(accessor) }
   const tokens = await TokenStore.open(storeParts)
   const identity = await IdentityStore.open(storeParts)
   const roles = new TokenRoleStore(view)
-  const spent = await SpentProofs.open(storeParts)
+  const spent = await ReplayStore.open(storeParts)
   const parts = { ...storeParts, tokens, identity, roles, spent, systemTtl: { defaultTtl, maxTtl: defaultTtl } }
   const revoker = new TokenRevoker({
     ...parts,
     onRevoked: async (token) => {
-      if (house.cleanUpFails) throw new Error('the cubbyhole cannot be emptied')
+      if (fixture.cleanUpFails) throw new Error('the cubbyhole cannot be emptied')
       revoked.push(token)
     },
   })
@@ -108,9 +108,9 @@ export async function openTokenHouse() {
   }
   const lookup = async (id: string) => must(await tokens.lookup(id))
   const renew = (token: Token, increment = 0, id = 'shown') =>
-    renewToken({ ...parts, renewalTerms: async () => house.roleTerms }, { token, id, increment })
+    renewToken({ ...parts, renewalTerms: async () => fixture.roleTerms }, { token, id, increment })
   const login = (auth: Partial<LoginAuth> = {}, mount = jwtMount) => issueLogin(parts, { mount, path: `${mount.path}login`, auth: aLogin(auth) })
   /** The same records seen by a server that has just started. */
   const restarted = async () => ({ tokens: await TokenStore.open(storeParts), identity: await IdentityStore.open(storeParts) })
-  return { ...core, view, clock, mounts, revoked, house, tokens, identity, roles, revoker, parts, root, create, lookup, renew, login, restarted }
+  return { ...core, view, clock, mounts, revoked, fixture, tokens, identity, roles, revoker, parts, root, create, lookup, renew, login, restarted }
 }

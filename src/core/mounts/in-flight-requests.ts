@@ -4,7 +4,7 @@ import type { Mount } from './mount.ts'
 type Room = { readonly view: View; readonly leave: () => void; inside: number; closed: boolean; waiting: (() => void)[] }
 
 /** What goes on inside each mount: how many requests, whether more may come in, and where its data lie. */
-export class MountRooms {
+export class InFlightRequests {
   readonly #byUuid = new Map<string, Room>()
   readonly #view: View
 

@@ -1,25 +1,25 @@
-import type { Shelf } from './shelf.ts'
+import type { NamespaceMessages } from './namespace-messages.ts'
 
 /** Messages in memory, all namespaces together: those asked for longest ago go first. */
 const maxSize = 64 * 1024 * 1024
 const bytesPerShelf = 512
 
-type Kept = { readonly shelf: Shelf; counted: number }
+type Kept = { readonly shelf: NamespaceMessages; counted: number }
 
 /** The shelves of namespaces, read when they are asked for. One that is in use stays, so that there never are two of a namespace. */
-export class Shelves {
-  readonly #load: (namespaceId: string) => Promise<Shelf>
+export class MessageCache {
+  readonly #load: (namespaceId: string) => Promise<NamespaceMessages>
   readonly #kept = new Map<string, Kept>()
-  readonly #loading = new Map<string, Promise<Shelf>>()
+  readonly #loading = new Map<string, Promise<NamespaceMessages>>()
   readonly #users = new Map<string, number>()
   #size = 0
 
-  constructor(load: (namespaceId: string) => Promise<Shelf>) {
+  constructor(load: (namespaceId: string) => Promise<NamespaceMessages>) {
     this.#load = load
   }
 
   /** Rejects with what reading them rejects with. */
-  async use<T>(namespaceId: string, work: (shelf: Shelf) => T | Promise<T>): Promise<T> {
+  async use<T>(namespaceId: string, work: (shelf: NamespaceMessages) => T | Promise<T>): Promise<T> {
     this.#users.set(namespaceId, (this.#users.get(namespaceId) ?? 0) + 1)
     try {
       return await work(this.#kept.get(namespaceId)?.shelf ?? (await this.#loaded(namespaceId)))
@@ -32,7 +32,7 @@ export class Shelves {
   }
 
   /** The shelf that is in memory, or on its way there: what was read before a write that is durable now has this write to be told of. */
-  async present(namespaceId: string): Promise<Shelf | undefined> {
+  async present(namespaceId: string): Promise<NamespaceMessages | undefined> {
     await this.#loading.get(namespaceId)?.catch(() => undefined)
     return this.#kept.get(namespaceId)?.shelf
   }
@@ -43,7 +43,7 @@ export class Shelves {
     this.#kept.delete(namespaceId)
   }
 
-  #loaded(namespaceId: string): Promise<Shelf> {
+  #loaded(namespaceId: string): Promise<NamespaceMessages> {
     const running = this.#loading.get(namespaceId)
     if (running !== undefined) return running
     const loading = this.#read(namespaceId).finally(() => this.#loading.delete(namespaceId))
@@ -51,7 +51,7 @@ export class Shelves {
     return loading
   }
 
-  async #read(namespaceId: string): Promise<Shelf> {
+  async #read(namespaceId: string): Promise<NamespaceMessages> {
     const shelf = await this.#load(namespaceId)
     this.#kept.set(namespaceId, { shelf, counted: 0 })
     return shelf

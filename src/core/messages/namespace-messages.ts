@@ -9,7 +9,7 @@ const maxMessages = 100
 const maxSize = 40 * 1024 * 1024
 
 /** The messages of one namespace, with room held for those that are being written. */
-export class Shelf {
+export class NamespaceMessages {
   readonly #messages: Map<string, Message>
   #size: number
   #heldPlaces = 0

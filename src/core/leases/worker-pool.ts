@@ -1,9 +1,9 @@
-/** Places that one mount uses: its own, and some of those that all mounts share. */
+/** WorkerPool that one mount uses: its own, and some of those that all mounts share. */
 export type Share = { own: number; shared: number }
 
 export const newShare = (): Share => ({ own: 0, shared: 0 })
 
-/** Places reserved for each mount, so that mounts that hang cannot block the others. */
+/** WorkerPool reserved for each mount, so that mounts that hang cannot block the others. */
 const ownPlaces = 10
 const sharedPlaces = 200
 /** Most shared places for one mount. */
@@ -13,7 +13,7 @@ const mostShared = 90
  * Limits concurrent work. Waiting callers get places in order of arrival, skipping mounts that are at their
  * limit.
  */
-export class Places {
+export class WorkerPool {
   #waiting: { readonly share: Share; readonly go: (giveBack: () => void) => void }[] = []
   #free = sharedPlaces
 
