@@ -2,7 +2,7 @@ import type { Log } from './log.ts'
 import { StorageCounters } from './metrics/storage-counters.ts'
 import type { StorageEvents } from './storage/storage-events.ts'
 
-/** KeyedMutex storage events into log lines, metrics and state. */
+/** Turns storage events into log lines, metrics and state. */
 export class StorageWatch {
   readonly counters = new StorageCounters()
   readonly events: StorageEvents

@@ -1,4 +1,4 @@
-/** WorkerPool where storage can be made to fail, each passed once a group or checkpoint. docs/storage.md */
+/** Points where storage can be made to fail, each passed once a group or checkpoint. docs/storage.md */
 export const failPoints = ['storage.before-commit', 'storage.after-commit', 'storage.checkpoint'] as const
 export type FailPoint = (typeof failPoints)[number]
 

@@ -1,9 +1,9 @@
-/** WorkerPool that one mount uses: its own, and some of those that all mounts share. */
+/** The places one mount uses: its own, and some that all mounts share. */
 export type Share = { own: number; shared: number }
 
 export const newShare = (): Share => ({ own: 0, shared: 0 })
 
-/** WorkerPool reserved for each mount, so that mounts that hang cannot block the others. */
+/** Places reserved for each mount, so that mounts that hang cannot block the others. */
 const ownPlaces = 10
 const sharedPlaces = 200
 /** Most shared places for one mount. */

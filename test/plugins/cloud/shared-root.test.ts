@@ -19,7 +19,7 @@ async function works(fixture: EngineFixture, secret: string): Promise<boolean> {
   const call = { deadline: fixture.clock.now() + 60_000, correlationId: randomUUID() }
   return tokens.proveSecret(fixture.directory.rootClientId, secret, 'directory', call)
 }
-/** KeyedMutex of the loop in which a second request would have come. */
+/** Turns of the loop in which a second request would have come. */
 const mostTurns = 100
 const mountsOf = (fixture: EngineFixture) => [fixture.mount, fixture.neighbour]
 const secrets = (fixture: EngineFixture) => Promise.all(mountsOf(fixture).map(async (mount) => (await configOf(fixture, mount)).client_secret))
