@@ -8,13 +8,13 @@ declare global {
 export type StrictObject = { [name: string]: unknown }
 
 const maxDepth = 128
-/** Anyone may send a JWT, and each value costs time before its signature is checked. */
-const maxValues = 10_000
+/** Anyone may send a JWT, and each value costs time before its signature is checked. The most groups of a person fit: 20,000. */
+const maxValues = 30_000
 const needsCare = /\d{16}|\\u[dD][89a-fA-F]/
 
 /**
  * A JSON object, or null for the text `null`; undefined for anything else, for a member name given twice in any object, for nesting deeper than
- * 128, and for more than 10,000 values. Integers beyond 2^53 become bigints, fractions there their integer part (those of more than 400 digits, which nothing equals, stay infinite), so that two different ones never compare equal; lone surrogates become U+FFFD, as they would on their
+ * 128, and for more than 30,000 values. Integers beyond 2^53 become bigints, fractions there their integer part (those of more than 400 digits, which nothing equals, stay infinite), so that two different ones never compare equal; lone surrogates become U+FFFD, as they would on their
  * way to storage. Time and memory grow with the length of the text only.
  */
 export function parseStrictObject(text: string): StrictObject | null | undefined {
