@@ -74,6 +74,8 @@ export function admission(parts: AdmissionParts): Admit {
     if (checked !== undefined) await checked
     if (rules.open) await admitOpen(call, rules, request, access)
     else await admitCaller(call, rules, request, access)
+    // a token that became valid since: its fields were not read, so nothing may act on them
+    if (isOfStranger) throw refuse('denied', 'permission denied')
     if (call.wrapTtl > 0 && call.operation !== 'help') await admitWrapping(call, rules, request)
     if (call.mount?.tainted === true && !rules.whileRemoved) throw taintedRefusal(call)
   }
