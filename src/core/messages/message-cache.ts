@@ -6,7 +6,7 @@ const bytesPerShelf = 512
 
 type Kept = { readonly shelf: NamespaceMessages; counted: number }
 
-/** The shelves of namespaces, read when they are asked for. One that is in use stays, so that there never are two of a namespace. */
+/** The messages of each namespace, read on demand. Messages in use stay cached, so a namespace never has two copies. */
 export class MessageCache {
   readonly #load: (namespaceId: string) => Promise<NamespaceMessages>
   readonly #kept = new Map<string, Kept>()
@@ -31,7 +31,7 @@ export class MessageCache {
     }
   }
 
-  /** The shelf that is in memory, or on its way there: what was read before a write that is durable now has this write to be told of. */
+  /** The messages that are cached or being read: a copy read before a write became durable must be told of that write. */
   async present(namespaceId: string): Promise<NamespaceMessages | undefined> {
     await this.#loading.get(namespaceId)?.catch(() => undefined)
     return this.#kept.get(namespaceId)?.shelf

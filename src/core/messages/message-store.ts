@@ -20,7 +20,7 @@ export class MessageStore {
   readonly #view: View
   readonly #random: Random
   readonly #acknowledgements: Acknowledgements
-  readonly #shelves: MessageCache
+  readonly #cache: MessageCache
   /** One change of a message at a time. */
   readonly #changes = new KeyedMutex()
   readonly #versions = new Map<string, number>()
@@ -33,21 +33,21 @@ export class MessageStore {
     this.#view = view.view('message/', { numbers: 'literal' })
     this.#random = random
     this.#acknowledgements = new Acknowledgements(view)
-    this.#shelves = new MessageCache((namespaceId) => this.#load(namespaceId))
+    this.#cache = new MessageCache((namespaceId) => this.#load(namespaceId))
   }
 
   /** All messages of one namespace, later starts first. */
   listOf(namespaceId: string): Promise<readonly Message[]> {
-    return this.#shelves.use(namespaceId, (shelf) => shelf.sorted)
+    return this.#cache.use(namespaceId, (shelf) => shelf.sorted)
   }
 
   find(namespaceId: string, id: string): Promise<Message | undefined> {
-    return this.#shelves.use(namespaceId, (shelf) => shelf.get(id))
+    return this.#cache.use(namespaceId, (shelf) => shelf.get(id))
   }
 
   /** Throws when the namespace is full, counted with the writes that are under way. */
   create(namespaceId: string, draft: MessageDraft): Promise<Message> {
-    return this.#shelves.use(namespaceId, (shelf) => this.#write(namespaceId, shelf, { ...draft, id: this.#random.uuid() }))
+    return this.#cache.use(namespaceId, (shelf) => this.#write(namespaceId, shelf, { ...draft, id: this.#random.uuid() }))
   }
 
   /** `change` gives the message as it is to be; what it throws ends the update. Undefined: there is no such message. */
@@ -56,7 +56,7 @@ export class MessageStore {
       const old = shelf.get(id)
       return old === undefined ? undefined : await this.#write(namespaceId, shelf, { ...change(old), id }, old)
     }
-    return this.#changes.take(keyOf(namespaceId, id), () => this.#shelves.use(namespaceId, work))
+    return this.#changes.take(keyOf(namespaceId, id), () => this.#cache.use(namespaceId, work))
   }
 
   /** With its acknowledgements. Also when the messages of the namespace can not be read: else one damaged record would stand in the way for ever. */
@@ -68,7 +68,7 @@ export class MessageStore {
       )
       if (!isWorthTrying) return
       await this.#view.write([{ key: keyOf(namespaceId, id), value: undefined }])
-      const shelf = await this.#shelves.present(namespaceId)
+      const shelf = await this.#cache.present(namespaceId)
       shelf?.drop(id)
       this.#changed(namespaceId)
     })
@@ -78,7 +78,7 @@ export class MessageStore {
   async removeNamespace(namespaceId: string): Promise<void> {
     await this.#view.deletePrefix(`${namespaceId}/`)
     await this.#acknowledgements.removeNamespace(namespaceId)
-    this.#shelves.forget(namespaceId)
+    this.#cache.forget(namespaceId)
     this.#versions.delete(namespaceId)
     // its id is never used again: whoever still asks for its version gets a later one
     this.#commonVersion = ++this.#lastVersion
@@ -87,7 +87,7 @@ export class MessageStore {
 
   /** The first time is kept. False: there is no such message. */
   acknowledge(namespaceId: string, id: string, acknowledgement: Acknowledgement): Promise<boolean> {
-    return this.#shelves.use(namespaceId, async (shelf) => {
+    return this.#cache.use(namespaceId, async (shelf) => {
       if (shelf.get(id) === undefined) return false
       await this.#acknowledgements.add(namespaceId, id, acknowledgement)
       return true
@@ -96,7 +96,7 @@ export class MessageStore {
 
   /** By entity id; `after` of the range is one too. Undefined: there is no such message. */
   acknowledgements(namespaceId: string, id: string, range?: Range): Promise<Acknowledgement[] | undefined> {
-    return this.#shelves.use(namespaceId, (shelf) => (shelf.get(id) === undefined ? undefined : this.#acknowledgements.list(namespaceId, id, range)))
+    return this.#cache.use(namespaceId, (shelf) => (shelf.get(id) === undefined ? undefined : this.#acknowledgements.list(namespaceId, id, range)))
   }
 
   /** Grows with each change of a message there, acknowledgements apart. Means nothing to another process. */
